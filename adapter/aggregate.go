@@ -6,4 +6,7 @@ package adapter
 type Aggregate struct {
 	Record Record
 	Parts  []Record
+	// Gone: an import removes the record, of which only the key counts, with everything
+	// that belongs to it.
+	Gone bool
 }

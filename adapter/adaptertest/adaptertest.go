@@ -59,6 +59,9 @@ func Run(t *testing.T, h Harness) {
 	}
 	t.Run("adapter", func(t *testing.T) { testAdapter(t, h) })
 	a := h.Open(t) // for tests that only read
+	if _, imports := a.(adapter.Importer); imports && h.supports(adapter.Resources()...) {
+		t.Run("import", func(t *testing.T) { testImporter(t, h, schemas) })
+	}
 	for _, r := range adapter.Resources() {
 		reason, declared := h.Unsupported[r]
 		store, err := a.Store(r)

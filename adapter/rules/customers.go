@@ -14,11 +14,22 @@ func defaultFlags() []string { return []string{"is_default_billing", "is_default
 // default address counts as part of the customer, so its writes also set the customer's
 // updated_at.
 func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record) error {
+	if err := clearOtherDefaults(ctx, tx, key, address, change); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(defaultFlags(), func(name string) bool { return address.Get(name).Int() == 1 }) {
+		return nil
+	}
+	return w.touch(ctx, tx, adapter.Customers, "entity_id", address.Get("customer_id"))
+}
+
+// clearOtherDefaults clears the flags that a change sets on the customer's other addresses.
+func clearOtherDefaults(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record) error {
 	for _, name := range defaultFlags() {
 		if change.Get(name).Int() != 1 {
 			continue
 		}
-		where, cleared := adapter.NewRecord(w.schema), adapter.NewRecord(w.schema)
+		where, cleared := adapter.NewRecord(address.Schema), adapter.NewRecord(address.Schema)
 		where.Set("customer_id", address.Get("customer_id"))
 		where.Set(name, adapter.IntegerValue(1))
 		cleared.Set(name, adapter.IntegerValue(0))
@@ -26,8 +37,5 @@ func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, addr
 			return err
 		}
 	}
-	if !slices.ContainsFunc(defaultFlags(), func(name string) bool { return address.Get(name).Int() == 1 }) {
-		return nil
-	}
-	return w.touch(ctx, tx, adapter.Customers, "entity_id", address.Get("customer_id"))
+	return nil
 }

@@ -52,8 +52,14 @@ type Records interface {
 	// Other returns the key of a record, other than except, that has the values of like
 	// for the named attributes; 0 if there is none. Texts are compared by [adapter.Fold].
 	Other(ctx context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error)
-	// Insert stores a new record, whose key the database chooses, and returns the key.
-	Insert(ctx context.Context, r adapter.Record) (adapter.Key, error)
+	// Find returns the records of which an attribute is one of some ids, as Get does.
+	Find(ctx context.Context, r adapter.Resource, attribute string, ids []int64) ([]adapter.Record, error)
+	// Insert stores new records of one resource, without parts, and returns their keys. The
+	// database chooses those that are absent.
+	Insert(ctx context.Context, records ...adapter.Record) ([]adapter.Key, error)
+	// PassKeys makes all keys that the database chooses later greater than some that it
+	// did not choose.
+	PassKeys(ctx context.Context, greatest map[adapter.Resource]adapter.Key) error
 	// Update stores those values of change that are not absent in a locked record, of
 	// which current is what is stored. Unset makes a value absent.
 	Update(ctx context.Context, current, change adapter.Record) error
@@ -80,15 +86,16 @@ type Products interface {
 	SetValues(ctx context.Context, product adapter.Key, views []int64, values adapter.Record) error
 	// SetPrices changes entries of a price list, group_price or tier_price.
 	SetPrices(ctx context.Context, product adapter.Key, list string, change PriceChange) error
-	// Saved updates what the database derives from a product.
-	Saved(ctx context.Context, product adapter.Key) error
+	// Saved updates what the database derives from some products, or from all if it names
+	// none.
+	Saved(ctx context.Context, products ...adapter.Key) error
 }
 
 // A StoreView is a store view and its website, by their ids.
 type StoreView struct{ ID, Website int64 }
 
-// A PriceChange says which entries of a price list are added, which get another price,
-// and which are removed, by their keys.
+// A PriceChange says which entries of a price list are added, under their keys if they
+// have any, which get another price, and which are removed, by their keys.
 type PriceChange struct {
 	Added, Changed []adapter.Record
 	Removed        []adapter.Key

@@ -96,8 +96,8 @@ func compareTypes(a, b TypeChange) int {
 	return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(slices.Index(types, a.Name), slices.Index(types, b.Name)))
 }
 
-// InitTypes makes all types of a new product point to no image in the default scope.
-func InitTypes(ctx context.Context, tx Tx, product adapter.Key) error {
+// initTypes makes all types of a new product point to no image in the default scope.
+func initTypes(ctx context.Context, tx Tx, product adapter.Key) error {
 	changes := typeChanges{product: product, now: Types{}}
 	changes.point(0, 0, ImageTypes())
 	return changes.store(ctx, tx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -12,46 +13,56 @@ import (
 // PriceLists names the attributes that list prices of a product.
 func PriceLists() []string { return []string{"group_price", "tier_price"} }
 
-var errSamePrice = errors.New("two prices have the same website, group and quantity")
-
-// SetPriceLists stores the price lists that r, a new product or a change of one, has.
-func SetPriceLists(ctx context.Context, tx Tx, op string, product adapter.Record, r adapter.Record) error {
-	for _, list := range PriceLists() {
-		if v := r.Get(list); v.Kind() != adapter.Absent {
-			if err := setPrices(ctx, tx, op, product, list, v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// listsIn names the price lists that r has.
+func listsIn(r adapter.Record) []string {
+	return slices.DeleteFunc(PriceLists(), func(list string) bool { return r.Get(list).Kind() == adapter.Absent })
 }
 
-// setPrices replaces a price list. Entries that exist already keep their keys, and so
-// their order (products 5.6).
-func setPrices(ctx context.Context, tx Tx, op string, product adapter.Record, list string, v adapter.Value) error {
-	if v.Kind() != adapter.Records && v.Kind() != adapter.Null {
-		return invalid(op, list, errKind)
+var errSamePrice = errors.New("two prices have the same website, group and quantity")
+
+// setPriceLists stores the price lists that r, a new product or a change of one, has, and
+// reports whether anything changes. Entries that exist already keep their keys, and so
+// their order (products 5.6). product has the stored lists, or none if it is new.
+func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record) (changed bool, err error) {
+	for _, list := range PriceLists() {
+		v := r.Get(list)
+		if v.Kind() == adapter.Absent {
+			continue
+		}
+		change, err := priceChange(op, list, product.Get(list), v)
+		if err != nil {
+			return false, err
+		}
+		if len(change.Added)+len(change.Changed)+len(change.Removed) == 0 {
+			continue
+		}
+		changed = true
+		if err := tx.SetPrices(ctx, key, list, change); err != nil {
+			return false, err
+		}
 	}
-	stored, err := tx.At(ctx, product, 0, list)
-	if err != nil {
-		return err
+	return changed, nil
+}
+
+// priceChange returns the change that makes a price list have the entries of v.
+func priceChange(op, list string, stored, v adapter.Value) (change PriceChange, err error) {
+	if v.Kind() != adapter.Records && v.Kind() != adapter.Null {
+		return change, invalid(op, list, errKind)
 	}
 	had := map[string]adapter.Record{}
-	for _, entry := range stored.Get(list).Records() {
+	for _, entry := range stored.Records() {
 		had[priceIdentity(entry)] = entry
 	}
-	var change PriceChange
 	seen := map[string]bool{}
 	for _, entry := range v.Records() {
 		entry = entry.Clone()
-		entry.Set(entry.Schema.Key, adapter.Value{})
 		err := canonicalize(op, entry)
 		identity := priceIdentity(entry)
 		if err == nil && seen[identity] {
 			err = errSamePrice
 		}
 		if err != nil {
-			return invalid(op, list, err)
+			return change, invalid(op, list, err)
 		}
 		seen[identity] = true
 		was, there := had[identity]
@@ -68,7 +79,26 @@ func setPrices(ctx context.Context, tx Tx, op string, product adapter.Record, li
 			change.Removed = append(change.Removed, keyOf(entry))
 		}
 	}
-	return tx.SetPrices(ctx, keyOf(product), list, change)
+	return change, nil
+}
+
+// withoutKeys returns r without the keys of its prices, which clients cannot choose.
+func withoutKeys(r adapter.Record) adapter.Record {
+	r = r.Clone()
+	for _, list := range PriceLists() {
+		v := r.Get(list)
+		if v.Kind() != adapter.Records {
+			continue
+		}
+		var entries []adapter.Record
+		for _, entry := range v.Records() {
+			entry = entry.Clone()
+			entry.Set(entry.Schema.Key, adapter.Value{})
+			entries = append(entries, entry)
+		}
+		r.Set(list, adapter.RecordsValue(entries))
+	}
+	return r
 }
 
 // priceIdentity returns a text of everything but the price that distinguishes an entry

@@ -27,16 +27,14 @@ func (w products) Create(ctx context.Context, p *adapter.CreateParams) (key adap
 }
 
 func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Key, error) {
-	if err := CheckSKU(ctx, tx, op, 0, r); err != nil {
+	if err := checkSKU(ctx, tx, op, 0, r); err != nil {
 		return 0, err
 	}
 	key, err := insert(ctx, tx, op, withoutParts(r))
 	if err != nil {
 		return 0, err
 	}
-	product := adapter.NewRecord(w.schema)
-	product.Set(w.schema.Key, adapter.IntegerValue(int64(key)))
-	if err := SetPriceLists(ctx, tx, op, product, r); err != nil {
+	if _, err := setPriceLists(ctx, tx, op, key, adapter.NewRecord(w.schema), withoutKeys(r)); err != nil {
 		return 0, err
 	}
 	if item := r.Get("stock_item"); item.Kind() != adapter.Absent {
@@ -44,7 +42,7 @@ func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record
 			return 0, err
 		}
 	}
-	if err := InitTypes(ctx, tx, key); err != nil {
+	if err := initTypes(ctx, tx, key); err != nil {
 		return 0, err
 	}
 	return key, finishSave(ctx, tx, key, 0, 0)
@@ -92,7 +90,7 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 // store view and website scope are stored there and the others at the default scope.
 func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter.Record, level int64) error {
 	if sku := change.Get("sku"); sku.Kind() != adapter.Absent {
-		if err := CheckSKU(ctx, tx, op, keyOf(stored), change); err != nil {
+		if err := checkSKU(ctx, tx, op, keyOf(stored), change); err != nil {
 			return err
 		}
 	}
@@ -110,8 +108,14 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 	if _, err := update(ctx, tx, op, stored, global); err != nil {
 		return err
 	}
-	if err := SetPriceLists(ctx, tx, op, stored, change); err != nil {
-		return err
+	if lists := listsIn(change); len(lists) > 0 {
+		priced, err := tx.At(ctx, stored, 0, lists...)
+		if err == nil {
+			_, err = setPriceLists(ctx, tx, op, keyOf(stored), priced, withoutKeys(change))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if item := change.Get("stock_item"); item.Kind() != adapter.Absent {
 		return updateStock(ctx, tx, op, stored, item)
@@ -148,10 +152,10 @@ func lockProduct(ctx context.Context, tx Tx, key adapter.Key, ownerID int64) (ad
 	return product, nil
 }
 
-// CheckSKU fails with kind Conflict if another product has the SKU of r. No unique key
+// checkSKU fails with kind Conflict if another product has the SKU of r. No unique key
 // can decide that: blanks and tabs around a new SKU do not count, those of a stored one
 // do (products 4, sku). So transactions that store a SKU run one after the other.
-func CheckSKU(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record) error {
+func checkSKU(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record) error {
 	if err := tx.LockName(ctx, "sku"); err != nil {
 		return err
 	}

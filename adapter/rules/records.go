@@ -101,10 +101,14 @@ func insert(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Ke
 			r.Set(name, moment)
 		}
 	}
-	if err := CheckUnique(ctx, tx, op, 0, r); err != nil {
+	if err := checkUnique(ctx, tx, op, 0, r); err != nil {
 		return 0, err
 	}
-	return tx.Insert(ctx, r)
+	keys, err := tx.Insert(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	return keys[0], nil
 }
 
 // canonicalize brings the values of r into their canonical form. It fails with kind
@@ -123,9 +127,9 @@ func canonicalize(op string, r adapter.Record) (err error) {
 // its parts or not at all.
 func isStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.WriteOnly }
 
-// CheckUnique fails with kind Conflict if a record with another key than r's, which may be
+// checkUnique fails with kind Conflict if a record with another key than r's, which may be
 // 0, has the unique values of r.
-func CheckUnique(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record) error {
+func checkUnique(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record) error {
 	unique := r.Schema.Unique
 	if len(unique) == 0 {
 		return nil
@@ -222,7 +226,7 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 		rename = rename || slices.Contains(current.Schema.Unique, a.Name)
 	}
 	if rename {
-		if err := CheckUnique(ctx, tx, op, keyOf(current), next); err != nil {
+		if err := checkUnique(ctx, tx, op, keyOf(current), next); err != nil {
 			return next, err
 		}
 	}

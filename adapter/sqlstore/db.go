@@ -174,10 +174,14 @@ func (db *DB) Close() error {
 // Adapter returns an adapter that serves the records of the database.
 func (db *DB) Adapter() *Adapter { return &Adapter{db: db} }
 
-// An Adapter serves the records of a DB. It implements adapter.Adapter.
+// An Adapter serves the records of a DB. It implements adapter.Adapter and
+// adapter.Importer.
 type Adapter struct{ db *DB }
 
-var _ adapter.Adapter = (*Adapter)(nil)
+var (
+	_ adapter.Adapter  = (*Adapter)(nil)
+	_ adapter.Importer = (*Adapter)(nil)
+)
 
 // Name returns "sqlstore".
 func (a *Adapter) Name() string { return "sqlstore" }
@@ -188,6 +192,11 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 		return s, nil
 	}
 	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
+}
+
+// Import implements adapter.Importer.
+func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	return rules.Import(ctx, ruled{a.db}, batch, o)
 }
 
 // Ping calls DB.Ping.

@@ -19,7 +19,7 @@ func (s *Replica) DeleteReadOnly(ctx context.Context, r adapter.Resource, key ad
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
 	return s.db.write(ctx, op, func(tx *sql.Tx) error {
-		write := &writeTx{db: s.db, tx: tx}
+		write := newWriteTx(s.db, tx)
 		if _, err := write.Lock(ctx, r, key); err != nil {
 			return err
 		}

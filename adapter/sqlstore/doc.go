@@ -38,7 +38,7 @@
 //     its mapping are stored in one transaction.
 //  10. Secrets are encrypted under the configured key. Errors contain neither secrets nor
 //     the password of a DSN.
-//  11. Data of another system is stored under its ids and unchanged: records by Insert,
+//  11. Data of another system is stored under its ids and unchanged: records by Import,
 //     with a transaction for each batch, and credentials by Credentials.Import, in one
 //     transaction. Existing data is left alone unless the caller asks to replace it, so
 //     both can be repeated. A dry run executes the same queries as a real run.

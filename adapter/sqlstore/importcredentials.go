@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // ForeignCredentials are the credentials of another system, with its ids. Import may
@@ -180,7 +181,7 @@ func (in *credentialImport) queryRow(ctx context.Context, text string, arguments
 func (in *credentialImport) freeID(ctx context.Context, table, column string, id int64) (int64, error) {
 	var one int
 	taken, err := in.queryRow(ctx, "SELECT 1 FROM "+table+" WHERE "+column+" = ?", []any{id}, &one)
-	if err != nil || id > 0 && id <= maxExplicitKey && !taken {
+	if err != nil || id > 0 && id <= rules.MaxImportedKey && !taken {
 		return id, err
 	}
 	_, err = in.queryRow(ctx, "SELECT COALESCE(MAX("+column+"), 0) + 1 FROM "+table, nil, &id)

@@ -105,9 +105,6 @@ func (t *table) column(name string) *column {
 // setJoined makes c a column of the joined table.
 func (c *column) setJoined(name string) { *c = column{name: name, joined: true} }
 
-// isStored reports whether the attribute is stored in a column of the table itself.
-func (c *column) isStored() bool { return c.name != "" && !c.joined }
-
 // keyColumn returns the column of the key.
 func (t *table) keyColumn() string { return t.column(t.schema.Key).name }
 

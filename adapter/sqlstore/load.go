@@ -4,14 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 const (
@@ -131,21 +130,19 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 	if err != nil {
 		return db.wrapError(ctx, op, err)
 	}
-	if progress == nil {
-		progress = func(int, int) {}
-	}
 	var ambiguous bool
 	store := func(atOnce int) error {
 		return db.write(ctx, op, func(tx *sql.Tx) error {
 			if err := clear(tx); err != nil {
 				return err
 			}
-			l := &loader{
-				db: db, tx: tx, data: data, hashes: hashes, now: time.Now().UTC(), recordsPerInsert: atOnce,
-				last: map[string]int64{}, progress: progress,
+			t := newWriteTx(db, tx)
+			t.recordsPerInsert = atOnce
+			err := rules.Load(ctx, t, db.schemas, data, hashes, progress)
+			if err == nil {
+				err = db.loadCredentials(ctx, tx, data)
 			}
-			err := l.load(ctx)
-			if ambiguous = l.batchFailed; err != nil {
+			if ambiguous = t.batchFailed; err != nil {
 				return err
 			}
 			return db.runForCounters(ctx, tx.ExecContext, db.engine.counters.advance)
@@ -187,170 +184,35 @@ func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[ad
 	return hashes, nil
 }
 
-// A loader stores one data set in one transaction.
-type loader struct {
-	db               *DB
-	tx               *sql.Tx
-	data             *adapter.Dataset
-	hashes           map[adapter.Key]string
-	now              time.Time
-	recordsPerInsert int
-	batchFailed      bool             // a statement that inserts several records failed
-	last             map[string]int64 // greatest key so far, by table
-	done, total      int
-	progress         func(done, total int)
-}
-
-func (l *loader) load(ctx context.Context) error {
-	if len(l.data.Records[adapter.ProductImages]) > 0 {
-		return &adapter.Error{Kind: adapter.Unsupported, Op: "load product_images"}
-	}
-	for _, t := range l.db.tables {
-		l.total += len(l.data.Records[t.schema.Resource])
-	}
-	for _, t := range l.db.tables {
-		if err := l.insertRecords(ctx, t, l.data.Records[t.schema.Resource]); err != nil {
-			return err
-		}
-	}
-	if err := l.db.rebuildListing(ctx, l.tx); err != nil {
-		return err
-	}
-	if err := l.insertCredentials(ctx); err != nil {
-		return err
-	}
-	l.progress(l.done, l.total)
-	return nil
-}
-
-func (l *loader) insertRecords(ctx context.Context, t *table, records []adapter.Record) error {
-	if len(records) == 0 {
+// loadCredentials stores the consumers and tokens of a data set.
+func (db *DB) loadCredentials(ctx context.Context, tx *sql.Tx, data *adapter.Dataset) error {
+	if data.Consumer.Key == "" {
 		return nil
 	}
-	row := newRowEncoder(t, t.columnIndexes(false))
-	for batch := range slices.Chunk(records, l.recordsPerInsert) {
-		if err := l.insertBatch(ctx, t, row, batch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// insertBatch stores records of a table by one statement, and then their parts.
-func (l *loader) insertBatch(ctx context.Context, t *table, row *rowEncoder, records []adapter.Record) error {
-	fault := func(r adapter.Record, err error) error {
-		return l.db.wrapError(ctx, fmt.Sprintf("load %s %d", t.schema.Resource, r.Get(t.schema.Key).Int()), err)
-	}
-	completed := make([]adapter.Record, len(records))
-	var arguments []any
-	for i, r := range records {
-		completed[i] = l.withDefaults(t, r)
-		bound, err := row.arguments(l.db.engine, completed[i])
-		if err != nil {
-			return fault(completed[i], err)
-		}
-		arguments = append(arguments, bound...)
-	}
-	if _, err := l.tx.ExecContext(ctx, row.insertSQL(l.db.engine, len(records)), arguments...); err != nil {
-		l.batchFailed = len(records) > 1
-		return fault(completed[0], err)
-	}
-	for _, r := range completed {
-		var err error
-		if t.schema.Resource == adapter.Products {
-			err = l.insertPrices(ctx, r)
-		}
-		if err == nil {
-			err = t.insertAdded(ctx, l.db, l.tx, r)
-		}
-		if err != nil {
-			return fault(r, err)
-		}
-		if l.done++; l.done%progressEvery == 0 {
-			l.progress(l.done, l.total)
-		}
-	}
-	return nil
-}
-
-// nextKey returns the given key, or the next one if it is absent. The loader counts
-// itself, as the counters of the database go on from a previous data set or a
-// transaction that was rolled back.
-func (l *loader) nextKey(table string, given adapter.Value) adapter.Value {
-	if given.Kind() == adapter.Absent {
-		given = adapter.IntegerValue(l.last[table] + 1)
-	}
-	l.last[table] = max(l.last[table], given.Int())
-	return given
-}
-
-// withDefaults returns a copy of r with its key and the values that the store derives.
-func (l *loader) withDefaults(t *table, r adapter.Record) adapter.Record {
-	r = r.Clone()
-	r.Set(t.schema.Key, l.nextKey(t.name, r.Get(t.schema.Key)))
-	switch t.schema.Resource {
-	case adapter.StockItems:
-		return adapter.DeriveStockStatus(r, l.data.Stock, l.now.Format(time.DateTime))
-	case adapter.Customers:
-		if hash, ok := l.hashes[adapter.Key(r.Get("entity_id").Int())]; ok {
-			r.Set("password_hash", adapter.TextValue(hash))
-		}
-	}
-	return withTimestamps(r, l.now.Format(time.DateTime))
-}
-
-// insertPrices stores the group and tier prices of a product.
-func (l *loader) insertPrices(ctx context.Context, product adapter.Record) error {
-	for name, table := range map[string]string{"group_price": "product_group_price", "tier_price": "product_tier_price"} {
-		for _, price := range product.Get(name).Records() {
-			columns, arguments := []string{"product_id"}, []any{product.Get("entity_id").Int()}
-			for i, a := range price.Schema.Attributes {
-				if a.Name == price.Schema.Key {
-					continue
-				}
-				argument, err := l.db.engine.bind(&a, price.Values[i])
-				if err != nil {
-					return err
-				}
-				columns, arguments = append(columns, a.Name), append(arguments, argument)
-			}
-			key := l.nextKey(table, price.Get(price.Schema.Key)).Int()
-			if _, err := l.db.insert(ctx, l.tx, table, price.Schema.Key, key, columns, arguments); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (l *loader) insertCredentials(ctx context.Context) error {
-	if l.data.Consumer.Key == "" {
-		return nil
-	}
-	c := l.db.Credentials()
-	consumer := l.data.Consumer
+	c := db.Credentials()
+	consumer := data.Consumer
 	var lastConsumer, lastToken int64
 	const greatest = "SELECT COALESCE((SELECT MAX(consumer_id) FROM oauth_consumer), 0), COALESCE((SELECT MAX(token_id) FROM oauth_token), 0)"
-	if err := l.tx.QueryRowContext(ctx, greatest).Scan(&lastConsumer, &lastToken); err != nil {
+	if err := tx.QueryRowContext(ctx, greatest).Scan(&lastConsumer, &lastToken); err != nil {
 		return err
 	}
 	consumer.ID = lastConsumer + 1
-	if _, err := c.insertConsumer(ctx, l.tx, consumer); err != nil {
+	if _, err := c.insertConsumer(ctx, tx, consumer); err != nil {
 		return err
 	}
-	for _, t := range l.data.Tokens {
+	for _, t := range data.Tokens {
 		lastToken++
 		t.ID, t.ConsumerID = lastToken, consumer.ID
 		if t.CreatedAt.IsZero() {
-			t.CreatedAt = l.now
+			t.CreatedAt = time.Now().UTC()
 		}
-		if _, err := c.insertToken(ctx, l.tx, t, l.data.Verifier); err != nil {
+		if _, err := c.insertToken(ctx, tx, t, data.Verifier); err != nil {
 			return err
 		}
 	}
-	if other := l.data.ConsentConsumer; other.Key != "" {
+	if other := data.ConsentConsumer; other.Key != "" {
 		other.ID = consumer.ID + 1
-		_, err := c.insertConsumer(ctx, l.tx, other)
+		_, err := c.insertConsumer(ctx, tx, other)
 		return err
 	}
 	return nil

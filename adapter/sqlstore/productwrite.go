@@ -126,22 +126,30 @@ func (t *writeTx) SetPrices(ctx context.Context, product adapter.Key, list strin
 			}
 			columns, arguments = append(columns, a.Name), append(arguments, argument)
 		}
-		if _, err := t.db.insert(ctx, t.tx, table, "value_id", 0, columns, arguments); err != nil {
+		if _, err := t.db.insert(ctx, t.tx, table, "value_id", int64(recordKey(entry)), columns, arguments); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Saved updates the listing rows of a product.
-func (t *writeTx) Saved(ctx context.Context, product adapter.Key) error {
+// Saved updates the listing rows of some products, or of all.
+func (t *writeTx) Saved(ctx context.Context, products ...adapter.Key) error {
+	if len(products) == 0 {
+		return t.db.rebuildListing(ctx, t.tx)
+	}
 	if !t.db.hasListingTable {
 		return nil
 	}
-	if err := t.exec(ctx, "DELETE FROM product_listing WHERE product_id = ?", int64(product)); err != nil {
-		return err
+	for _, product := range products {
+		if err := t.exec(ctx, "DELETE FROM product_listing WHERE product_id = ?", int64(product)); err != nil {
+			return err
+		}
+		if err := t.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+listingRowsSQL+" AND product.entity_id = ?", int64(product)); err != nil {
+			return err
+		}
 	}
-	return t.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+listingRowsSQL+" AND product.entity_id = ?", int64(product))
+	return nil
 }
 
 // Gallery returns the images of a product with their values at a level.

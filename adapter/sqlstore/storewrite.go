@@ -15,14 +15,16 @@ import (
 // A writePlan holds the statements with which a store creates and deletes the records of
 // its table.
 type writePlan struct {
-	rowWithoutKey        *rowEncoder // encodes a record whose key the database chooses
-	insertSQL, deleteSQL string      // insert a rowWithoutKey; delete a row by its key
+	row, rowWithoutKey          *rowEncoder // encode a record, with or without its key
+	insertWithKeySQL, insertSQL string      // insert one of them
+	deleteSQL                   string      // deletes a row by its key
 }
 
 func newWritePlan(e *engine, t *table) writePlan {
 	key, _ := t.schema.Index(t.schema.Key)
-	w := writePlan{rowWithoutKey: newRowEncoder(t, slices.DeleteFunc(t.columnIndexes(false), func(at int) bool { return at == key }))}
+	w := writePlan{row: newRowEncoder(t, t.columnIndexes(false)), rowWithoutKey: newRowEncoder(t, slices.DeleteFunc(t.columnIndexes(false), func(at int) bool { return at == key }))}
 	keyColumn := unqualified(t.keyColumn())
+	w.insertWithKeySQL = w.row.insertSQL(e, 1)
 	w.insertSQL = w.rowWithoutKey.insertSQL(e, 1)
 	if e.useReturning {
 		w.insertSQL += " RETURNING " + keyColumn
@@ -130,21 +132,120 @@ func (t *writeTx) Other(ctx context.Context, like adapter.Record, except adapter
 	return adapter.Key(other), nil
 }
 
-// Insert inserts a row with the values of its added attributes and returns its key.
-func (t *writeTx) Insert(ctx context.Context, r adapter.Record) (adapter.Key, error) {
-	s := t.db.records[r.Schema.Resource]
-	arguments, err := s.rowWithoutKey.arguments(t.db.engine, r)
-	if err != nil {
-		return 0, err
+// Find returns the records of which an attribute is one of some ids.
+func (t *writeTx) Find(ctx context.Context, r adapter.Resource, attribute string, ids []int64) ([]adapter.Record, error) {
+	s := t.db.records[r]
+	var found []adapter.Record
+	sc := s.scannerPool.Get().(*scanner)
+	defer s.putScanner(sc)
+	sc.setColumns(s.table, s.ownIndexes)
+	for batch := range slices.Chunk(ids, idsPerStatement) {
+		sb := t.db.engine.flavor.NewSelectBuilder()
+		arguments := make([]any, 0, idsPerStatement)
+		for _, id := range batch {
+			arguments = append(arguments, id)
+		}
+		sb.Select(s.table.selectColumns(s.ownIndexes)...).From(s.table.name)
+		text, arguments := sb.Where(sb.In(s.table.column(attribute).name, padToPowerOfTwo(arguments)...)).OrderBy(s.table.keyColumn()).Build()
+		err := t.eachRow(ctx, func(rows *sql.Rows) error {
+			record, err := sc.record(s.table.schema, rows)
+			found = append(found, record)
+			return err
+		}, text, arguments...)
+		if err != nil {
+			return nil, err
+		}
 	}
-	t.executed = append(t.executed, s.insertSQL)
-	key, err := t.db.insertRow(ctx, t.tx, s.insertSQL, arguments)
-	if err != nil {
-		return 0, err
+	return found, s.addValues(ctx, t.query, found)
+}
+
+// idsPerStatement is the number of ids that one statement looks for.
+const idsPerStatement = 128
+
+// Insert inserts rows with the values of their added attributes and returns their keys.
+func (t *writeTx) Insert(ctx context.Context, records ...adapter.Record) ([]adapter.Key, error) {
+	keys := make([]adapter.Key, 0, len(records))
+	for len(records) > 0 {
+		schema := records[0].Schema
+		keyless := records[0].Get(schema.Key).Kind() == adapter.Absent
+		n := 1
+		for !keyless && n < min(len(records), t.recordsPerInsert) && records[n].Get(schema.Key).Kind() != adapter.Absent {
+			n++
+		}
+		inserted, err := t.insertRows(ctx, t.db.records[schema.Resource], records[:n], keyless)
+		if err != nil {
+			t.batchFailed = n > 1
+			return nil, err
+		}
+		keys, records = append(keys, inserted...), records[n:]
 	}
-	stored := r.Clone()
-	stored.Set(s.table.schema.Key, adapter.IntegerValue(key))
-	return adapter.Key(key), s.table.insertAdded(ctx, t.db, t.tx, stored)
+	return keys, nil
+}
+
+// insertRows inserts rows by one statement: some that have keys, or one that has none.
+func (t *writeTx) insertRows(ctx context.Context, s *store, records []adapter.Record, keyless bool) (keys []adapter.Key, err error) {
+	row, text := s.row, s.insertWithKeySQL
+	switch {
+	case keyless:
+		row, text = s.rowWithoutKey, s.insertSQL
+	case len(records) > 1:
+		text = s.row.insertSQL(t.db.engine, len(records))
+	}
+	arguments := make([]any, 0, len(records)*len(row.columns))
+	for _, r := range records {
+		bound, err := row.arguments(t.db.engine, r)
+		if err != nil {
+			return nil, err
+		}
+		arguments = append(arguments, bound...)
+	}
+	if keyless {
+		t.executed = append(t.executed, text)
+		key, err := t.db.insertRow(ctx, t.tx, text, arguments)
+		if err != nil {
+			return nil, err
+		}
+		stored := records[0].Clone()
+		stored.Set(s.table.schema.Key, adapter.IntegerValue(key))
+		return []adapter.Key{adapter.Key(key)}, s.table.insertAdded(ctx, t.db, t.tx, stored)
+	}
+	if len(records) == 1 {
+		err = t.exec(ctx, text, arguments...)
+	} else { // there are too many different statements to prepare them
+		_, err = t.db.exec(ctx, t.tx, text, arguments...)
+	}
+	for _, r := range records {
+		if err == nil {
+			err = s.table.insertAdded(ctx, t.db, t.tx, r)
+		}
+		keys = append(keys, recordKey(r))
+	}
+	return keys, err
+}
+
+// recordKey returns the key of a record.
+func recordKey(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
+
+// PassKeys moves the key counter of each resource past a key.
+func (t *writeTx) PassKeys(ctx context.Context, greatest map[adapter.Resource]adapter.Key) error {
+	if t.db.engine.counters.passKey == nil {
+		return nil
+	}
+	for _, of := range t.db.tables { // always in this order, so that transactions cannot deadlock
+		key := greatest[of.schema.Resource]
+		if key == 0 {
+			continue
+		}
+		behind, move := t.db.engine.counters.passKey(counter{of.name, of.schema.Key}, int64(key))
+		is, err := t.rowExists(ctx, behind)
+		for i := 0; is && err == nil && i < len(move); i++ {
+			_, err = t.tx.ExecContext(ctx, move[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Update stores the values of change in a locked record.

@@ -14,6 +14,14 @@ type writeTx struct {
 	db       *DB
 	tx       *sql.Tx
 	executed []string // texts of the statements run, which are prepared afterwards
+	// recordsPerInsert is the number of records that one statement inserts; batchFailed
+	// says that a statement that inserts several has failed.
+	recordsPerInsert int
+	batchFailed      bool
+}
+
+func newWriteTx(db *DB, tx *sql.Tx) *writeTx {
+	return &writeTx{db: db, tx: tx, recordsPerInsert: recordsPerInsert}
 }
 
 // A ruled is the database as package rules sees it.
@@ -29,7 +37,7 @@ func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 	var done *writeTx
 	run := func() error {
 		return d.db.write(ctx, op, func(tx *sql.Tx) error {
-			done = &writeTx{db: d.db, tx: tx}
+			done = newWriteTx(d.db, tx)
 			return f(done)
 		})
 	}

@@ -121,7 +121,10 @@ func (p *program) importRecords(cmd *cobra.Command, source *importSource, args [
 	defer func() { err = errors.Join(err, legacyDB.Close()) }()
 
 	imp := importer{cmd: cmd, store: store, legacyDB: legacyDB, expected: map[adapter.Key]bool{}}
-	imp.options = sqlstore.InsertOptions{Replace: source.replace, DryRun: source.dryRun, CustomerExpected: func(customer adapter.Key) bool { return imp.expected[customer] }}
+	imp.options = adapter.ImportOptions{DryRun: source.dryRun, Expected: func(_ adapter.Resource, customer adapter.Key) bool { return imp.expected[customer] }}
+	if source.replace {
+		imp.options.Existing = adapter.ReplaceExisting
+	}
 	report := printedRecords{DryRun: source.dryRun}
 	for _, i := range importKinds() {
 		if !slices.Contains(args, i.name) {
@@ -141,7 +144,7 @@ type importer struct {
 	cmd      *cobra.Command
 	store    *sqlstore.DB
 	legacyDB *magento1.Database
-	options  sqlstore.InsertOptions
+	options  adapter.ImportOptions
 	expected map[adapter.Key]bool // customers that the dry run would have stored
 }
 
@@ -183,10 +186,10 @@ func (imp *importer) importAll(ctx context.Context, i importKind) (importedRecor
 // stores each record of the batch in a transaction of its own, and skips those that cannot
 // be stored.
 func (imp *importer) insert(ctx context.Context, batch []adapter.Aggregate, done *importedRecords) error {
-	outcomes, err := imp.store.Insert(ctx, batch, imp.options)
+	outcomes, err := imp.store.Adapter().Import(ctx, batch, imp.options)
 	if err == nil {
 		for i, outcome := range outcomes {
-			imp.tally(batch[i], outcome, done)
+			imp.tally(batch[i], outcome.Outcome, done)
 		}
 		return nil
 	}
@@ -207,13 +210,13 @@ func (imp *importer) insert(ctx context.Context, batch []adapter.Aggregate, done
 }
 
 // tally counts the outcome of one record.
-func (imp *importer) tally(record adapter.Aggregate, outcome sqlstore.InsertOutcome, done *importedRecords) {
+func (imp *importer) tally(record adapter.Aggregate, outcome adapter.ImportOutcome, done *importedRecords) {
 	switch outcome {
-	case sqlstore.Stored:
+	case adapter.ImportCreated:
 		done.Stored++
-	case sqlstore.Replaced:
+	case adapter.ImportChanged:
 		done.Replaced++
-	case sqlstore.Skipped:
+	case adapter.ImportKept, adapter.ImportEqual:
 		done.Existing++
 	}
 	if imp.options.DryRun && record.Record.Schema.Resource == adapter.Customers {

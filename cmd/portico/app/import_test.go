@@ -191,7 +191,7 @@ func TestImport(t *testing.T) {
 	if done := credentials(); done.Consumers.Differing != 1 || storeContents(t, path) != second {
 		t.Errorf("without --replace something has changed: %+v", done)
 	}
-	if done := records("customers", "orders", "--replace"); done.Resources[0].Replaced != 4 || done.Resources[1].Replaced != 4 {
+	if done := records("customers", "orders", "--replace"); done.Resources[0].Replaced != 1 || done.Resources[0].Existing != 3 || done.Resources[1].Replaced != 1 || done.Resources[1].Existing != 3 {
 		t.Errorf("%+v", done)
 	}
 	if done := credentials("--replace"); done.Consumers.Updated != 1 {

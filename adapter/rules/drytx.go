@@ -1,0 +1,42 @@
+package rules
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A dryTx is a transaction that stores nothing.
+type dryTx struct{ Tx }
+
+// Insert returns the keys that the records have.
+func (dryTx) Insert(_ context.Context, records ...adapter.Record) ([]adapter.Key, error) {
+	keys := make([]adapter.Key, len(records))
+	for i, r := range records {
+		keys[i] = keyOf(r)
+	}
+	return keys, nil
+}
+
+// PassKeys does nothing.
+func (dryTx) PassKeys(context.Context, map[adapter.Resource]adapter.Key) error { return nil }
+
+// Update does nothing.
+func (dryTx) Update(context.Context, adapter.Record, adapter.Record) error { return nil }
+
+// UpdateWhere does nothing.
+func (dryTx) UpdateWhere(context.Context, adapter.Record, adapter.Record, adapter.Key) error {
+	return nil
+}
+
+// Delete does nothing.
+func (dryTx) Delete(context.Context, adapter.Resource, adapter.Key) error { return nil }
+
+// SetPrices does nothing.
+func (dryTx) SetPrices(context.Context, adapter.Key, string, PriceChange) error { return nil }
+
+// SetTypes does nothing.
+func (dryTx) SetTypes(context.Context, adapter.Key, []TypeChange) error { return nil }
+
+// Saved does nothing.
+func (dryTx) Saved(context.Context, ...adapter.Key) error { return nil }
