@@ -103,7 +103,7 @@ func recordNode(members ...codec.Member) codec.Node {
 // shouldLog reports whether err is worth a log entry: a client that has gone is not, and
 // neither is a panic, which has already been logged.
 func shouldLog(err error) bool {
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, errPanicked)
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, ErrPanicked)
 }
 
 // logFailure logs the cause of a failure that the client sees only in general terms, or

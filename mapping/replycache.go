@@ -227,7 +227,7 @@ func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte,
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
-			response := s.renderError(ctx, c, errPanicked, nil)
+			response := s.renderError(ctx, c, ErrPanicked, nil)
 			value, ttl, err = encodeResponse(c, at, &response), 0, nil
 		}
 	}()

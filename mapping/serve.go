@@ -123,7 +123,7 @@ func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Re
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
-			response = s.renderError(ctx, c, errPanicked, buf)
+			response = s.renderError(ctx, c, ErrPanicked, buf)
 		}
 	}()
 	if err := s.runSteps(ctx, c); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 )
 
-// errPanicked ends a reply after a panic, which has been logged.
-var errPanicked = errors.New("panic")
+// ErrPanicked is the error of a call whose handler has panicked. The panic has been logged.
+var ErrPanicked = errors.New("panic")
 
 // errClientWrite reports that the writer did not accept a reply: the client has gone, or
 // the spool has no room.
@@ -22,7 +22,7 @@ func (s *Service) stream(ctx context.Context, c *Call, reply *Reply, buf []byte,
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
-			err = errPanicked
+			err = ErrPanicked
 		}
 	}()
 	err = s.streamList(ctx, c, reply, buf, w, &written)

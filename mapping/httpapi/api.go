@@ -3,12 +3,9 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"os"
@@ -22,7 +19,6 @@ import (
 	"github.com/portico-commerce/portico/mapping/budget"
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/exchange"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
@@ -67,7 +63,7 @@ type api struct {
 	service *mapping.Service
 	Options
 	placeholder []byte
-	buffers     sync.Pool
+	states      sync.Pool
 	replies     *budget.Budget // bytes in memory
 	spool       spool
 	guests      *ratelimit.Limiter[netip.Prefix]
@@ -104,7 +100,7 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 	if a.placeholder, err = newPlaceholder(); err != nil {
 		return nil, err
 	}
-	a.buffers.New = func() any { return new([]byte) }
+	a.states.New = func() any { return new(state) }
 	if len(a.Rules) > 0 { // forwarded replies can break off outside the contract's calls
 		a.Metrics.cut.WithLabelValues(noCall)
 		a.Metrics.cut.WithLabelValues(new(contract.Address).Name())
@@ -112,8 +108,6 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
-	engine.RedirectTrailingSlash = false
-	engine.RedirectFixedPath = false
 	proxies := make([]string, len(options.TrustedProxies))
 	for i, p := range options.TrustedProxies {
 		proxies[i] = p.String()
@@ -121,73 +115,20 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 	if err := engine.SetTrustedProxies(proxies); err != nil {
 		return nil, err
 	}
+	engine.Use(a.begin, a.requestID, a.accessLog, a.measure, a.recovery)
 	engine.NoRoute(a.serve)
 	return engine, nil
 }
 
-// serve answers a request, counts it and logs it.
+// serve answers a request.
 func (a *api) serve(c *gin.Context) {
-	start := time.Now()
-	a.Metrics.inFlight.Inc()
-	defer a.Metrics.inFlight.Dec()
-	id := requestID(c.Request)
-	c.Header("X-Request-Id", id)
-
-	buffer := a.buffers.Get().(*[]byte)
-	response, err := a.respond(c, (*buffer)[:0])
-	if response.CacheOutcome == "" && cap(response.Body) > cap(*buffer) && cap(response.Body) <= maxPooledBuffer {
-		*buffer = response.Body
+	s := stateOf(c)
+	var err error
+	s.response, err = a.respond(c, s.buffer[:0])
+	s.broken = err != nil
+	if body := s.response.Body; s.response.CacheOutcome == "" && cap(body) > cap(s.buffer) && cap(body) <= maxPooledBuffer {
+		s.buffer = body
 	}
-	a.buffers.Put(buffer)
-
-	end := time.Now()
-	took := end.Sub(start)
-	a.Metrics.observe(&response, err != nil, took)
-	a.log(c, id, &response, err != nil, end, took)
-	if response.Role == mapping.UnknownRole {
-		response.Role = ""
-	}
-	exchange.SetResult(c.Request.Context(), response.Role, response.Legacy)
-	if err != nil {
-		// The reply was sent without a length: only closing the connection early tells the
-		// client that the body is incomplete.
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// log logs an answered request. It builds the record itself, because a Logger looks up the
-// calling line each time, which costs as much as three attributes.
-func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut bool, end time.Time, took time.Duration) {
-	ctx := c.Request.Context()
-	if !a.Log.Enabled(ctx, slog.LevelInfo) {
-		return
-	}
-	record := slog.NewRecord(end, slog.LevelInfo, "request", 0)
-	var room [12]slog.Attr
-	attributes := append(room[:0],
-		slog.String("id", id),
-		slog.String("call", response.Call),
-		slog.String("method", contract.MethodLabel(c.Request.Method)),
-		slog.Int("status", response.Status),
-		slog.String("role", response.Role),
-		slog.Int("bytes", max(c.Writer.Size(), 0)),
-		slog.Duration("took", took),
-		slog.String("client", c.ClientIP()),
-	)
-	if response.Problem != "" {
-		attributes = append(attributes, slog.String("problem", response.Problem))
-	}
-	if response.CacheOutcome != "" {
-		attributes = append(attributes, slog.String("cache", response.CacheOutcome))
-	}
-	if response.Legacy {
-		attributes = append(attributes, slog.String("side", "legacy"))
-	}
-	if cut {
-		attributes = append(attributes, slog.Bool("cut", true))
-	}
-	record.AddAttrs(attributes...)
-	_ = a.Log.Handler().Handle(ctx, record) // there is nobody to report the error to
 }
 
 // respond lets the service answer a request and writes the reply. The error is that of a
@@ -281,24 +222,4 @@ func (o *Options) trusted(remote string) bool {
 		}
 	}
 	return false
-}
-
-// requestID returns the id that a client or proxy gave the request, if it is safe to repeat
-// in the reply and the log, or a new one.
-func requestID(r *http.Request) string {
-	const most = 64
-	id := r.Header.Get("X-Request-Id")
-	if id == "" || len(id) > most || strings.Trim(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.") != "" {
-		return newID()
-	}
-	return id
-}
-
-// newID returns a unique id. It is not secret.
-func newID() string {
-	var random [16]byte
-	binary.NativeEndian.PutUint64(random[:8], rand.Uint64())
-	binary.NativeEndian.PutUint64(random[8:], rand.Uint64())
-	var room [2 * len(random)]byte
-	return string(hex.AppendEncode(room[:0], random[:]))
 }

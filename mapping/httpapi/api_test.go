@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
@@ -15,6 +16,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -155,7 +157,10 @@ func newServed(t *testing.T, options httpapi.Options, between func(adapter.Adapt
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.Log, options.Metrics, options.OpenMedia = log, metrics, db.OpenMedia
+	options.Log, options.Metrics = log, metrics
+	if options.OpenMedia == nil {
+		options.OpenMedia = db.OpenMedia
+	}
 	handler, err := httpapi.New(service, options)
 	return s, handler, err
 }
@@ -380,6 +385,42 @@ func TestLogs(t *testing.T) {
 		if strings.Contains(s.log.text(), secret) {
 			t.Errorf("%s is logged:\n%s", secret, s.log.text())
 		}
+	}
+}
+
+// TestRecovery checks that a panic outside the calls of the contract is answered, logged and
+// counted, and that http.ErrAbortHandler breaks the connection.
+func TestRecovery(t *testing.T) {
+	const image = "GET /media/catalog/product/x.png HTTP/1.1"
+	var failure any
+	s := serveUpstream(t, httpapi.Options{OpenMedia: func(context.Context, string) (*os.File, string, error) { panic(failure) }},
+		func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+
+	failure = "no picture today"
+	c := s.dial(t)
+	for range 2 { // the connection stays usable
+		c.send(image, "Host: x")
+		got := c.receive("GET")
+		if got.StatusCode != 500 || got.body != "Internal error\n" || got.Close || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%d %q %v", got.StatusCode, got.body, got.Header)
+		}
+	}
+	panics, request := s.log.lines(t)[0], s.log.lines(t)[1]
+	if panics["msg"] != "panic" || panics["panic"] != failure || panics["id"] != request["id"] || !strings.Contains(fmt.Sprint(panics["stack"]), "TestRecovery") || request["status"] != 500.0 {
+		t.Errorf("logged:\n%s", s.log.text())
+	}
+	if n := s.count(t, "portico_requests_total"); n != 2 {
+		t.Errorf("%v requests are counted, want 2", n)
+	}
+
+	failure = http.ErrAbortHandler
+	c.send(image, "Host: x")
+	if rest, err := io.ReadAll(c.in); err != nil || len(rest) > 0 {
+		t.Errorf("%q, %v, want the end of the connection", rest, err)
+	}
+	s.end()
+	if lines := s.log.lines(t); len(lines) != 5 || lines[4]["cut"] != true {
+		t.Errorf("logged:\n%s", s.log.text())
 	}
 }
 

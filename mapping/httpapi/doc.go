@@ -1,6 +1,6 @@
-// Package httpapi serves the contract over HTTP: a gin engine around the
-// pipeline of package mapping, with request ids, logs and metrics. It is the
-// only package that knows gin.
+// Package httpapi serves the contract over HTTP: a gin engine around the pipeline of package
+// mapping. Request ids, the log, metrics and recovery from panics are middleware
+// (middleware.go). It is the only package that knows gin.
 //
 // # Principles
 //

@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/exchange"
+)
+
+// A state is what the middleware and the handler know of one request. It is the request's
+// gin.ResponseWriter, where they find it faster than among the values of gin's context, for
+// which every request would need a map.
+type state struct {
+	gin.ResponseWriter
+	start    time.Time
+	took     time.Duration // from start to the end of the reply; 0 until then
+	id       string
+	response mapping.Response // the reply, for the log and metrics
+	broken   bool             // the body of the reply is incomplete
+	buffer   []byte           // for the body; kept for other requests
+}
+
+// stateOf returns the state of a request.
+func stateOf(c *gin.Context) *state { return c.Writer.(*state) }
+
+// Unwrap returns the underlying writer for http.ResponseController.
+func (s *state) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// finish completes the state when the reply has been written.
+func (s *state) finish() {
+	if s.took > 0 {
+		return
+	}
+	s.took = max(1, time.Since(s.start))
+	if s.response.Status == 0 { // not answered by serve
+		s.response = mapping.Response{Status: s.Status(), Call: noCall}
+	}
+}
+
+// begin gives a request its state. If the reply is incomplete, begin breaks the connection.
+func (a *api) begin(c *gin.Context) {
+	s := a.states.Get().(*state)
+	s.ResponseWriter, s.start = c.Writer, time.Now()
+	c.Writer = s
+	c.Next()
+	s.finish()
+	role := s.response.Role
+	if role == mapping.UnknownRole {
+		role = ""
+	}
+	exchange.SetResult(c.Request.Context(), role, s.response.Legacy)
+	c.Writer = s.ResponseWriter
+	broken := s.broken
+	*s = state{buffer: s.buffer}
+	a.states.Put(s)
+	if broken {
+		// The reply was sent without a length: only closing the connection early tells the
+		// client that the body is incomplete.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// requestID repeats the id that the client or a proxy gave a request, or gives it a new one.
+func (a *api) requestID(c *gin.Context) {
+	const most = 64
+	id := c.Request.Header.Get("X-Request-Id")
+	if id == "" || len(id) > most || strings.Trim(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.") != "" {
+		id = newID() // the other is not safe to repeat in the reply and the log
+	}
+	stateOf(c).id = id
+	c.Writer.Header()["X-Request-Id"] = []string{id}
+}
+
+// newID returns a unique id. It is not secret.
+func newID() string {
+	var random [16]byte
+	binary.NativeEndian.PutUint64(random[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(random[8:], rand.Uint64())
+	var room [2 * len(random)]byte
+	return string(hex.AppendEncode(room[:0], random[:]))
+}
+
+// accessLog logs an answered request. It builds the record itself, because a Logger looks up
+// the calling line each time, which costs as much as three attributes.
+func (a *api) accessLog(c *gin.Context) {
+	s := stateOf(c)
+	c.Next()
+	ctx := c.Request.Context()
+	if !a.Log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	s.finish()
+	record := slog.NewRecord(s.start.Add(s.took), slog.LevelInfo, "request", 0)
+	var room [12]slog.Attr
+	attributes := append(room[:0],
+		slog.String("id", s.id),
+		slog.String("call", s.response.Call),
+		slog.String("method", contract.MethodLabel(c.Request.Method)),
+		slog.Int("status", s.response.Status),
+		slog.String("role", s.response.Role),
+		slog.Int("bytes", max(s.Size(), 0)),
+		slog.Duration("took", s.took),
+		slog.String("client", c.ClientIP()),
+	)
+	if s.response.Problem != "" {
+		attributes = append(attributes, slog.String("problem", s.response.Problem))
+	}
+	if s.response.CacheOutcome != "" {
+		attributes = append(attributes, slog.String("cache", s.response.CacheOutcome))
+	}
+	if s.response.Legacy {
+		attributes = append(attributes, slog.String("side", "legacy"))
+	}
+	if s.broken {
+		attributes = append(attributes, slog.Bool("cut", true))
+	}
+	record.AddAttrs(attributes...)
+	_ = a.Log.Handler().Handle(ctx, record) // there is nobody to report the error to
+}
+
+// measure counts and times a request.
+func (a *api) measure(c *gin.Context) {
+	a.Metrics.inFlight.Inc()
+	defer a.Metrics.inFlight.Dec()
+	s := stateOf(c)
+	c.Next()
+	s.finish()
+	a.Metrics.observe(&s.response, s.broken, s.took)
+}
+
+// recovery logs a panic and answers with an internal error, or breaks the connection if the
+// reply has begun. The service itself recovers from panics in the calls of the contract.
+func (a *api) recovery(c *gin.Context) {
+	s := stateOf(c)
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		c.Abort()
+		if p == http.ErrAbortHandler { //nolint:errorlint // documented value
+			s.broken = true
+			return
+		}
+		a.Log.LogAttrs(c.Request.Context(), slog.LevelError, "panic", slog.String("id", s.id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		c.Writer = s
+		if s.broken = s.Written(); s.broken {
+			return
+		}
+		for _, name := range []string{"Content-Encoding", "Etag", "Last-Modified"} { // of the reply that is not sent
+			delete(s.Header(), name)
+		}
+		s.response = plain(http.StatusInternalServerError, "Internal error\n", nil)
+		if mapping.IsAPIRequest(c.Request) && !a.isOutside(c.Request) {
+			s.response = a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), mapping.ErrPanicked, nil)
+		}
+		a.write(c, &s.response)
+	}()
+	c.Next()
+}
