@@ -51,6 +51,8 @@ type Options struct {
 	SpoolDir               string
 	// Connections, unless nil, are the Connections of the server that runs the handler.
 	Connections *Connections
+	// Draining, unless nil, reports whether clients are asked to close their connections.
+	Draining func() bool
 	// GuestRate limits the calls per second of Guests from one network on average, 0 for no
 	// limit; GuestBurst limits how many may come at once. A network is an IPv4 address or
 	// the /64 of an IPv6 address.
@@ -115,7 +117,7 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 	if err := engine.SetTrustedProxies(proxies); err != nil {
 		return nil, err
 	}
-	engine.Use(a.begin, a.requestID, a.accessLog, a.measure, a.recovery)
+	engine.Use(a.countHeaders, a.closeWhileDraining, a.begin, a.requestID, a.accessLog, a.measure, a.recovery, a.refuseOutside, a.limitGuests)
 	engine.NoRoute(a.serve)
 	return engine, nil
 }
@@ -134,13 +136,6 @@ func (a *api) serve(c *gin.Context) {
 // respond lets the service answer a request and writes the reply. The error is that of a
 // body that could not be completed.
 func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
-	if a.isOutside(c.Request) {
-		return a.notFound(c, buf), nil
-	}
-	if refusal, limited := a.limitGuest(c, buf); limited {
-		a.write(c, &refusal)
-		return refusal, nil
-	}
 	if !a.service.Anonymous(c.Request) {
 		c.Request = c.Request.WithContext(mapping.WithClientAddress(c.Request.Context(), c.ClientIP()))
 	}
@@ -161,18 +156,6 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 	return a.send(ctx, c, scheme, response, buf)
 }
 
-// limitGuest rejects a call of a Guest whose network exceeds the limit.
-func (a *api) limitGuest(c *gin.Context, buf []byte) (refusal mapping.Response, limited bool) {
-	if !a.guests.Active() || !mapping.IsAPIRequest(c.Request) || !a.service.Anonymous(c.Request) {
-		return refusal, false
-	}
-	wait, ok := a.guests.Take(ratelimit.Network(c.ClientIP()))
-	if ok {
-		return refusal, false
-	}
-	return a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), &mapping.RateLimitError{RetryAfter: wait}, buf), true
-}
-
 // serveOutside answers a request that is not a call of the interface.
 func (a *api) serveOutside(c *gin.Context, buf []byte) mapping.Response {
 	if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
@@ -183,11 +166,7 @@ func (a *api) serveOutside(c *gin.Context, buf []byte) mapping.Response {
 			return a.serveConsent(c, call, buf)
 		}
 	}
-	return a.notFound(c, buf)
-}
-
-func (a *api) notFound(c *gin.Context, buf []byte) mapping.Response {
-	response := plain(http.StatusNotFound, "Not found\n", buf)
+	response := plain(http.StatusNotFound, notFound, buf)
 	a.write(c, &response)
 	return response
 }

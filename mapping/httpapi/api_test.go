@@ -114,11 +114,11 @@ func (s *served) start(t *testing.T, server *httptest.Server) {
 	s.address = strings.TrimPrefix(server.URL, "http://")
 }
 
-// behind serves the handler of s again, on counted connections.
+// behind serves the handler of s, which has connections among its options, on them.
 func (s *served) behind(t *testing.T, connections *httpapi.Connections) *served {
 	t.Helper()
 	counted := *s
-	server := httptest.NewUnstartedServer(connections.Handler(s.server.Config.Handler))
+	server := httptest.NewUnstartedServer(s.server.Config.Handler)
 	server.Listener = connections.Listener(server.Listener)
 	server.Config.ConnContext, server.Config.ConnState = connections.Context, connections.State
 	server.Start()

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/portico-commerce/portico/mapping/budget"
 )
 
@@ -73,16 +75,13 @@ func underTLS(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Handler returns a handler that calls next; the headers of a request are complete when it
-// starts.
-func (c *Connections) Handler(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if conn, ok := r.Context().Value(connKey{}).(*countedConn); ok {
-			conn.begin()
-			defer conn.end()
-		}
-		next.ServeHTTP(w, r)
-	})
+// countHeaders counts the headers of a request as complete when it starts.
+func (a *api) countHeaders(c *gin.Context) {
+	if conn, ok := c.Request.Context().Value(connKey{}).(*countedConn); ok {
+		conn.begin()
+		defer conn.end()
+		c.Next()
+	}
 }
 
 // A countedConn counts the bytes read while no request of the connection is in progress:

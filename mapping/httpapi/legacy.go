@@ -14,8 +14,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// noCall is the name in logs and metrics of requests that are not calls of the contract.
-const noCall = "none"
+const (
+	// noCall is the name in logs and metrics of requests that are not calls of the contract.
+	noCall = "none"
+	// notFound is the reply to a request that is for no part of Portico.
+	notFound = "Not found\n"
+)
 
 // goesToLegacy reports whether the rules send a request to the legacy system.
 func (a *api) goesToLegacy(r *http.Request) bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/exchange"
+	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
 // A state is what the middleware and the handler know of one request. It is the request's
@@ -147,7 +148,6 @@ func (a *api) recovery(c *gin.Context) {
 		if p == nil {
 			return
 		}
-		c.Abort()
 		if p == http.ErrAbortHandler { //nolint:errorlint // documented value
 			s.broken = true
 			return
@@ -160,11 +160,46 @@ func (a *api) recovery(c *gin.Context) {
 		for _, name := range []string{"Content-Encoding", "Etag", "Last-Modified"} { // of the reply that is not sent
 			delete(s.Header(), name)
 		}
-		s.response = plain(http.StatusInternalServerError, "Internal error\n", nil)
+		response := plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0])
 		if mapping.IsAPIRequest(c.Request) && !a.isOutside(c.Request) {
-			s.response = a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), mapping.ErrPanicked, nil)
+			response = a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), mapping.ErrPanicked, s.buffer[:0])
 		}
-		a.write(c, &s.response)
+		a.refuse(c, response)
 	}()
 	c.Next()
+}
+
+// closeWhileDraining asks clients to close their connections while the program drains, so that
+// a load balancer directs their next requests to another server. It closes no connections
+// itself, because an apparently idle connection may have a request on its way.
+func (a *api) closeWhileDraining(c *gin.Context) {
+	if a.Draining != nil && a.Draining() {
+		c.Header("Connection", "close") // over HTTP/2, GOAWAY
+	}
+}
+
+// refuseOutside rejects a request that is not below the base path.
+func (a *api) refuseOutside(c *gin.Context) {
+	if a.isOutside(c.Request) {
+		a.refuse(c, plain(http.StatusNotFound, notFound, stateOf(c).buffer[:0]))
+	}
+}
+
+// limitGuests rejects a call of a Guest whose network exceeds its rate.
+func (a *api) limitGuests(c *gin.Context) {
+	if !a.guests.Active() || !mapping.IsAPIRequest(c.Request) || !a.service.Anonymous(c.Request) {
+		return
+	}
+	if wait, ok := a.guests.Take(ratelimit.Network(c.ClientIP())); !ok {
+		exceeded := &mapping.RateLimitError{RetryAfter: wait}
+		a.refuse(c, a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), exceeded, stateOf(c).buffer[:0]))
+	}
+}
+
+// refuse answers a request in place of the handlers that follow.
+func (a *api) refuse(c *gin.Context, response mapping.Response) {
+	c.Abort()
+	s := stateOf(c)
+	s.response = response
+	a.write(c, &s.response)
 }

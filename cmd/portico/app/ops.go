@@ -122,19 +122,6 @@ func (o *ops) requireToken(next http.Handler) http.Handler {
 	})
 }
 
-// closeWhileDraining asks the clients of next to close their connections while the program
-// drains, so that a load balancer directs their next requests to another server. It closes
-// no connections itself, because an apparently idle connection may have a request on its
-// way.
-func (o *ops) closeWhileDraining(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if o.draining.Load() {
-			w.Header().Set("Connection", "close") // over HTTP/2, GOAWAY
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // serveReady answers 503 while the program drains, and while neither the upstream nor the
 // cache can answer calls.
 func (o *ops) serveReady(w http.ResponseWriter, r *http.Request) {

@@ -140,7 +140,7 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	contractServer := newServer(cfg, a.connections.Handler(a.ops.closeWhileDraining(a.contract)), log)
+	contractServer := newServer(cfg, a.contract, log)
 	contractServer.ConnContext, contractServer.ConnState = a.connections.Context, a.connections.State
 	if cfg.Server.TLSCert != "" {
 		reloader, err := newCertificateReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)

@@ -169,11 +169,12 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	if err != nil {
 		return nil, err
 	}
+	opsPort := &ops{token: cfg.OpsToken, registry: registry, ping: legacy.wrapPing(upstream.Ping), hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 		BasePath: cfg.BasePath(), Rules: legacy.rules, Legacy: legacy.client, Consent: consentSite,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
-		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(),
+		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
 	}
 	api, err := httpapi.New(service, options)
 	if err != nil {
@@ -185,7 +186,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	}
 	resources.add(watchers.close)
 
-	opsPort := &ops{token: cfg.OpsToken, registry: registry, ping: legacy.wrapPing(upstream.Ping), hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof, shadowSamples: watchers.shadowHandler()}
+	opsPort.shadowSamples = watchers.shadowHandler()
 	opsPort.purge = func(ctx context.Context) error {
 		service.InvalidateLists()
 		return replyCache.Purge(ctx)
