@@ -273,7 +273,7 @@ func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body st
 	for name, value := range map[string]string{"Accept": asJSON, "Content-Type": asJSON, "Authorization": shop.headers[as]} {
 		r.Header.Set(name, value)
 	}
-	return shop.services[dialect].Serve(t.Context(), r, "http", nil)
+	return shop.services[dialect].Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // TestAddedFieldWrites changes a record step by step, in each dialect.

@@ -57,7 +57,7 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 			if tt.authorization != "" {
 				r.Header.Set("Authorization", tt.authorization)
 			}
-			if got := shop.service.Serve(t.Context(), r, "http", nil); got.Status != tt.status || body.read > tt.maxRead {
+			if got := shop.service.Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil); got.Status != tt.status || body.read > tt.maxRead {
 				t.Errorf("%d after %d bytes, want %d after at most %d: %.200s", got.Status, body.read, tt.status, tt.maxRead, got.Body)
 			}
 		})
@@ -68,7 +68,7 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 		r.ContentLength = -1
 		r.Header.Set("Content-Type", urlencoded)
 		r.Header.Set("Authorization", "OAuth")
-		if got := shop.service.Serve(t.Context(), r, "http", nil); got.Status != 400 || body.read > auth.MaxForm+1 {
+		if got := shop.service.Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil); got.Status != 400 || body.read > auth.MaxForm+1 {
 			t.Errorf("%d after %d bytes", got.Status, body.read)
 		}
 	})

@@ -77,7 +77,7 @@ func (shop *customerShop) get(t *testing.T, dialect, as, path, accept string) (s
 	if header != "" {
 		r.Header.Set("Authorization", header)
 	}
-	response := shop.services[dialect].Serve(t.Context(), r, "http", nil)
+	response := shop.services[dialect].Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
 	return response.Status, string(response.Body)
 }
 

@@ -88,7 +88,7 @@ func FuzzTarget(f *testing.F) {
 			if signed := s.authorizations[contract.Role(role%3)]; signed != "" {
 				request.Header.Set("Authorization", signed)
 			}
-			got := s.service.Serve(t.Context(), request, "http", nil)
+			got := s.service.Serve(t.Context(), &mapping.Request{HTTP: request, Scheme: "http"}, nil)
 			if request.Header.Get("Accept") == "application/json" { // the target does not end the request line
 				s.checkContractReply(t, s.dialect.Name+" "+target, got)
 			}

@@ -242,7 +242,7 @@ func (m *labeledShop) ask(c caller, method, target, accept, contentType, body st
 	if c.authorization != "" {
 		r.Header.Set("Authorization", c.authorization)
 	}
-	return m.service.Serve(r.Context(), r, "http", nil)
+	return m.service.Serve(r.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // leaks returns the labels in a body that the caller may not see, or "".

@@ -3,7 +3,6 @@ package mapping
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -46,12 +45,12 @@ type LegacyAuthorization struct {
 // the legacy system, and how it is signed there. If calls are signed again, it runs the
 // first steps of the pipeline. If one of them fails, ok is false and refusal is the
 // response that [Service.Serve] would return. The parameters are those of Serve.
-func (s *Service) AuthorizeLegacy(ctx context.Context, r *http.Request, scheme string, buf []byte) (a LegacyAuthorization, refusal Response, ok bool) {
+func (s *Service) AuthorizeLegacy(ctx context.Context, r *Request, buf []byte) (a LegacyAuthorization, refusal Response, ok bool) {
 	a.Role = contract.Guest.String()
-	if auth.Signed(r.Header.Get("Authorization")) {
+	if auth.Signed(r.HTTP.Header.Get("Authorization")) {
 		a.Role = UnknownRole
 	}
-	c, unacceptable := s.newLegacyCall(ctx, r, scheme)
+	c, unacceptable := s.newLegacyCall(ctx, r)
 	a.NotAcceptable = unacceptable != nil
 	if s.settings.LegacyAuth == UnchangedSignature {
 		return a, refusal, true
@@ -100,16 +99,16 @@ func (s *Service) legacySignerFor(ctx context.Context, c *Call) (*auth.Signer, e
 // that kept it from being answered, in the format and words of [Service.Serve]. An error
 // of kind Unavailable becomes a 503, a [*RateLimitError] a 429 and ErrUnreadableBody a
 // 400. The other parameters are those of Serve.
-func (s *Service) ErrorResponse(ctx context.Context, r *http.Request, scheme string, err error, buf []byte) Response {
-	c, _ := s.newLegacyCall(ctx, r, scheme)
+func (s *Service) ErrorResponse(ctx context.Context, r *Request, err error, buf []byte) Response {
+	c, _ := s.newLegacyCall(ctx, r)
 	return s.errorResponse(ctx, c, err, buf)
 }
 
 // newLegacyCall returns the call of r as far as forwarding needs it. If the client
 // accepts none of the contract's formats, that is for the legacy system to answer, so the
 // fault is only returned; error responses then use the default format.
-func (s *Service) newLegacyCall(ctx context.Context, r *http.Request, scheme string) (c *Call, unacceptable error) {
-	c = s.newCall(ctx, r, scheme)
+func (s *Service) newLegacyCall(ctx context.Context, r *Request) (c *Call, unacceptable error) {
+	c = s.newCall(ctx, r)
 	return c, s.negotiate(ctx, c)
 }
 

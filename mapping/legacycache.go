@@ -45,16 +45,16 @@ type FetchLegacy func(ctx context.Context, headers []string, maxBytes int) (Lega
 // replies to such requests are cached: from the cache, or else from fetch. ok is false
 // for all other requests, which have to be forwarded. host is the X-Forwarded-Host that
 // the legacy system gets. An error means that the legacy system is unavailable.
-func (s *Service) CachedLegacy(ctx context.Context, r *http.Request, scheme, host string, fetch FetchLegacy) (reply LegacyReply, ok bool, err error) {
+func (s *Service) CachedLegacy(ctx context.Context, r *Request, host string, fetch FetchLegacy) (reply LegacyReply, ok bool, err error) {
 	if s.replyCache == nil || !s.settings.CacheLegacy {
 		return reply, false, nil
 	}
-	c, _ := s.newLegacyCall(ctx, r, scheme)
+	c, _ := s.newLegacyCall(ctx, r)
 	at, ok := s.replyCache.cacheable(c)
-	if !ok || !isPlainRequest(r) {
+	if !ok || !isPlainRequest(r.HTTP) {
 		return reply, false, nil
 	}
-	sum, ok := s.replyCache.legacyFingerprint(r, scheme, host)
+	sum, ok := s.replyCache.legacyFingerprint(r.HTTP, r.Scheme, host)
 	if !ok {
 		return reply, false, nil
 	}
@@ -178,11 +178,11 @@ func decodeLegacyReply(value []byte) (r LegacyReply, ok bool) {
 	return r, true
 }
 
-// BeginLegacyBeginWrite begins to invalidate the cached replies that r, a request for the
+// BeginLegacyWrite begins to invalidate the cached replies that r, a request for the
 // legacy system, may change. The caller must call done before it sends the reply to r. r
 // must be an API request.
-func (s *Service) BeginLegacyWrite(ctx context.Context, r *http.Request) (done func()) {
-	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
+func (s *Service) BeginLegacyWrite(ctx context.Context, r *Request) (done func()) {
+	address := s.Address(r)
 	if s.settings.ReplyCache == nil || address.ReadOnly || address.Route == nil {
 		return func() {}
 	}
@@ -191,7 +191,7 @@ func (s *Service) BeginLegacyWrite(ctx context.Context, r *http.Request) (done f
 		return func() {}
 	}
 	tags := []string{legacyTag, catalogTag, stockTag}
-	c := Call{Address: address}
+	c := Call{Address: *address}
 	if id, err := strconv.ParseInt(c.Param("id"), 10, 64); err == nil && resource != adapter.StockItems {
 		tags = append(tags, productTag(id))
 	}

@@ -111,7 +111,7 @@ func (shop orderShop) get(t *testing.T, as, path, format string) mapping.Respons
 			`OAuth oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%s%%26%s"`,
 			strings.Repeat("a", 32), strings.Repeat(token[0], 32), strings.Repeat("b", 32), strings.Repeat(token[1], 32)))
 	}
-	return withFullBody(t, shop.service.Serve(t.Context(), r, "http", nil))
+	return withFullBody(t, shop.service.Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil))
 }
 
 // Replies other than records, in JSON.

@@ -539,7 +539,7 @@ func TestClientGone(t *testing.T) {
 		r := httptest.NewRequest(call[0], "/api/rest"+call[1], strings.NewReader(call[2]))
 		r.Header.Set("Authorization", s.authorizations[contract.Admin])
 		r.Header.Set("Content-Type", "application/json")
-		response := s.service.Serve(ctx, r, "http", nil)
+		response := s.service.Serve(ctx, &mapping.Request{HTTP: r, Scheme: "http"}, nil)
 		if response.Status != 503 {
 			t.Errorf("%s %s: got %d %s, want 503", call[0], call[1], response.Status, response.Body)
 		}

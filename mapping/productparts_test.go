@@ -110,7 +110,7 @@ func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.
 			r.Header.Set("Authorization", authorization(s.data, token))
 		}
 	}
-	return service.Serve(t.Context(), r, "http", nil)
+	return service.Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 func fault(code int, message string) string {

@@ -209,7 +209,7 @@ func TestForgedHosts(t *testing.T) {
 		for _, host := range hosts {
 			r := httptest.NewRequest("GET", "http://"+host+"/api/rest/products/1?attrs=image_url,url", nil)
 			r.Header.Set("Accept", "text/plain")
-			got := s.service.Serve(t.Context(), r, "http", nil)
+			got := s.service.Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
 			links, err := url.QueryUnescape(string(got.Body))
 			if err != nil || got.Status != 200 || strings.Count(links, "http://"+host+"/") != 2 || strings.Count(links, "http://") != 2 {
 				t.Errorf("%s: %d %s", host, got.Status, links)

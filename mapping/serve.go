@@ -49,7 +49,35 @@ type Response struct {
 const htmlType = "text/html; charset=UTF-8"
 
 // IsAPIRequest reports whether the path of r belongs to the API (wire 2).
-func IsAPIRequest(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), contract.Base) }
+func IsAPIRequest(r *http.Request) bool {
+	if r.URL.RawPath == "" { // EscapedPath would escape nothing in Base
+		return strings.HasPrefix(r.URL.Path, contract.Base)
+	}
+	return strings.HasPrefix(r.URL.EscapedPath(), contract.Base)
+}
+
+// A Request is a request as the methods of [Service] take it. It must not be used by two
+// goroutines at the same time.
+type Request struct {
+	HTTP   *http.Request
+	Scheme string // http or https, as used by the client
+	// Client is the network address of the client, or empty. Authentication uses it to tell
+	// clients apart that send the same nonce.
+	Client string
+
+	address contract.Address // valid if matched
+	matched bool
+}
+
+// Address returns what r is addressed to. It looks for the route only once. For a request
+// outside the API only the fields that describe the method are set.
+func (s *Service) Address(r *Request) *contract.Address {
+	if !r.matched {
+		r.address, _ = s.table.Address(r.HTTP.Method, r.HTTP.URL.EscapedPath())
+		r.matched = true
+	}
+	return &r.address
+}
 
 // Anonymous reports whether r carries no credentials, so that its caller is a Guest.
 func (s *Service) Anonymous(r *http.Request) bool {
@@ -58,17 +86,16 @@ func (s *Service) Anonymous(r *http.Request) bool {
 
 // ServeCached answers r, which must be an API request, from the memory tier of the reply
 // cache. It runs no step of the pipeline, but returns the same response as
-// [Service.Serve]. It may use buf for the body. scheme is http or https, as used by the
-// client. ok is false if there is no such reply.
-func (s *Service) ServeCached(r *http.Request, scheme string, buf []byte) (response Response, ok bool) {
+// [Service.Serve]. It may use buf for the body. ok is false if there is no such reply.
+func (s *Service) ServeCached(r *Request, buf []byte) (response Response, ok bool) {
 	if s.replyCache == nil {
 		return response, false
 	}
-	request, ok := s.replyCache.fingerprint(r, scheme)
+	fingerprint, ok := s.replyCache.fingerprint(r.HTTP, r.Scheme)
 	if !ok {
 		return response, false
 	}
-	value, ok := s.replyCache.GetLocal(request)
+	value, ok := s.replyCache.GetLocal(fingerprint)
 	if !ok {
 		return response, false
 	}
@@ -76,9 +103,9 @@ func (s *Service) ServeCached(r *http.Request, scheme string, buf []byte) (respo
 }
 
 // Serve answers r, which must be an API request. It appends the body to buf, which a
-// Stream also uses as its buffer. scheme is as in [Service.ServeCached].
-func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf []byte) Response {
-	c := s.newCall(ctx, r, scheme)
+// Stream also uses as its buffer.
+func (s *Service) Serve(ctx context.Context, r *Request, buf []byte) Response {
+	c := s.newCall(ctx, r)
 	defer s.release(c)
 	response := s.respond(ctx, c, buf)
 	response.describe(c)
@@ -86,19 +113,9 @@ func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf
 }
 
 // newCall returns the call for r before any step.
-func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *Call {
-	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
+func (s *Service) newCall(ctx context.Context, r *Request) *Call {
 	shadowRead, _ := ctx.Value(shadowReadKey{}).(bool)
-	client, _ := ctx.Value(clientAddressKey{}).(string)
-	return &Call{Address: address, request: r, scheme: scheme, clientAddress: client, shadowRead: shadowRead}
-}
-
-type clientAddressKey struct{}
-
-// WithClientAddress returns ctx with the network address of the client. Authentication
-// uses it to tell clients apart that send the same nonce.
-func WithClientAddress(ctx context.Context, address string) context.Context {
-	return context.WithValue(ctx, clientAddressKey{}, address)
+	return &Call{Address: *s.Address(r), request: r.HTTP, scheme: r.Scheme, clientAddress: r.Client, shadowRead: shadowRead}
 }
 
 type shadowReadKey struct{}

@@ -248,7 +248,7 @@ func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target
 	for pair := range slices.Chunk(header, 2) {
 		r.Header[http.CanonicalHeaderKey(pair[0])] = append(r.Header.Values(pair[0]), pair[1])
 	}
-	return s.service.Serve(ctx, r, "http", nil)
+	return s.service.Serve(ctx, &mapping.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // put updates stock as Admin with a body of the given type, and requests JSON.

@@ -117,7 +117,7 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 	if err := engine.SetTrustedProxies(proxies); err != nil {
 		return nil, err
 	}
-	engine.Use(a.countHeaders, a.closeWhileDraining, a.begin, a.requestID, a.accessLog, a.measure, a.recovery, a.refuseOutside, a.limitGuests)
+	engine.Use(a.countHeaders, a.closeWhileDraining, a.begin, a.requestID, a.accessLog, a.measure, a.recovery, a.match, a.limitGuests)
 	engine.NoRoute(a.serve)
 	return engine, nil
 }
@@ -126,49 +126,47 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 func (a *api) serve(c *gin.Context) {
 	s := stateOf(c)
 	var err error
-	s.response, err = a.respond(c, s.buffer[:0])
+	switch {
+	case a.goesToLegacy(s):
+		err = a.forward(c, s)
+	case s.isCall:
+		err = a.serveCall(c, s)
+	default:
+		a.serveOutside(c, s)
+	}
 	s.broken = err != nil
 	if body := s.response.Body; s.response.CacheOutcome == "" && cap(body) > cap(s.buffer) && cap(body) <= maxPooledBuffer {
 		s.buffer = body
 	}
 }
 
-// respond lets the service answer a request and writes the reply. The error is that of a
-// body that could not be completed.
-func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
-	if !a.service.Anonymous(c.Request) {
-		c.Request = c.Request.WithContext(mapping.WithClientAddress(c.Request.Context(), c.ClientIP()))
-	}
-	if len(a.Rules) > 0 && a.goesToLegacy(c.Request) {
-		return a.forward(c, buf)
-	}
-	if !mapping.IsAPIRequest(c.Request) {
-		return a.serveOutside(c, buf), nil
-	}
-	ctx, scheme := c.Request.Context(), a.Scheme(c.Request)
-	response, ok := a.service.ServeCached(c.Request, scheme, buf)
-	if !ok {
+// serveCall lets the service answer a call. The error is that of a body that could not be
+// completed.
+func (a *api) serveCall(c *gin.Context, s *state) error {
+	ctx, ok := c.Request.Context(), false
+	if s.response, ok = a.service.ServeCached(&s.request, s.buffer[:0]); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = a.withDeadline(ctx)
 		defer cancel()
-		response = a.service.Serve(ctx, c.Request, scheme, buf)
+		s.response = a.service.Serve(ctx, &s.request, s.buffer[:0])
 	}
-	return a.send(ctx, c, scheme, response, buf)
+	return a.send(ctx, c, s)
 }
 
 // serveOutside answers a request that is not a call of the interface.
-func (a *api) serveOutside(c *gin.Context, buf []byte) mapping.Response {
+func (a *api) serveOutside(c *gin.Context, s *state) {
 	if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
-		return a.serveMedia(c, wanted)
+		a.serveMedia(c, wanted)
+		s.response = mapping.Response{Call: mediaCall, Status: c.Writer.Status()}
+		return
 	}
 	if a.Consent != nil {
 		if call, ok := a.Consent.Call(c.Request); ok {
-			return a.serveConsent(c, call, buf)
+			a.serveConsent(c, s, call)
+			return
 		}
 	}
-	response := plain(http.StatusNotFound, notFound, buf)
-	a.write(c, &response)
-	return response
+	a.reply(c, s, plain(http.StatusNotFound, notFound, s.buffer[:0]))
 }
 
 // withDeadline returns a context that ends when only the time for an error reply is left.

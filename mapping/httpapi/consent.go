@@ -13,26 +13,26 @@ import (
 
 // serveConsent answers a request for an OAuth endpoint or page. call is its name in logs and
 // metrics.
-func (a *api) serveConsent(c *gin.Context, call string, buf []byte) mapping.Response {
+func (a *api) serveConsent(c *gin.Context, s *state, call string) {
 	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
-	visitor := consent.Visitor{Scheme: a.Scheme(c.Request), Address: c.ClientIP()}
+	visitor := consent.Visitor{Scheme: s.request.Scheme, Address: s.request.Client}
 	problem, err := a.Consent.Serve(ctx, c.Writer, c.Request, visitor)
 	if err == nil {
 		c.Writer.WriteHeaderNow() // of a reply without a body
 		// The contract demands a status of 500 for some errors of the program.
-		return mapping.Response{Call: call, Status: c.Writer.Status(), Problem: problem, ClientError: true}
+		s.response = mapping.Response{Call: call, Status: c.Writer.Status(), Problem: problem, ClientError: true}
+		return
 	}
-	response := plain(http.StatusBadRequest, "The form cannot be read\n", buf)
+	response := plain(http.StatusBadRequest, "The form cannot be read\n", s.buffer[:0])
 	if !errors.Is(err, consent.ErrForm) {
 		a.Log.LogAttrs(ctx, slog.LevelError, "request not answered", slog.String("call", call), slog.Any("error", err))
-		response = plain(http.StatusInternalServerError, "Internal error\n", buf)
+		response = plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0])
 		if after := mapping.RetryAfter(err); after > 0 {
-			response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", buf)
+			response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", s.buffer[:0])
 			response.RetryAfter = after
 		}
 	}
 	response.Call = call
-	a.write(c, &response)
-	return response
+	a.reply(c, s, response)
 }

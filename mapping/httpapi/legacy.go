@@ -22,82 +22,75 @@ const (
 )
 
 // goesToLegacy reports whether the rules send a request to the legacy system.
-func (a *api) goesToLegacy(r *http.Request) bool {
-	address := a.address(r)
-	return passthrough.CanForward(r) && a.Rules.For(&address).To == passthrough.Legacy
-}
-
-func (a *api) address(r *http.Request) contract.Address {
-	address, _ := a.service.Table().Address(r.Method, r.URL.EscapedPath())
-	return address
+func (a *api) goesToLegacy(s *state) bool {
+	return len(a.Rules) > 0 && passthrough.CanForward(s.request.HTTP) && a.Rules.For(a.service.Address(&s.request)).To == passthrough.Legacy
 }
 
 // forward forwards a request to the legacy system and returns its reply to the client. The
 // error is that of a body that could not be completed.
-func (a *api) forward(c *gin.Context, buf []byte) (mapping.Response, error) {
-	r, scheme := c.Request, a.Scheme(c.Request)
-	ctx, cancel := a.withDeadline(r.Context())
+func (a *api) forward(c *gin.Context, s *state) error {
+	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
 	response := mapping.Response{Call: noCall}
 	notAcceptable := false
-	call := passthrough.Call{Address: a.address(r), Scheme: scheme, Trusted: a.trusted(r.RemoteAddr)}
-	if mapping.IsAPIRequest(r) {
-		admission, refusal, ok := a.service.AuthorizeLegacy(ctx, r, scheme, buf)
+	call := passthrough.Call{Address: *a.service.Address(&s.request), Scheme: s.request.Scheme, Trusted: a.trusted(c.Request.RemoteAddr)}
+	if s.isCall {
+		admission, refusal, ok := a.service.AuthorizeLegacy(ctx, &s.request, s.buffer[:0])
 		if !ok {
-			a.write(c, &refusal)
-			return refusal, nil
+			a.reply(c, s, refusal)
+			return nil
 		}
 		response.Call, response.Role, call.Sign = call.Address.Name(), admission.Role, admission.Sign
 		notAcceptable = admission.NotAcceptable
 	}
-	if answered, ok := a.serveCachedLegacy(ctx, c, call, buf, &response); ok {
-		return answered, nil
+	if a.serveCachedLegacy(ctx, c, s, call, &response) {
+		return nil
 	}
 	var writer http.ResponseWriter = c.Writer
-	if mapping.IsAPIRequest(r) && !call.Address.ReadOnly {
-		done := sync.OnceFunc(a.service.BeginLegacyWrite(ctx, r))
+	if s.isCall && !call.Address.ReadOnly {
+		done := sync.OnceFunc(a.service.BeginLegacyWrite(ctx, &s.request))
 		defer done() // even if forwarding fails
 		writer = &invalidatingWriter{c.Writer, done}
 	}
 	id := c.Writer.Header()["X-Request-Id"]
 	delete(c.Writer.Header(), "X-Request-Id") // the reply has only the legacy system's headers
-	err := a.Legacy.Serve(ctx, writer, r, call)
+	err := a.Legacy.Serve(ctx, writer, c.Request, call)
 	var broken *passthrough.Broken
 	if err != nil && !errors.As(err, &broken) {
 		c.Writer.Header()["X-Request-Id"] = id
-		refusal := a.forwardError(c, scheme, err, buf)
-		refusal.Role = response.Role
-		return refusal, nil
+		a.forwardError(c, s, err)
+		s.response.Role = response.Role
+		return nil
 	}
 	c.Writer.WriteHeaderNow() // for a reply without a body
 	response.Legacy = true
 	response.Status, response.Format = c.Writer.Status(), formatOf(c.Writer.Header().Get("Content-Type"))
 	response.ClientError = notAcceptable && response.Status == http.StatusInternalServerError
+	s.response = response
 	if broken != nil && !broken.Gone {
 		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the legacy system broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
 	}
-	return response, err
+	return err
 }
 
 // forwardError answers a request that could not be forwarded.
-func (a *api) forwardError(c *gin.Context, scheme string, err error, buf []byte) mapping.Response {
+func (a *api) forwardError(c *gin.Context, s *state, err error) {
 	ctx := c.Request.Context()
 	if errors.Is(err, passthrough.ErrRequestBody) {
 		err = mapping.ErrUnreadableBody
 	}
 	var response mapping.Response
 	switch {
-	case mapping.IsAPIRequest(c.Request):
-		response = a.service.ErrorResponse(ctx, c.Request, scheme, err, buf)
+	case s.isCall:
+		response = a.service.ErrorResponse(ctx, &s.request, err, s.buffer[:0])
 	case errors.Is(err, mapping.ErrUnreadableBody):
-		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", buf)
+		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", s.buffer[:0])
 	default:
 		a.Log.LogAttrs(ctx, slog.LevelError, "request not forwarded", slog.Any("error", err))
-		response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", buf)
+		response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", s.buffer[:0])
 		response.RetryAfter = max(1, mapping.RetryAfter(err))
 	}
-	a.write(c, &response)
-	return response
+	a.reply(c, s, response)
 }
 
 // plain returns a text reply to a request outside the interface.

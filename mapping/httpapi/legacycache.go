@@ -13,15 +13,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// serveCachedLegacy answers a request with a cached reply of the legacy system, or caches the reply.
-// about describes the request. ok is false if the request cannot be answered from the cache
-// and must be forwarded.
-func (a *api) serveCachedLegacy(ctx context.Context, c *gin.Context, call passthrough.Call, buf []byte, about *mapping.Response) (response mapping.Response, ok bool) {
-	if !mapping.IsAPIRequest(c.Request) || call.Sign != nil {
-		return response, false
+// serveCachedLegacy answers a request with a cached reply of the legacy system, or caches the
+// reply. about describes the request. It reports false if the request cannot be answered from
+// the cache and must be forwarded.
+func (a *api) serveCachedLegacy(ctx context.Context, c *gin.Context, s *state, call passthrough.Call, about *mapping.Response) bool {
+	if !s.isCall || call.Sign != nil {
+		return false
 	}
-	reply, ok, err := a.service.CachedLegacy(ctx, c.Request, call.Scheme, call.ForwardedHost(c.Request), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
-		answer, err := a.Legacy.FetchShared(ctx, c.Request, call, headers, most)
+	r := c.Request // c may serve another request before the reply has been fetched
+	reply, ok, err := a.service.CachedLegacy(ctx, &s.request, call.ForwardedHost(r), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
+		answer, err := a.Legacy.FetchShared(ctx, r, call, headers, most)
 		var broken *passthrough.Broken
 		switch {
 		case errors.As(err, &broken): // too long or incomplete: not cacheable
@@ -32,22 +33,23 @@ func (a *api) serveCachedLegacy(ctx context.Context, c *gin.Context, call passth
 		return mapping.LegacyReply{Status: answer.Status, Header: answer.Header, Body: answer.Body}, nil
 	})
 	if err != nil {
-		return a.forwardError(c, call.Scheme, err, buf), true
+		a.forwardError(c, s, err)
+		return true
 	}
 	if !ok {
-		return response, false
+		return false
 	}
 	header := headers{c.Writer.Header(), make([]string, 0, maxHeaders)}
 	maps.Copy(header.header, reply.Header)
-	response = *about
-	response.Status, response.Legacy, response.CacheOutcome, response.Age = reply.Status, true, reply.CacheOutcome, reply.Age
-	setCacheHeaders(&header, &response)
+	s.response = *about
+	s.response.Status, s.response.Legacy, s.response.CacheOutcome, s.response.Age = reply.Status, true, reply.CacheOutcome, reply.Age
+	setCacheHeaders(&header, &s.response)
 	header.set("Content-Length", strconv.Itoa(len(reply.Body)))
-	response.Format = formatOf(reply.Header.Get("Content-Type"))
+	s.response.Format = formatOf(reply.Header.Get("Content-Type"))
 	c.Writer.WriteHeader(reply.Status)
 	c.Writer.WriteHeaderNow()
 	_, _ = c.Writer.Write(reply.Body) // fails only if the client has disconnected
-	return response, true
+	return true
 }
 
 // invalidatingWriter is a response writer for the reply to a write. It invalidates cached replies

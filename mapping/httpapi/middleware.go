@@ -26,6 +26,8 @@ type state struct {
 	start    time.Time
 	took     time.Duration // from start to the end of the reply; 0 until then
 	id       string
+	request  mapping.Request
+	isCall   bool             // the request is for the API
 	response mapping.Response // the reply, for the log and metrics
 	broken   bool             // the body of the reply is incomplete
 	buffer   []byte           // for the body; kept for other requests
@@ -61,8 +63,9 @@ func (a *api) begin(c *gin.Context) {
 	}
 	exchange.SetResult(c.Request.Context(), role, s.response.Legacy)
 	c.Writer = s.ResponseWriter
-	broken := s.broken
-	*s = state{buffer: s.buffer}
+	broken, buffer := s.broken, s.buffer
+	*s = state{}
+	s.buffer = buffer
 	a.states.Put(s)
 	if broken {
 		// The reply was sent without a length: only closing the connection early tells the
@@ -111,7 +114,7 @@ func (a *api) accessLog(c *gin.Context) {
 		slog.String("role", s.response.Role),
 		slog.Int("bytes", max(s.Size(), 0)),
 		slog.Duration("took", s.took),
-		slog.String("client", c.ClientIP()),
+		slog.String("client", s.request.Client),
 	)
 	if s.response.Problem != "" {
 		attributes = append(attributes, slog.String("problem", s.response.Problem))
@@ -161,8 +164,8 @@ func (a *api) recovery(c *gin.Context) {
 			delete(s.Header(), name)
 		}
 		response := plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0])
-		if mapping.IsAPIRequest(c.Request) && !a.isOutside(c.Request) {
-			response = a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), mapping.ErrPanicked, s.buffer[:0])
+		if s.isCall {
+			response = a.service.ErrorResponse(c.Request.Context(), &s.request, mapping.ErrPanicked, s.buffer[:0])
 		}
 		a.refuse(c, response)
 	}()
@@ -178,28 +181,31 @@ func (a *api) closeWhileDraining(c *gin.Context) {
 	}
 }
 
-// refuseOutside rejects a request that is not below the base path.
-func (a *api) refuseOutside(c *gin.Context) {
+// match finds the route of a request. It rejects a request that is not below the base path.
+func (a *api) match(c *gin.Context) {
+	s := stateOf(c)
+	s.request.HTTP, s.request.Scheme, s.request.Client = c.Request, a.Scheme(c.Request), c.ClientIP()
 	if a.isOutside(c.Request) {
-		a.refuse(c, plain(http.StatusNotFound, notFound, stateOf(c).buffer[:0]))
+		a.refuse(c, plain(http.StatusNotFound, notFound, s.buffer[:0]))
+		return
 	}
+	s.isCall = mapping.IsAPIRequest(c.Request)
 }
 
 // limitGuests rejects a call of a Guest whose network exceeds its rate.
 func (a *api) limitGuests(c *gin.Context) {
-	if !a.guests.Active() || !mapping.IsAPIRequest(c.Request) || !a.service.Anonymous(c.Request) {
+	s := stateOf(c)
+	if !a.guests.Active() || !s.isCall || !a.service.Anonymous(c.Request) {
 		return
 	}
-	if wait, ok := a.guests.Take(ratelimit.Network(c.ClientIP())); !ok {
+	if wait, ok := a.guests.Take(ratelimit.Network(s.request.Client)); !ok {
 		exceeded := &mapping.RateLimitError{RetryAfter: wait}
-		a.refuse(c, a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), exceeded, stateOf(c).buffer[:0]))
+		a.refuse(c, a.service.ErrorResponse(c.Request.Context(), &s.request, exceeded, s.buffer[:0]))
 	}
 }
 
 // refuse answers a request in place of the handlers that follow.
 func (a *api) refuse(c *gin.Context, response mapping.Response) {
 	c.Abort()
-	s := stateOf(c)
-	s.response = response
-	a.write(c, &s.response)
+	a.reply(c, stateOf(c), response)
 }

@@ -20,56 +20,54 @@ const (
 	unknownLength = -1
 )
 
-// send writes a response and returns it as it was sent. The error is that of a body that
-// could not be completed.
-func (a *api) send(ctx context.Context, c *gin.Context, scheme string, response mapping.Response, buf []byte) (mapping.Response, error) {
-	if response.EntityTag != "" && matches(c.Request.Header["If-None-Match"], response.EntityTag) {
-		response.Status, response.Body = http.StatusNotModified, response.Body[:0]
+// send writes the reply of s. The error is that of a body that could not be completed.
+func (a *api) send(ctx context.Context, c *gin.Context, s *state) error {
+	r := &s.response
+	if r.EntityTag != "" && matches(c.Request.Header["If-None-Match"], r.EntityTag) {
+		r.Status, r.Body = http.StatusNotModified, r.Body[:0]
 	}
 	switch {
-	case response.Stream == nil && len(response.Body) <= unbudgetedReply:
-		a.write(c, &response)
-		return response, nil
-	case response.Stream == nil:
-		return a.sendLarge(c, scheme, response, buf)
+	case r.Stream == nil && len(r.Body) <= unbudgetedReply:
+		a.write(c, r)
+		return nil
+	case r.Stream == nil:
+		return a.sendLarge(c, s)
 	case !c.Request.ProtoAtLeast(1, 1):
 		// HTTP/1.0 marks the end of a body of unknown length by closing the connection, so
 		// that a truncated body would look complete.
-		return a.sendSpooled(c, scheme, response, buf, func(w io.Writer) error {
-			_, err := response.Stream(ctx, w)
+		return a.sendSpooled(c, s, func(w io.Writer) error {
+			_, err := r.Stream(ctx, w)
 			return err
 		})
 	default:
-		a.writeHeaders(c, &response, unknownLength)
-		records, err := response.Stream(ctx, flushing{c.Writer})
-		a.Metrics.streamed.WithLabelValues(response.Call).Add(float64(records))
+		a.writeHeaders(c, r, unknownLength)
+		records, err := r.Stream(ctx, flushing{c.Writer})
+		a.Metrics.streamed.WithLabelValues(r.Call).Add(float64(records))
 		if err != nil {
-			a.service.LogInterruptedList(ctx, response.Call, err)
+			a.service.LogInterruptedList(ctx, r.Call, err)
 		}
-		return response, err
+		return err
 	}
 }
 
 // sendLarge is send for a large body. A slow client can keep it in memory for long, so its
 // memory counts against the budget.
-func (a *api) sendLarge(c *gin.Context, scheme string, response mapping.Response, buf []byte) (mapping.Response, error) {
-	size := int64(len(response.Body))
+func (a *api) sendLarge(c *gin.Context, s *state) error {
+	size := int64(len(s.response.Body))
 	if a.replies.TryTake(size) == nil {
 		defer a.replies.Return(size)
-		a.write(c, &response)
-		return response, nil
+		a.write(c, &s.response)
+		return nil
 	}
-	body := response.Body
-	response.Body = nil
-	return a.sendSpooled(c, scheme, response, buf, func(w io.Writer) error {
-		_, err := w.Write(body)
-		body = nil // the file holds it now
+	return a.sendSpooled(c, s, func(w io.Writer) error {
+		_, err := w.Write(s.response.Body)
+		s.response.Body = nil // the file holds it now
 		return err
 	})
 }
 
 // sendSpooled is send for a body that fill writes to a temporary file first.
-func (a *api) sendSpooled(c *gin.Context, scheme string, response mapping.Response, buf []byte, fill func(io.Writer) error) (mapping.Response, error) {
+func (a *api) sendSpooled(c *gin.Context, s *state, fill func(io.Writer) error) error {
 	file := &spoolFile{spool: &a.spool}
 	defer func() {
 		if err := file.Close(); err != nil {
@@ -77,14 +75,21 @@ func (a *api) sendSpooled(c *gin.Context, scheme string, response mapping.Respon
 		}
 	}()
 	if err := fill(file); err != nil {
-		refusal := a.service.ErrorResponse(c.Request.Context(), c.Request, scheme, err, buf)
-		refusal.Role = response.Role
-		a.write(c, &refusal)
-		return refusal, nil
+		role := s.response.Role
+		s.response = a.service.ErrorResponse(c.Request.Context(), &s.request, err, s.buffer[:0])
+		s.response.Role = role
+		a.write(c, &s.response)
+		return nil
 	}
-	a.writeHeaders(c, &response, file.size)
+	a.writeHeaders(c, &s.response, file.size)
 	_, err := file.WriteTo(c.Writer)
-	return response, err
+	return err
+}
+
+// reply writes a response and makes it the reply of s.
+func (a *api) reply(c *gin.Context, s *state, response mapping.Response) {
+	s.response = response
+	a.write(c, &s.response)
 }
 
 // write writes the headers and the body of a response.

@@ -138,7 +138,7 @@ func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compa
 func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	call := passthrough.Call{Address: e.Address, Scheme: e.Scheme}
-	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, r, e.Scheme, nil)
+	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, &mapping.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if !ok {
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}
@@ -156,7 +156,7 @@ func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.
 // is longer than maxComparedBody.
 func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
-	response := w.service.Serve(ctx, r, e.Scheme, nil)
+	response := w.service.Serve(ctx, &mapping.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if response.Stream != nil {
 		var body limitedBuffer
 		if _, err := response.Stream(ctx, &body); err != nil {
