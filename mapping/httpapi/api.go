@@ -69,6 +69,7 @@ type api struct {
 	replies     *budget.Budget // bytes in memory
 	spool       spool
 	guests      *ratelimit.Limiter[netip.Prefix]
+	isShared    func() bool // whether the engine has middleware that is not Portico's
 }
 
 const (
@@ -79,52 +80,67 @@ const (
 	errorReplyTime = time.Second
 )
 
-// New returns the handler of the contract's listener. It fails if SpoolDir is not writable
-// or a metric cannot be registered.
-func New(service *mapping.Service, options Options) (http.Handler, error) {
+// Mount makes engine answer all requests that match none of its own routes, and gives it the
+// middleware of Portico: limits, request ids, the log, metrics and recovery from panics.
+//
+// Middleware that engine has already runs before Portico's and sees every request. Middleware
+// that it is given later runs between Portico's and the handler: it sees the requests that the
+// limits let pass, and what it answers is logged and counted. [AddressOf] tells both what a
+// request is addressed to. Neither may change the method or the path of a request once
+// Portico's middleware has seen it.
+//
+// Mount sets the trusted proxies of engine. With a base path, serve the engine with [Below].
+// Mount fails if SpoolDir is not writable or a metric cannot be registered.
+func Mount(engine *gin.Engine, service *mapping.Service, options Options) error {
 	a := &api{service: service, Options: options}
 	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
 	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
 	if err := a.spool.check(); err != nil {
-		return nil, fmt.Errorf("%w\nset lists.spool_dir (PORTICO_LISTS_SPOOL_DIR) to a folder that the program may write to", err)
+		return fmt.Errorf("%w\nset lists.spool_dir (PORTICO_LISTS_SPOOL_DIR) to a folder that the program may write to", err)
 	}
 	budgets := append(service.Budgets(), a.replies, a.spool.bytes)
 	if a.Connections != nil {
 		budgets = append(budgets, a.Connections.headers)
 	}
 	if err := a.Metrics.addBudgets(budgets...); err != nil {
-		return nil, err
+		return err
 	}
 	var err error
 	if a.guests, err = ratelimit.New[netip.Prefix](a.GuestRate, a.GuestBurst, time.Now); err != nil {
-		return nil, err
+		return err
 	}
 	if a.placeholder, err = newPlaceholder(); err != nil {
-		return nil, err
+		return err
 	}
-	a.states.New = func() any { return new(state) }
+	a.states.New = func() any { return &state{api: a} }
 	if len(a.Rules) > 0 { // forwarded replies can break off outside the contract's calls
 		a.Metrics.cut.WithLabelValues(noCall)
 		a.Metrics.cut.WithLabelValues(new(contract.Address).Name())
 	}
-
-	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
 	proxies := make([]string, len(options.TrustedProxies))
 	for i, p := range options.TrustedProxies {
 		proxies[i] = p.String()
 	}
 	if err := engine.SetTrustedProxies(proxies); err != nil {
-		return nil, err
+		return err
 	}
-	engine.Use(a.countHeaders, a.closeWhileDraining, a.begin, a.requestID, a.accessLog, a.measure, a.recovery, a.match, a.limitGuests)
+	own := []gin.HandlerFunc{
+		a.countHeaders, a.closeWhileDraining,
+		a.begin, a.requestID, a.accessLog, a.measure, a.recovery,
+		a.match, a.limitGuests,
+	}
+	engine.Use(own...)
+	a.isShared = func() bool { return len(engine.Handlers) > len(own) }
+	// Not a route with a wildcard: the trees of gin know only the usual methods, and the
+	// contract answers all.
 	engine.NoRoute(a.serve)
-	return engine, nil
+	return nil
 }
 
 // serve answers a request.
 func (a *api) serve(c *gin.Context) {
 	s := stateOf(c)
+	s.request.HTTP = c.Request // with the context that middleware may have given it
 	var err error
 	switch {
 	case a.goesToLegacy(s):

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -86,7 +87,7 @@ type served struct {
 // serve serves the demo store in the documented dialect until the test ends.
 func serve(t *testing.T, trusted ...string) *served {
 	t.Helper()
-	return serveUpstream(t, httpapi.Options{TrustedProxies: prefixes(trusted...)}, func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+	return serveUpstream(t, httpapi.Options{TrustedProxies: prefixes(trusted...)}, unchanged)
 }
 
 func prefixes(networks ...string) (all []netip.Prefix) {
@@ -99,13 +100,23 @@ func prefixes(networks ...string) (all []netip.Prefix) {
 // serveUpstream serves the demo store wrapped by between.
 func serveUpstream(t *testing.T, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) *served {
 	t.Helper()
-	s, handler, err := newServed(t, options, between)
+	engine := newEngine()
+	s, err := mount(t, engine, options, between)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.start(t, httptest.NewServer(handler))
+	s.start(t, httptest.NewServer(engine))
 	return s
 }
+
+// newEngine returns an engine that does not print its routes.
+func newEngine() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	return gin.New()
+}
+
+// unchanged is an upstream that is not wrapped.
+func unchanged(upstream adapter.Adapter) adapter.Adapter { return upstream }
 
 // start records the server and the address of s.
 func (s *served) start(t *testing.T, server *httptest.Server) {
@@ -129,11 +140,12 @@ func (s *served) behind(t *testing.T, connections *httpapi.Connections) *served 
 // tryServing returns the error for invalid options.
 func tryServing(t *testing.T, options httpapi.Options) error {
 	t.Helper()
-	_, _, err := newServed(t, options, func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+	_, err := mount(t, newEngine(), options, unchanged)
 	return err
 }
 
-func newServed(t *testing.T, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) (*served, http.Handler, error) {
+// mount mounts the demo store, wrapped by between, on an engine. The result has no server yet.
+func mount(t *testing.T, engine *gin.Engine, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) (*served, error) {
 	t.Helper()
 	dsn := demotest.SQLite(t)
 	folder := filepath.Dir(strings.TrimPrefix(dsn, "sqlite:"))
@@ -161,8 +173,7 @@ func newServed(t *testing.T, options httpapi.Options, between func(adapter.Adapt
 	if options.OpenMedia == nil {
 		options.OpenMedia = db.OpenMedia
 	}
-	handler, err := httpapi.New(service, options)
-	return s, handler, err
+	return s, httpapi.Mount(engine, service, options)
 }
 
 // A connection sends raw requests and reads the replies.
@@ -393,8 +404,7 @@ func TestLogs(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	const image = "GET /media/catalog/product/x.png HTTP/1.1"
 	var failure any
-	s := serveUpstream(t, httpapi.Options{OpenMedia: func(context.Context, string) (*os.File, string, error) { panic(failure) }},
-		func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+	s := serveUpstream(t, httpapi.Options{OpenMedia: func(context.Context, string) (*os.File, string, error) { panic(failure) }}, unchanged)
 
 	failure = "no picture today"
 	c := s.dial(t)

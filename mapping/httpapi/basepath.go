@@ -11,7 +11,7 @@ type outsideBase struct{}
 
 // Below returns the handler of a shop in a subdirectory. Requests below the base path, such
 // as /shop, go to inside, which sees their paths without it; RequestURI, which clients sign,
-// does not change. All other requests go to api, a handler that [New] returned, which
+// does not change. All other requests go to api, an engine on which Portico is mounted, which
 // answers them with 404. Without a base path Below returns inside.
 func Below(basePath string, inside, api http.Handler) http.Handler {
 	if basePath == "" {

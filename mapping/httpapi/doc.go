@@ -1,13 +1,14 @@
-// Package httpapi serves the contract over HTTP: a gin engine around the pipeline of package
-// mapping. Request ids, the log, metrics and recovery from panics are middleware
-// (middleware.go). It is the only package that knows gin.
+// Package httpapi serves the contract over HTTP: it mounts the pipeline of package mapping on
+// a gin engine, with middleware for limits, request ids, the log, metrics and recovery from
+// panics (middleware.go). Programs that embed Portico add middleware and routes of their own
+// to the engine: see [Mount].
 //
 // # Principles
 //
 //  1. The route table of package contract interprets paths, not gin: the contract matches
 //     segments in declared order, decodes them after splitting and answers unknown methods,
 //     none of which a tree of patterns can do. So one gin handler gets all requests, and
-//     routes are defined in one place only.
+//     routes are defined in one place only. [AddressOf] returns the one of a request.
 //  2. Forwarding headers are believed only from trusted proxies.
 //  3. Logs contain ids, call names and counts; never a query, a body, a header or a secret.
 //     Metric labels are call names, roles, formats and statuses, never a path.

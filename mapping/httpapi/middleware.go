@@ -19,10 +19,12 @@ import (
 )
 
 // A state is what the middleware and the handler know of one request. It is the request's
-// gin.ResponseWriter, where they find it faster than among the values of gin's context, for
-// which every request would need a map.
+// gin.ResponseWriter, where they find it without a map. If the engine has other middleware,
+// which may wrap the writer and ask for the state later, it is a value of gin's context, too.
 type state struct {
 	gin.ResponseWriter
+	api      *api
+	shared   bool // other middleware may use the state, even after the request
 	start    time.Time
 	took     time.Duration // from start to the end of the reply; 0 until then
 	id       string
@@ -33,8 +35,30 @@ type state struct {
 	buffer   []byte           // for the body; kept for other requests
 }
 
-// stateOf returns the state of a request.
-func stateOf(c *gin.Context) *state { return c.Writer.(*state) }
+// stateKey is the key of the state among the values of gin's context.
+type stateKey struct{}
+
+// stateOf returns the state of a request, or nil if it has none yet.
+func stateOf(c *gin.Context) *state {
+	if s, ok := c.Writer.(*state); ok {
+		return s
+	}
+	value, _ := c.Get(stateKey{})
+	s, _ := value.(*state)
+	return s
+}
+
+// AddressOf returns what a request is addressed to: its route in the contract, the parameters
+// of the path and the method. It is the zero Address for requests that are not calls of the
+// contract. Middleware that [Mount] has found in its engine can use AddressOf after c.Next,
+// all other middleware and handlers at any time, on copies of c as well.
+func AddressOf(c *gin.Context) contract.Address {
+	s := stateOf(c)
+	if s == nil || !s.isCall {
+		return contract.Address{}
+	}
+	return *s.api.service.Address(&s.request)
+}
 
 // Unwrap returns the underlying writer for http.ResponseController.
 func (s *state) Unwrap() http.ResponseWriter { return s.ResponseWriter }
@@ -45,9 +69,25 @@ func (s *state) finish() {
 		return
 	}
 	s.took = max(1, time.Since(s.start))
-	if s.response.Status == 0 { // not answered by serve
+	if s.response.Status == 0 { // not answered by Portico
 		s.response = mapping.Response{Status: s.Status(), Call: noCall}
+		if s.isCall {
+			s.response.Call = s.api.service.Address(&s.request).Name()
+		}
 	}
+}
+
+// release makes s, or at least its buffer, available to other requests.
+func (s *state) release() {
+	a, buffer := s.api, s.buffer
+	if s.shared {
+		s.buffer = nil
+		s = new(state)
+	} else {
+		*s = state{}
+	}
+	s.api, s.buffer = a, buffer
+	a.states.Put(s)
 }
 
 // begin gives a request its state. If the reply is incomplete, begin breaks the connection.
@@ -55,6 +95,9 @@ func (a *api) begin(c *gin.Context) {
 	s := a.states.Get().(*state)
 	s.ResponseWriter, s.start = c.Writer, time.Now()
 	c.Writer = s
+	if s.shared = a.isShared(); s.shared {
+		c.Set(stateKey{}, s)
+	}
 	c.Next()
 	s.finish()
 	role := s.response.Role
@@ -63,15 +106,17 @@ func (a *api) begin(c *gin.Context) {
 	}
 	exchange.SetResult(c.Request.Context(), role, s.response.Legacy)
 	c.Writer = s.ResponseWriter
-	broken, buffer := s.broken, s.buffer
-	*s = state{}
-	s.buffer = buffer
-	a.states.Put(s)
-	if broken {
-		// The reply was sent without a length: only closing the connection early tells the
-		// client that the body is incomplete.
-		panic(http.ErrAbortHandler)
+	broken, shared := s.broken, s.shared
+	s.release()
+	if !broken {
+		return
 	}
+	if shared { // gin.Recovery ends the panic: then the last chunk must not reach the client
+		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Unix(1, 0))
+	}
+	// The reply was sent without a length: only closing the connection early tells the client
+	// that the body is incomplete.
+	panic(http.ErrAbortHandler)
 }
 
 // requestID repeats the id that the client or a proxy gave a request, or gives it a new one.
@@ -181,7 +226,8 @@ func (a *api) closeWhileDraining(c *gin.Context) {
 	}
 }
 
-// match finds the route of a request. It rejects a request that is not below the base path.
+// match decides whether a request is a call of the contract. Its route is found when something
+// asks for it, which a cached reply does not. match rejects requests outside the base path.
 func (a *api) match(c *gin.Context) {
 	s := stateOf(c)
 	s.request.HTTP, s.request.Scheme, s.request.Client = c.Request, a.Scheme(c.Request), c.ClientIP()
@@ -190,6 +236,9 @@ func (a *api) match(c *gin.Context) {
 		return
 	}
 	s.isCall = mapping.IsAPIRequest(c.Request)
+	if s.shared {
+		a.service.Address(&s.request) // before several goroutines ask for it
+	}
 }
 
 // limitGuests rejects a call of a Guest whose network exceeds its rate.

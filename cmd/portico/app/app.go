@@ -3,7 +3,8 @@
 //
 // [Main] runs it. A program of your own that calls Main with [WithBackend] or
 // [WithAdapter] is Portico in front of a backend that is written in Go: it has the same
-// commands, settings, metrics and help, with those of the backend among them.
+// commands, settings, metrics and help, with those of the backend among them. With
+// [WithMiddleware] it adds gin middleware to the port of the contract.
 //
 // # How it is tested
 //
@@ -21,6 +22,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/gin-gonic/gin"
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/config"
@@ -31,6 +33,8 @@ type program struct {
 	version  string
 	backends []Backend
 	adapters []Adapter
+	// gin middleware of the contract's port, before and after Portico's own
+	outerMiddleware, middleware []gin.HandlerFunc
 }
 
 // newProgram returns the program with its built-in backends and those of the options.
@@ -58,6 +62,18 @@ func WithBackend(b Backend) Option {
 // under the same rule as that of a backend.
 func WithAdapter(a Adapter) Option {
 	return func(p *program) { p.adapters = append(p.adapters, a) }
+}
+
+// WithOuterMiddleware adds middleware to the port of the contract that runs before Portico's
+// own, and sees every request: see [httpapi.Mount].
+func WithOuterMiddleware(handlers ...gin.HandlerFunc) Option {
+	return func(p *program) { p.outerMiddleware = append(p.outerMiddleware, handlers...) }
+}
+
+// WithMiddleware adds middleware to the port of the contract that runs between Portico's own
+// and the handler. [httpapi.AddressOf] tells it what a request is addressed to.
+func WithMiddleware(handlers ...gin.HandlerFunc) Option {
+	return func(p *program) { p.middleware = append(p.middleware, handlers...) }
 }
 
 // Main runs the command that the arguments of the process name, and ends the process if the

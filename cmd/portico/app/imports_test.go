@@ -91,7 +91,7 @@ type confinedLibrary struct {
 // confinedLibraries returns the confined libraries.
 func confinedLibraries() []confinedLibrary {
 	return []confinedLibrary{
-		{"github.com/gin-gonic/", func(path string) bool { return path == "mapping/httpapi" }},
+		{"github.com/gin-gonic/", func(path string) bool { return path == "mapping/httpapi" || path == "cmd/portico/app" }},
 		{"github.com/gin-contrib/", func(path string) bool { return path == "mapping/httpapi" }},
 		{"github.com/redis/", func(path string) bool { return !under("mapping", path) && !under("adapter", path) }},
 		{"github.com/prometheus/", func(path string) bool { return path == "mapping/httpapi" || !under("mapping", path) }},

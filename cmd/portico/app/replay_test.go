@@ -47,16 +47,22 @@ const withoutReplyCache = "PORTICO_CACHE_MEMORY_BYTES=0"
 // settings.
 func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
+	return serveProgram(t, newProgram(), db, data, dialect, environ...)
+}
+
+// serveProgram is serveApp for a program with options.
+func serveProgram(t testing.TB, p *program, db *sqlstore.DB, data *adapter.Dataset, dialect string, environ ...string) (*app, *httptest.Server) {
+	t.Helper()
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: append([]string{fastPasswordHashing, "PORTICO_DIALECT=" + dialect}, environ...)})
+	cfg, err := config.Load(config.Sources{Sections: p.sections(), Environ: append([]string{fastPasswordHashing, "PORTICO_DIALECT=" + dialect}, environ...)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := newProgram().newApp(t.Context(), cfg, db, data, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	a, err := p.newApp(t.Context(), cfg, db, data, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

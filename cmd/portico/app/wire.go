@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -176,10 +177,13 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
 	}
-	api, err := httpapi.New(service, options)
-	if err != nil {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.Use(p.outerMiddleware...)
+	if err := httpapi.Mount(engine, service, options); err != nil {
 		return nil, err
 	}
+	engine.Use(p.middleware...)
 	watchers, err := newWatchers(cfg, service, legacy, registry, log)
 	if err != nil {
 		return nil, err
@@ -204,7 +208,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			return nil
 		}
 	}
-	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watchers.wrap(api, options.Scheme), api), ops: opsPort, watchers: watchers, close: resources.close}, nil
+	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watchers.wrap(engine, options.Scheme), engine), ops: opsPort, watchers: watchers, close: resources.close}, nil
 }
 
 // stockSettings converts the stock settings, which config has validated.
