@@ -416,7 +416,7 @@ func TestRecovery(t *testing.T) {
 		}
 	}
 	panics, request := s.log.lines(t)[0], s.log.lines(t)[1]
-	if panics["msg"] != "panic" || panics["panic"] != failure || panics["id"] != request["id"] || !strings.Contains(fmt.Sprint(panics["stack"]), "TestRecovery") || request["status"] != 500.0 {
+	if panics["msg"] != "panic" || panics["panic"] != failure || panics["id"] != request["id"] || panics["call"] != "none" || !strings.Contains(fmt.Sprint(panics["stack"]), "TestRecovery") || request["status"] != 500.0 {
 		t.Errorf("logged:\n%s", s.log.text())
 	}
 	if n := s.count(t, "portico_requests_total"); n != 2 {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"log/slog"
@@ -25,14 +26,14 @@ type state struct {
 	gin.ResponseWriter
 	api      *api
 	shared   bool // other middleware may use the state, even after the request
-	start    time.Time
-	took     time.Duration // from start to the end of the reply; 0 until then
 	id       string
 	request  mapping.Request
 	isCall   bool             // the request is for the API
 	response mapping.Response // the reply, for the log and metrics
 	broken   bool             // the body of the reply is incomplete
-	buffer   []byte           // for the body; kept for other requests
+	end      time.Time        // of the reply
+	took     time.Duration
+	buffer   []byte // for the body; kept for other requests
 }
 
 // stateKey is the key of the state among the values of gin's context.
@@ -63,18 +64,12 @@ func AddressOf(c *gin.Context) contract.Address {
 // Unwrap returns the underlying writer for http.ResponseController.
 func (s *state) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// finish completes the state when the reply has been written.
-func (s *state) finish() {
-	if s.took > 0 {
-		return
+// call returns the name of a request in the log and metrics.
+func (s *state) call() string {
+	if !s.isCall {
+		return noCall
 	}
-	s.took = max(1, time.Since(s.start))
-	if s.response.Status == 0 { // not answered by Portico
-		s.response = mapping.Response{Status: s.Status(), Call: noCall}
-		if s.isCall {
-			s.response.Call = s.api.service.Address(&s.request).Name()
-		}
-	}
+	return s.api.service.Address(&s.request).Name()
 }
 
 // release makes s, or at least its buffer, available to other requests.
@@ -93,13 +88,11 @@ func (s *state) release() {
 // begin gives a request its state. If the reply is incomplete, begin breaks the connection.
 func (a *api) begin(c *gin.Context) {
 	s := a.states.Get().(*state)
-	s.ResponseWriter, s.start = c.Writer, time.Now()
-	c.Writer = s
+	s.ResponseWriter, c.Writer = c.Writer, s
 	if s.shared = a.isShared(); s.shared {
 		c.Set(stateKey{}, s)
 	}
 	c.Next()
-	s.finish()
 	role := s.response.Role
 	if role == mapping.UnknownRole {
 		role = ""
@@ -139,22 +132,24 @@ func newID() string {
 	return string(hex.AppendEncode(room[:0], random[:]))
 }
 
-// accessLog logs an answered request. It builds the record itself, because a Logger looks up
-// the calling line each time, which costs as much as three attributes.
+// accessLog logs a request that measure has timed.
 func (a *api) accessLog(c *gin.Context) {
 	s := stateOf(c)
 	c.Next()
-	ctx := c.Request.Context()
-	if !a.Log.Enabled(ctx, slog.LevelInfo) {
-		return
+	if ctx := c.Request.Context(); a.Log.Enabled(ctx, slog.LevelInfo) {
+		a.log(ctx, s) // whose 2 KB are not on the stack while the request is answered
 	}
-	s.finish()
-	record := slog.NewRecord(s.start.Add(s.took), slog.LevelInfo, "request", 0)
+}
+
+// log logs an answered request. It builds the record itself, because a Logger looks up the
+// calling line each time, which costs as much as three attributes.
+func (a *api) log(ctx context.Context, s *state) {
+	record := slog.NewRecord(s.end, slog.LevelInfo, "request", 0)
 	var room [12]slog.Attr
 	attributes := append(room[:0],
 		slog.String("id", s.id),
 		slog.String("call", s.response.Call),
-		slog.String("method", contract.MethodLabel(c.Request.Method)),
+		slog.String("method", contract.MethodLabel(s.request.HTTP.Method)),
 		slog.Int("status", s.response.Status),
 		slog.String("role", s.response.Role),
 		slog.Int("bytes", max(s.Size(), 0)),
@@ -177,13 +172,18 @@ func (a *api) accessLog(c *gin.Context) {
 	_ = a.Log.Handler().Handle(ctx, record) // there is nobody to report the error to
 }
 
-// measure counts and times a request.
+// measure times a request and counts it.
 func (a *api) measure(c *gin.Context) {
+	start := time.Now()
 	a.Metrics.inFlight.Inc()
 	defer a.Metrics.inFlight.Dec()
 	s := stateOf(c)
 	c.Next()
-	s.finish()
+	s.end = time.Now()
+	s.took = s.end.Sub(start)
+	if s.response.Status == 0 { // not answered by Portico
+		s.response = mapping.Response{Status: s.Status(), Call: s.call()}
+	}
 	a.Metrics.observe(&s.response, s.broken, s.took)
 }
 
@@ -200,7 +200,7 @@ func (a *api) recovery(c *gin.Context) {
 			s.broken = true
 			return
 		}
-		a.Log.LogAttrs(c.Request.Context(), slog.LevelError, "panic", slog.String("id", s.id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		a.Log.LogAttrs(c.Request.Context(), slog.LevelError, "panic", slog.String("id", s.id), slog.String("call", s.call()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 		c.Writer = s
 		if s.broken = s.Written(); s.broken {
 			return
@@ -208,6 +208,7 @@ func (a *api) recovery(c *gin.Context) {
 		for _, name := range []string{"Content-Encoding", "Etag", "Last-Modified"} { // of the reply that is not sent
 			delete(s.Header(), name)
 		}
+		s.Header()["X-Request-Id"] = []string{s.id} // which forwarding removes
 		response := plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0])
 		if s.isCall {
 			response = a.service.ErrorResponse(c.Request.Context(), &s.request, mapping.ErrPanicked, s.buffer[:0])
