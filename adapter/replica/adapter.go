@@ -49,7 +49,7 @@ type Adapter struct {
 	backend        Backend
 	unmappedPolicy UnmappedPolicy
 	plans          map[adapter.Resource]*resourcePlan
-	rootPlans      []*resourcePlan // in the order of Backend.Resources
+	ordered        []*resourcePlan // plans in the order of Backend.Resources
 	locks          rootLocks
 	log            *slog.Logger
 	metrics        *metrics
@@ -89,7 +89,7 @@ func New(o Options) (*Adapter, error) {
 		scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}, foreignIntentAge: time.Minute,
 	}
 	var err error
-	if a.plans, a.rootPlans, err = newPlans(o.Replica, o.Backend, schemas); err != nil {
+	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, schemas); err != nil {
 		return nil, err
 	}
 	if a.metrics, err = newMetrics(o.Registerer); err != nil {

@@ -21,6 +21,7 @@ type staticBackend struct {
 	fail      error
 }
 
+func (b *staticBackend) Name() string                         { return "static" }
 func (b *staticBackend) Resources() []replica.BackendResource { return testResources() }
 
 func (b *staticBackend) Fetch(_ context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
@@ -96,19 +97,25 @@ func newAgreeingPair(t *testing.T) (replica.Replica, *staticBackend) {
 	return local, backend
 }
 
+// newAdapter joins a replica with a backend. It has no scans, and is not closed.
+func newAdapter(tb testing.TB, local replica.Replica, backend replica.Backend) *replica.Adapter {
+	tb.Helper()
+	a, err := replica.New(replica.Options{Replica: local, Backend: backend})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
 func findings(t *testing.T, local replica.Replica, backend replica.Backend) []string {
 	t.Helper()
 	var found []string
 	progress := map[string]int{}
-	check := replica.Check{
-		Replica: local, Backend: backend,
-		OnFinding: func(f replica.Finding) error {
-			found = append(found, fmt.Sprintf("%s %s %d %s", f.Kind, f.Resource, f.Key, f.ID))
-			return nil
-		},
-		Progress: func(r adapter.Resource, step string, done int) { progress[string(r)+" "+step] = done },
-	}
-	if err := check.Run(t.Context()); err != nil {
+	err := newAdapter(t, local, backend).Check(t.Context(), func(f replica.Finding) error {
+		found = append(found, fmt.Sprintf("%s %s %d %s", f.Kind, f.Resource, f.Key, f.ID))
+		return nil
+	}, func(r adapter.Resource, step string, done int) { progress[string(r)+" "+step] = done })
+	if err != nil {
 		t.Fatal(err)
 	}
 	if len(progress) != 8 || progress["customers documents"] == 0 {
@@ -151,11 +158,11 @@ func TestCheck(t *testing.T) {
 
 	want := []string{
 		"not_mapped products 1 ",
+		"gone_at_backend products 2 products_2",
 		"unfinished products 3 products_3",
 		"no_backend_id products 4 ",
-		"gone_at_side products 99999 products_99999",
-		"gone_at_backend products 2 products_2",
 		"unreadable products 5 products_5",
+		"gone_at_side products 99999 products_99999",
 		"no_legacy_id products 1 products_1",
 		"no_legacy_id products 0 new",
 		"no_legacy_id products 777 old",
@@ -180,13 +187,12 @@ func TestCheckStopsOnError(t *testing.T) {
 	local, backend := newAgreeingPair(t)
 	errStop := errors.New("stop")
 	backend.documents[adapter.Products] = nil
-	check := replica.Check{Replica: local, Backend: backend, OnFinding: func(replica.Finding) error { return errStop }}
-	if err := check.Run(t.Context()); !errors.Is(err, errStop) {
+	a := newAdapter(t, local, backend)
+	if err := a.Check(t.Context(), func(replica.Finding) error { return errStop }, nil); !errors.Is(err, errStop) {
 		t.Error(err)
 	}
 	backend.fail = &adapter.Error{Kind: adapter.Unavailable, Op: "fetch"}
-	check.OnFinding = func(replica.Finding) error { return nil }
-	if err := check.Run(t.Context()); adapter.KindOf(err) != adapter.Unavailable {
+	if err := a.Check(t.Context(), func(replica.Finding) error { return nil }, nil); adapter.KindOf(err) != adapter.Unavailable {
 		t.Error(err)
 	}
 }

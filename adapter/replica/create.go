@@ -106,11 +106,7 @@ func (s *store) recordForBackend(ctx context.Context, key adapter.Key, input ada
 func (s *store) undoCreate(ctx context.Context, key adapter.Key) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
-	err := s.deleteFromReplica(ctx, s.resourcePlan, key)
-	if err == nil {
-		err = s.replica.DeleteMapping(ctx, s.Resource, key)
-	}
-	if err != nil {
+	if err := s.deleteWithMapping(ctx, s.resourcePlan, key); err != nil {
 		s.log.Warn("a record that the backend refused cannot be deleted now; the next scan tries again", "resource", s.Resource, "id", key, "error", err)
 	}
 }

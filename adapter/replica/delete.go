@@ -169,11 +169,11 @@ func (s *store) deleteEverywhere(ctx context.Context, mapping Mapping, w *Write)
 	}
 	detached, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := s.deleteFromReplica(detached, s.resourcePlan, w.Key); err != nil {
+	if err := s.deleteWithMapping(detached, s.resourcePlan, w.Key); err != nil {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", s.Resource, w.Key), Err: err}
 	}
-	if err := s.replica.DeleteMapping(detached, s.Resource, w.Key); err != nil || s.isRoot() {
-		return err
+	if s.isRoot() {
+		return nil
 	}
 	return s.completeWrite(ctx, mapping, &ownWrite{resource: s.Resource, key: w.Key, wholeRecord: true})
 }

@@ -9,13 +9,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Forget deletes what is left of records that no longer exist at the backend or in the
-// local replica.
-type Forget struct {
-	Replica Replica
-	Backend Backend
-}
-
 var (
 	errStillThere   = errors.New("the backend still has it")
 	errUnresolved   = errors.New("the outcome of a write is unknown: wait until a running server has resolved it")
@@ -23,74 +16,76 @@ var (
 	errNoMapping    = errors.New("it has no ID mapping")
 )
 
-// Run deletes a record that no longer exists at the backend from the local replica, with
-// its parts and all their mappings. If the record no longer exists in the replica either,
-// it deletes only the mappings, whatever the backend has. Kinds: NotFound when there is no
-// mapping; Conflict while the backend has the record or its state is unknown; Unsupported
-// for a resource of which the backend owns nothing, or whose records have no ids; and those
-// of the backend and the replica.
-func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+// Forget deletes what is left of a record that no longer exists at the backend: the record
+// in the local replica, its parts, and all their mappings. If the record no longer exists
+// in the replica either, it deletes only the mappings, whatever the backend has. Kinds:
+// NotFound when there is no mapping; Conflict while the backend has the record or its state
+// is unknown; Unsupported for a resource of which the backend owns nothing, or whose
+// records have no ids; and those of the backend and the replica.
+func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("forget %s %d", r, key)
-	resources := f.Backend.Resources()
-	at := slices.IndexFunc(resources, func(res BackendResource) bool { return res.Resource == r })
-	if at < 0 || resources[at].RootAttribute != "" && !resources[at].HasIDs {
+	plan := a.plans[r]
+	if plan == nil || !plan.hasMappings() {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	res := &resources[at]
-	mappings, err := f.Replica.MappingsByKey(ctx, r, []adapter.Key{key})
-	if err != nil {
+	rows := rowsOf(key)
+	if err := errors.Join(a.addMappings(ctx, plan, rows), a.addRecords(ctx, plan, rows)); err != nil {
 		return err
 	}
-	if len(mappings) == 0 {
+	switch {
+	case rows[0].mapping == nil:
 		return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoMapping}
+	case !rows[0].exists:
+		return a.replica.DeleteMapping(ctx, r, key)
 	}
-	roots, err := rootKeys(ctx, f.Replica, res, []adapter.Key{key})
-	if err != nil {
-		return err
-	}
-	if _, here := roots[key]; !here {
-		return f.Replica.DeleteMapping(ctx, r, key)
-	}
-	why, err := f.reasonToKeep(ctx, res, &mappings[0])
+	why, err := a.reasonToKeep(ctx, plan, rows[0].mapping)
 	if err != nil {
 		return err
 	}
 	if why != nil {
 		return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: why}
 	}
-	return f.deleteRecord(ctx, r, key)
+	return a.deleteWithMapping(ctx, plan, key)
 }
 
 // reasonToKeep returns why a record must not be deleted, or nil if it may be.
-func (f *Forget) reasonToKeep(ctx context.Context, res *BackendResource, mapping *Mapping) (why, err error) {
-	if mapping.Intent != nil {
-		return errUnresolved, nil
+func (a *Adapter) reasonToKeep(ctx context.Context, plan *resourcePlan, mapping *Mapping) (why, err error) {
+	roots := rowsOf(mapping.Key)
+	if !plan.isRoot() {
+		roots = rowsOf(mapping.RootKey)
 	}
-	root := *mapping
-	if res.RootAttribute != "" {
-		owners, err := f.Replica.MappingsByKey(ctx, res.Root, []adapter.Key{mapping.RootKey})
-		if err != nil || len(owners) == 0 {
-			return nil, err // without a root the backend has no parts
-		}
-		if root = owners[0]; root.Intent != nil {
-			return errUnresolved, nil
-		}
-	}
-	if root.BackendID == "" {
-		return f.reasonToKeepUnbound(ctx, res.Root, root.Key)
-	}
-	documents, err := f.Backend.Fetch(ctx, res.Root, []string{root.BackendID})
-	switch {
-	case err != nil || len(documents) == 0:
+	if err := a.addMappings(ctx, plan.root, roots); err != nil {
 		return nil, err
-	case res.RootAttribute == "":
+	}
+	root := roots[0].mapping
+	switch {
+	case mapping.Intent != nil || root != nil && root.Intent != nil:
+		return errUnresolved, nil
+	case root == nil:
+		return nil, nil // without a root the backend has no parts
+	case root.BackendID == "": // a document may carry its legacy id
+		_, err = a.backend.FindByKey(ctx, root.Resource, root.Key)
+		switch kind := adapter.KindOf(err); {
+		case err == nil:
+			return errStillThere, nil
+		case kind == adapter.NotFound, kind == adapter.Unsupported:
+			return nil, nil
+		default:
+			return nil, err
+		}
+	}
+	err = a.addDocuments(ctx, plan.root, roots)
+	switch {
+	case err != nil || roots[0].doc == nil:
+		return nil, err
+	case plan.isRoot():
 		return errStillThere, nil
 	}
-	_, parts, err := documents[0].Read(ctx)
+	_, parts, err := roots[0].doc.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	items, present := parts[res.Resource]
+	items, present := parts[plan.Resource]
 	switch {
 	case !present:
 		return errPartsUnknown, nil
@@ -99,33 +94,4 @@ func (f *Forget) reasonToKeep(ctx context.Context, res *BackendResource, mapping
 	default:
 		return nil, nil
 	}
-}
-
-// reasonToKeepUnbound is reasonToKeep for a root whose mapping has no backend id: a
-// document may carry its legacy id.
-func (f *Forget) reasonToKeepUnbound(ctx context.Context, root adapter.Resource, key adapter.Key) (why, err error) {
-	_, err = f.Backend.FindByKey(ctx, root, key)
-	switch {
-	case err == nil:
-		return errStillThere, nil
-	case adapter.KindOf(err) == adapter.NotFound, adapter.KindOf(err) == adapter.Unsupported:
-		return nil, nil
-	default:
-		return nil, err
-	}
-}
-
-// deleteRecord deletes a record from the local replica, then its mappings.
-func (f *Forget) deleteRecord(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	err := f.Replica.DeleteReadOnly(ctx, r, key)
-	if adapter.KindOf(err) == adapter.Unsupported && err != nil {
-		var store adapter.Store
-		if store, err = f.Replica.Store(r); err == nil {
-			err = store.Delete(ctx, &adapter.DeleteParams{Key: key})
-		}
-	}
-	if err != nil && adapter.KindOf(err) != adapter.NotFound {
-		return err
-	}
-	return f.Replica.DeleteMapping(ctx, r, key)
 }

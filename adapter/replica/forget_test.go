@@ -47,7 +47,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	const done = adapter.ErrorKind(99)
-	forget := replica.Forget{Replica: local, Backend: backend}
+	a := newAdapter(t, local, backend)
 	for _, c := range []struct {
 		name     string
 		resource adapter.Resource
@@ -69,7 +69,7 @@ func TestForget(t *testing.T) {
 		{"part without ids", adapter.StockItems, 1, adapter.Unsupported},
 		{"no backend resource", adapter.Orders, 1, adapter.Unsupported},
 	} {
-		err := forget.Run(ctx, c.resource, c.key)
+		err := a.Forget(ctx, c.resource, c.key)
 		if got := adapter.KindOf(err); c.want == done && err != nil || c.want != done && (err == nil || got != c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}

@@ -25,24 +25,9 @@ const (
 	maxImportLines = 1_000_001
 	// maxReportedErrors bounds how many errors are reported one by one.
 	maxReportedErrors = 1000
-	// importBatchSize is the number of pairs looked up, and stored, at a time.
-	importBatchSize = 500
 	// maxBackendID bounds a backend id, in characters, as ID maps do.
 	maxBackendID = 255
 )
-
-// An IDImport adds mappings to the ID map for records that both the local replica and the
-// backend already have.
-type IDImport struct {
-	Replica Replica
-	// Resources are those of Backend.Resources.
-	Resources []BackendResource
-	// DryRun checks the file and stores nothing.
-	DryRun bool
-	// Progress, unless nil, is called now and then with the number of pairs checked or
-	// stored.
-	Progress func(done, total int)
-}
 
 // An IDImportResult says what an import did, or would do in a dry run.
 type IDImportResult struct {
@@ -107,68 +92,77 @@ type idPair struct {
 	rootKey adapter.Key // 0 if the file does not say
 }
 
-// Run reads a CSV file with the header resource,legacy_id,backend_id and optionally
-// owner_id, the legacy id of the root that a part belongs to. It skips pairs that the ID
-// map already has, so that an import can be repeated. The first read of an imported record
-// takes over the backend's values. A file with errors fails with *LineErrors, and nothing
-// is stored. Other kinds: Unavailable, Internal, and Conflict when another process stored
-// one of the pairs meanwhile; some pairs may then have been stored.
-func (i *IDImport) Run(ctx context.Context, file io.Reader) (IDImportResult, error) {
-	var errs LineErrors
-	pairs, total, err := i.readFile(file, &errs)
+// ImportIDs adds mappings to the ID map for records that both the local replica and the
+// backend already have. It reads a CSV file with the header resource,legacy_id,backend_id
+// and optionally owner_id, the legacy id of the root that a part belongs to. It skips pairs
+// that the ID map already has, so that an import can be repeated. The first read of an
+// imported record takes over the backend's values. With dryRun it checks the file and stores
+// nothing. progress, unless nil, is called now and then with the number of pairs checked or
+// stored.
+//
+// A file with errors fails with *LineErrors, and nothing is stored. Other kinds:
+// Unavailable, Internal, and Conflict when another process stored one of the pairs
+// meanwhile; some pairs may then have been stored.
+func (a *Adapter) ImportIDs(ctx context.Context, file io.Reader, dryRun bool, progress func(done, total int)) (IDImportResult, error) {
+	if progress == nil {
+		progress = func(int, int) {}
+	}
+	i := idImport{Adapter: a}
+	pairs, err := i.readFile(file)
 	if err != nil {
 		return IDImportResult{}, err
 	}
-	result := IDImportResult{Rows: total}
+	result := IDImportResult{Rows: i.total}
 	var added []Mapping
 	checked := 0
-	for _, res := range i.Resources {
-		for batch := range slices.Chunk(pairs[res.Resource], importBatchSize) {
-			mappings, err := i.checkBatch(ctx, &res, batch, &errs)
+	for _, plan := range a.ordered {
+		for batch := range slices.Chunk(pairs[plan.Resource], batchSize) {
+			mappings, err := i.checkBatch(ctx, plan, batch)
 			if err != nil {
 				return result, err
 			}
 			added = append(added, mappings...)
 			checked += len(batch)
-			i.reportProgress(checked, total)
+			progress(checked, i.total)
 		}
 	}
-	if err := errs.sortedOrNil(); err != nil {
+	if err := i.errs.sortedOrNil(); err != nil {
 		return result, err
 	}
-	result.Existing = total - len(added)
-	if i.DryRun {
+	result.Existing = i.total - len(added)
+	if dryRun || len(added) == 0 {
 		return result, nil
 	}
-	for batch := range slices.Chunk(added, importBatchSize) {
-		if err := i.Replica.PutMappings(ctx, batch...); err != nil {
+	for batch := range slices.Chunk(added, batchSize) {
+		if err := a.replica.PutMappings(ctx, batch...); err != nil {
 			return result, err
 		}
 		result.Stored += len(batch)
-		i.reportProgress(result.Existing+result.Stored, total)
+		progress(result.Existing+result.Stored, i.total)
 	}
-	if len(added) == 0 {
-		return result, nil
-	}
-	return result, i.Replica.InvalidateVersions(ctx)
+	return result, a.replica.InvalidateVersions(ctx)
 }
 
-func (i *IDImport) reportProgress(done, total int) {
-	if i.Progress != nil {
-		i.Progress(done, total)
-	}
+// An idImport is one run of ImportIDs.
+type idImport struct {
+	*Adapter
+	errs  LineErrors
+	total int // pairs read
+	// keyLines and idLines hold the line on which each id was first seen.
+	keyLines map[legacyRef]int
+	idLines  map[backendRef]int
 }
 
-// readFile returns the pairs of a file by resource, and their number.
-func (i *IDImport) readFile(file io.Reader, errs *LineErrors) (map[adapter.Resource][]idPair, int, error) {
+// readFile returns the pairs of a file by resource.
+func (i *idImport) readFile(file io.Reader) (map[adapter.Resource][]idPair, error) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 0, maxImportLine), maxImportLine)
-	pairs, total, line, columns := map[adapter.Resource][]idPair{}, 0, 0, 0
-	seen := seenIDs{keys: map[legacyRef]int{}, ids: map[backendRef]int{}}
+	pairs, line, columns := map[adapter.Resource][]idPair{}, 0, 0
+	i.keyLines, i.idLines = map[legacyRef]int{}, map[backendRef]int{}
 	for lines.Scan() {
 		if line++; line > maxImportLines {
-			errs.add(line, "more than %d lines: split the file", maxImportLines)
-			return pairs, total, nil
+			i.errs.add(line, "more than %d lines: split the file", maxImportLines)
+			return pairs, nil
 		}
 		text := lines.Bytes()
 		if line == 1 {
@@ -180,31 +174,31 @@ func (i *IDImport) readFile(file io.Reader, errs *LineErrors) (map[adapter.Resou
 		fields, err := csv.NewReader(bytes.NewReader(text)).Read()
 		switch {
 		case err != nil:
-			errs.add(line, "not CSV: check the quotes")
+			i.errs.add(line, "not CSV: check the quotes")
 		case columns == 0:
 			if columns = headerColumns(fields); columns == 0 {
-				errs.add(line, "the header must be resource,legacy_id,backend_id or resource,legacy_id,backend_id,owner_id")
-				return nil, 0, nil
+				i.errs.add(line, "the header must be resource,legacy_id,backend_id or resource,legacy_id,backend_id,owner_id")
+				return nil, nil
 			}
 		case len(fields) != columns:
-			errs.add(line, "%d fields, but the header has %d", len(fields), columns)
+			i.errs.add(line, "%d fields, but the header has %d", len(fields), columns)
 		default:
-			total++
+			i.total++
 			r := adapter.Resource(fields[0])
-			if pair, ok := i.parsePair(line, r, fields[1:], errs); ok && seen.addUnique(r, pair, errs) {
+			if pair, ok := i.parsePair(line, r, fields[1:]); ok && i.addUnique(r, pair) {
 				pairs[r] = append(pairs[r], pair)
 			}
 		}
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		errs.add(line+1, "the line is longer than %d bytes", maxImportLine)
+		i.errs.add(line+1, "the line is longer than %d bytes", maxImportLine)
 	case err != nil:
-		return nil, 0, err
-	case columns == 0 && errs.count() == 0:
-		errs.add(1, "no header: it must be resource,legacy_id,backend_id")
+		return nil, err
+	case columns == 0 && i.errs.count() == 0:
+		i.errs.add(1, "no header: it must be resource,legacy_id,backend_id")
 	}
-	return pairs, total, nil
+	return pairs, nil
 }
 
 // headerColumns returns the number of columns of a header, 0 if it is not valid.
@@ -217,35 +211,34 @@ func headerColumns(fields []string) int {
 }
 
 // parsePair parses the fields that follow the resource. It reports whether they are valid.
-func (i *IDImport) parsePair(line int, r adapter.Resource, fields []string, errs *LineErrors) (idPair, bool) {
-	before := errs.count()
-	at := slices.IndexFunc(i.Resources, func(res BackendResource) bool { return res.Resource == r })
+func (i *idImport) parsePair(line int, r adapter.Resource, fields []string) (idPair, bool) {
+	before, plan := i.errs.count(), i.plans[r]
 	switch {
-	case at < 0:
-		errs.add(line, "the backend has no resource %q", string(r))
+	case plan == nil:
+		i.errs.add(line, "the backend has no resource %q", string(r))
 		return idPair{}, false
-	case i.Resources[at].RootAttribute != "" && !i.Resources[at].HasIDs:
-		errs.add(line, "%s have no ids at the backend: leave them out", r)
+	case !plan.hasMappings():
+		i.errs.add(line, "%s have no ids at the backend: leave them out", r)
 		return idPair{}, false
 	}
 	pair := idPair{line: line, id: fields[1]}
 	var ok bool
 	if pair.key, ok = parseKey(fields[0]); !ok {
-		errs.add(line, "legacy_id %q is not an id: it must be digits", fields[0])
+		i.errs.add(line, "legacy_id %q is not an id: it must be digits", fields[0])
 	}
 	if why := backendIDProblem(pair.id); why != "" {
-		errs.add(line, "backend_id %q %s", pair.id, why)
+		i.errs.add(line, "backend_id %q %s", pair.id, why)
 	}
 	if len(fields) == 3 && fields[2] != "" {
 		pair.rootKey, ok = parseKey(fields[2])
 		switch {
-		case i.Resources[at].RootAttribute == "":
-			errs.add(line, "%s do not belong to another record: leave owner_id empty", r)
+		case plan.isRoot():
+			i.errs.add(line, "%s do not belong to another record: leave owner_id empty", r)
 		case !ok || pair.rootKey == 0:
-			errs.add(line, "owner_id %q is not an id: it must be digits", fields[2])
+			i.errs.add(line, "owner_id %q is not an id: it must be digits", fields[2])
 		}
 	}
-	return pair, errs.count() == before
+	return pair, i.errs.count() == before
 }
 
 // parseKey parses a legacy id. 0 is valid: it is the customer group of guests.
@@ -272,71 +265,60 @@ func backendIDProblem(id string) string {
 	}
 }
 
-// seenIDs holds the line at which each id was first seen.
-type seenIDs struct {
-	keys map[legacyRef]int
-	ids  map[backendRef]int
-}
-
 // addUnique remembers the ids of a pair. It reports false, with an error, if one of them
 // was on an earlier line.
-func (s *seenIDs) addUnique(r adapter.Resource, pair idPair, errs *LineErrors) bool {
+func (i *idImport) addUnique(r adapter.Resource, pair idPair) bool {
 	key, id := legacyRef{r, pair.key}, backendRef{r, pair.id}
-	keyLine, keySeen := s.keys[key]
-	idLine, idSeen := s.ids[id]
+	keyLine, keySeen := i.keyLines[key]
+	idLine, idSeen := i.idLines[id]
 	if keySeen {
-		errs.add(pair.line, "%s %d is already on line %d", r, pair.key, keyLine)
+		i.errs.add(pair.line, "%s %d is already on line %d", r, pair.key, keyLine)
 	} else {
-		s.keys[key] = pair.line
+		i.keyLines[key] = pair.line
 	}
 	if idSeen {
-		errs.add(pair.line, "backend_id %q is already on line %d", pair.id, idLine)
+		i.errs.add(pair.line, "backend_id %q is already on line %d", pair.id, idLine)
 	} else {
-		s.ids[id] = pair.line
+		i.idLines[id] = pair.line
 	}
 	return !keySeen && !idSeen
 }
 
 // checkBatch compares pairs of one resource with the local replica and the ID map, and
 // returns the mappings to be stored.
-func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, pairs []idPair, errs *LineErrors) ([]Mapping, error) {
-	keys, ids := make([]adapter.Key, len(pairs)), make([]string, len(pairs))
+func (i *idImport) checkBatch(ctx context.Context, plan *resourcePlan, pairs []idPair) ([]Mapping, error) {
+	rows, ids := make([]row, len(pairs)), make([]string, len(pairs))
 	for n, pair := range pairs {
-		keys[n], ids[n] = pair.key, pair.id
+		rows[n].key, ids[n] = pair.key, pair.id
 	}
-	roots, err := rootKeys(ctx, i.Replica, res, keys)
-	if err != nil {
-		return nil, err
-	}
-	byKey, err := mappingsByKey(ctx, i.Replica, res.Resource, keys)
-	if err != nil {
-		return nil, err
-	}
-	byID, err := mappingsByBackendID(ctx, i.Replica, res.Resource, ids)
-	if err != nil {
+	byID, err := i.mappingsByID(ctx, plan.Resource, ids)
+	if err := errors.Join(err, i.addRecords(ctx, plan, rows), i.addMappings(ctx, plan, rows)); err != nil {
 		return nil, err
 	}
 	var added []Mapping
-	for _, pair := range pairs {
-		rootKey, exists := roots[pair.key]
-		current, isMapped := byKey[pair.key]
-		other, taken := byID[pair.id]
+	for n, pair := range pairs {
+		r, current, other := rows[n], Mapping{}, byID[pair.id]
+		if r.mapping != nil {
+			current = *r.mapping
+		}
 		switch {
-		case !exists:
-			errs.add(pair.line, "the database has no record %s %d", res.Resource, pair.key)
-		case pair.rootKey != 0 && pair.rootKey != rootKey:
-			errs.add(pair.line, "%s %d belongs to %s %d, not to %d", res.Resource, pair.key, res.Root, rootKey, pair.rootKey)
-		case isMapped && current.BackendID != "" && current.BackendID != pair.id:
-			errs.add(pair.line, "%s %d is already mapped to %q", res.Resource, pair.key, current.BackendID)
-		case taken && other.Key != pair.key:
-			errs.add(pair.line, "backend_id %q is already mapped to %s %d", pair.id, res.Resource, other.Key)
-		case isMapped && current.BackendID == "" && current.Intent != nil:
-			errs.add(pair.line, "%s %d is being created at the backend: wait until a running server has finished that", res.Resource, pair.key)
-		case !isMapped || current.BackendID == "":
-			mapping := Mapping{Resource: res.Resource, Key: pair.key, BackendID: pair.id, Base: []byte(emptyBase)}
-			if res.RootAttribute != "" {
-				mapping.Root, mapping.RootKey = res.Root, rootKey
+		case !r.exists:
+			i.errs.add(pair.line, "the database has no record %s %d", plan.Resource, pair.key)
+		case pair.rootKey != 0 && pair.rootKey != r.rootKey:
+			i.errs.add(pair.line, "%s %d belongs to %s %d, not to %d", plan.Resource, pair.key, plan.Root, r.rootKey, pair.rootKey)
+		case current.BackendID != "" && current.BackendID != pair.id:
+			i.errs.add(pair.line, "%s %d is already mapped to %q", plan.Resource, pair.key, current.BackendID)
+		case other != nil && other.Key != pair.key:
+			i.errs.add(pair.line, "backend_id %q is already mapped to %s %d", pair.id, plan.Resource, other.Key)
+		case current.BackendID != "": // the ID map has the pair
+		case current.Intent != nil:
+			i.errs.add(pair.line, "%s %d is being created at the backend: wait until a running server has finished that", plan.Resource, pair.key)
+		default:
+			mapping := Mapping{Resource: plan.Resource, Key: pair.key, BackendID: pair.id}
+			if !plan.isRoot() {
+				mapping = partMapping(plan, pair.key, pair.id, r.rootKey)
 			}
+			mapping.Base = []byte(emptyBase)
 			added = append(added, mapping)
 		}
 	}

@@ -16,8 +16,7 @@ const importHeader = "resource,legacy_id,backend_id\n"
 
 func runImport(tb testing.TB, local replica.Replica, file string, dry bool) (replica.IDImportResult, error) {
 	tb.Helper()
-	i := replica.IDImport{Replica: local, Resources: testResources(), DryRun: dry}
-	return i.Run(tb.Context(), strings.NewReader(file))
+	return newAdapter(tb, local, &staticBackend{}).ImportIDs(tb.Context(), strings.NewReader(file), dry, nil)
 }
 
 func allMappings(tb testing.TB, local replica.Replica) []string {
@@ -135,16 +134,14 @@ func TestIDImportErrors(t *testing.T) {
 		}
 	})
 	t.Run("too many lines", func(t *testing.T) {
-		i := replica.IDImport{Replica: local, Resources: testResources()}
-		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), blankLines{}))
+		_, err := newAdapter(t, local, &staticBackend{}).ImportIDs(t.Context(), io.MultiReader(strings.NewReader(importHeader), blankLines{}), false, nil)
 		var errs *replica.LineErrors
 		if !errors.As(err, &errs) || !strings.Contains(err.Error(), "split the file") {
 			t.Errorf("%.200v", err)
 		}
 	})
 	t.Run("read error", func(t *testing.T) {
-		i := replica.IDImport{Replica: local, Resources: testResources()}
-		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), brokenReader{}))
+		_, err := newAdapter(t, local, &staticBackend{}).ImportIDs(t.Context(), io.MultiReader(strings.NewReader(importHeader), brokenReader{}), false, nil)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Error(err)
 		}
@@ -191,12 +188,11 @@ func TestIDImportBatches(t *testing.T) {
 		fmt.Fprintf(&file, "customers,%d,cus_%d\n", keys[0], n)
 	}
 	last := 0
-	i := replica.IDImport{Replica: local, Resources: testResources(), Progress: func(done, total int) {
+	done, err := newAdapter(t, local, &staticBackend{}).ImportIDs(t.Context(), strings.NewReader(file.String()), false, func(done, total int) {
 		if last = done; total != 1100 {
 			t.Errorf("%d of %d", done, total)
 		}
-	}}
-	done, err := i.Run(t.Context(), strings.NewReader(file.String()))
+	})
 	if err != nil || done.Stored != 1100 || last != 1100 {
 		t.Errorf("%+v, %v, progress ended at %d", done, err, last)
 	}

@@ -3,12 +3,10 @@ package replica
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
-
-// pushBatchSize is the number of records read at a time.
-const pushBatchSize = 100
 
 // Push creates at the backend every record of the local replica that it lacks: the roots
 // without a mapping, and their parts. progress, unless nil, is called after each root with
@@ -18,38 +16,32 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 	if err := a.checkOpen("push to " + a.Name()); err != nil {
 		return err
 	}
+	var roots []*resourcePlan
 	done, total := 0, 0
-	for _, root := range a.rootPlans {
-		if root.Creates {
-			found, err := root.store.List(ctx, &adapter.ListParams{Count: true})
-			if err != nil {
-				return err
-			}
-			total += int(found.Total)
-		}
-	}
-	for _, root := range a.rootPlans {
-		if !root.Creates {
+	for _, plan := range a.ordered {
+		if !plan.isRoot() || !plan.Creates {
 			continue
 		}
-		for after := (*adapter.Cursor)(nil); ; {
-			records, err := root.list(ctx, &adapter.ListParams{Query: adapter.Query{After: after, Limit: pushBatchSize}})
-			if err != nil {
-				return err
-			}
-			for _, r := range records {
-				if err := a.pushRoot(ctx, root, keyOf(r)); err != nil {
-					return fmt.Errorf("push %s %d: %w", root.Resource, keyOf(r), err)
+		found, err := plan.store.List(ctx, &adapter.ListParams{Count: true})
+		if err != nil {
+			return err
+		}
+		roots, total = append(roots, plan), total+int(found.Total)
+	}
+	for _, root := range roots {
+		err := a.walk(ctx, root, fromReplica, time.Time{}, func(rows []row) error {
+			for _, r := range rows {
+				if err := a.pushRoot(ctx, root, r.key); err != nil {
+					return fmt.Errorf("push %s %d: %w", root.Resource, r.key, err)
 				}
-				done++
-				if progress != nil {
+				if done++; progress != nil {
 					progress(done, total)
 				}
 			}
-			if len(records) < pushBatchSize {
-				break
-			}
-			after = &adapter.Cursor{Key: keyOf(records[len(records)-1])}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

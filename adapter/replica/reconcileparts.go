@@ -179,15 +179,14 @@ func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 
 // deletePart deletes a part that the backend no longer has.
 func (r *reconciliation) deletePart(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
-	err := r.deleteFromReplica(ctx, plan, key)
-	if err != nil && isRefusal(err) {
+	err := r.deleteWithMapping(ctx, plan, key)
+	switch {
+	case err == nil:
+		r.changed = true
+		r.metrics.countReconciled(plan.Resource)
+	case isRefusal(err):
 		r.log.Warn("a part that the backend no longer has cannot be deleted", "resource", plan.Resource, "id", key, "error", err)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	r.changed = true
-	r.metrics.countReconciled(plan.Resource)
-	return r.replica.DeleteMapping(ctx, plan.Resource, key)
+	return err
 }

@@ -8,6 +8,26 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
+// resolveCreates resolves the intents of creating roots. A root whose intent cannot be
+// resolved stays invisible.
+func (a *Adapter) resolveCreates(ctx context.Context, root *resourcePlan, rows []row) error {
+	for _, r := range rows {
+		if r.mapping == nil || r.mapping.BackendID != "" || r.mapping.Intent == nil {
+			continue
+		}
+		resolved, err := a.resolveCreate(ctx, root, *r.mapping)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			a.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", r.key, "error", err)
+		default:
+			*r.mapping = resolved
+		}
+	}
+	return nil
+}
+
 // resolveCreate resolves the intent of creating a root: if the backend has the record, its
 // mapping gets the backend id; otherwise the record is deleted from the local replica. The
 // returned mapping has no backend id where the outcome is unknown or the record was
@@ -25,13 +45,11 @@ func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping
 		if intent.Writer != a.instanceID && time.Since(mapping.ChangedAt) < a.foreignIntentAge {
 			return mapping, nil // another process may still be creating it
 		}
-		if intent.Op == opCreate {
-			if err := a.deleteFromReplica(ctx, root, mapping.Key); err != nil {
-				return mapping, err
-			}
-		}
 		mapping.Intent = nil
-		return mapping, a.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
+		if intent.Op == opPush {
+			return mapping, a.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
+		}
+		return mapping, a.deleteWithMapping(ctx, root, mapping.Key)
 	case adapter.KindOf(err) == adapter.Unsupported:
 		a.warned.warn(a.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, mapping.keyForLog())
 		return mapping, nil
@@ -84,6 +102,14 @@ func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key
 	return nil
 }
 
+// deleteWithMapping deletes a record from the local replica, then its mapping.
+func (a *Adapter) deleteWithMapping(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+	if err := a.deleteFromReplica(ctx, plan, key); err != nil {
+		return err
+	}
+	return a.replica.DeleteMapping(ctx, plan.Resource, key)
+}
+
 // storeViews returns the keys of all store views.
 func (a *Adapter) storeViews(ctx context.Context) ([]int64, error) {
 	stores, err := a.replica.Store(adapter.Stores)
@@ -103,40 +129,32 @@ func (a *Adapter) storeViews(ctx context.Context) ([]int64, error) {
 
 // resolveIntent resolves the write intent of a mapping: it compares the root's current
 // document with the intent and completes the write in the local replica or rolls it back.
-// The intent remains in the returned mapping, and the caller clears it by reconciling the
-// document; a returned mapping without a backend id means that the record was deleted. The
-// caller holds the root's lock.
-func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, exists bool) (Mapping, error) {
-	if mapping.BackendID == "" {
-		return mapping, nil
-	}
+// The caller clears the intent by reconciling the document, nil if the backend has none,
+// and holds the root's lock.
+func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc *Document) error {
 	intent, err := decodeIntent(mapping)
 	if err != nil {
-		return mapping, err
-	}
-	if intent.Op == opDelete && intent.Resource == root.Resource && !exists {
-		if err := a.deleteFromReplica(ctx, root, mapping.Key); err != nil {
-			return mapping, err
-		}
-		return Mapping{Resource: mapping.Resource, Key: mapping.Key}, a.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
+		return err
 	}
 	plan := a.plans[intent.Resource]
-	if !exists || plan == nil {
-		return mapping, nil
+	switch {
+	case doc == nil && intent.Op == opDelete && plan == root:
+		return a.deleteWithMapping(ctx, root, mapping.Key)
+	case doc == nil || plan == nil:
+		return nil
 	}
 	item, parts, err := doc.Read(ctx)
-	if err != nil {
-		return mapping, err
-	}
 	switch {
+	case err != nil:
+		return err
 	case intent.Op == opUpdate:
-		return mapping, a.resolveUpdate(ctx, root, mapping, intent, item, parts)
+		return a.resolveUpdate(ctx, root, mapping, intent, item, parts)
 	case plan.isRoot():
-		return mapping, nil
+		return nil
 	case intent.Op == opDelete:
-		return mapping, a.resolvePartDelete(ctx, plan, mapping, intent, parts)
+		return a.resolvePartDelete(ctx, plan, mapping, intent, parts)
 	default:
-		return mapping, a.resolvePartCreate(ctx, plan, mapping, intent, parts)
+		return a.resolvePartCreate(ctx, plan, mapping, intent, parts)
 	}
 }
 
@@ -203,10 +221,7 @@ func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, map
 	if slices.ContainsFunc(items, func(i Item) bool { return existing.find(i) == intent.Key }) {
 		return a.rollBack(ctx, intent)
 	}
-	if err := a.deleteFromReplica(ctx, plan, intent.Key); err != nil {
-		return err
-	}
-	return a.replica.DeleteMapping(ctx, plan.Resource, intent.Key)
+	return a.deleteWithMapping(ctx, plan, intent.Key)
 }
 
 // resolvePartCreate keeps the new parts that the backend has, and deletes those that it

@@ -26,10 +26,10 @@ type resourcePlan struct {
 	readOnly bool
 }
 
-// newPlans prepares the resources that a backend declares. It returns them by name, and the
-// roots in their order.
-func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.Resource]*resourcePlan, []*resourcePlan, error) {
-	plans, roots := map[adapter.Resource]*resourcePlan{}, []*resourcePlan{}
+// newPlans prepares the resources that a backend declares. It returns them by name and in
+// their order.
+func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans map[adapter.Resource]*resourcePlan, ordered []*resourcePlan, err error) {
+	plans = map[adapter.Resource]*resourcePlan{}
 	for _, res := range backend.Resources() {
 		op := fmt.Sprintf("open %s: %s", backend.Name(), res.Resource)
 		invalid := func(field string, format string, args ...any) error {
@@ -62,7 +62,6 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (map[a
 		}
 		if res.Root == res.Resource {
 			plan.root = plan
-			roots = append(roots, plan)
 		} else {
 			root := plans[res.Root]
 			if root == nil || root.root != root {
@@ -74,9 +73,9 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (map[a
 			plan.root = root
 			root.parts = append(root.parts, plan)
 		}
-		plans[res.Resource] = plan
+		plans[res.Resource], ordered = plan, append(ordered, plan)
 	}
-	for _, plan := range plans {
+	for _, plan := range ordered {
 		for i := range plan.schema.Attributes {
 			nested := plan.schema.Attributes[i].Nested // parts have records of their own
 			plan.ownResource[i] = nested != nil && schemas.Of(nested.Resource) != nil
@@ -89,7 +88,7 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (map[a
 			plan.importable[i] = plan.canImport(i) && (nested == nil || plans[nested.Resource] == nil)
 		}
 	}
-	return plans, roots, nil
+	return plans, ordered, nil
 }
 
 // canImport reports whether a backend value of the attribute can be stored in an existing
@@ -105,6 +104,9 @@ func (plan *resourcePlan) canImport(at int) bool {
 }
 
 func (plan *resourcePlan) isRoot() bool { return plan.root == plan }
+
+// hasMappings reports whether the records have mappings. Parts without ids have none.
+func (plan *resourcePlan) hasMappings() bool { return plan.isRoot() || plan.HasIDs }
 
 // keyOf returns the key of a record.
 func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }

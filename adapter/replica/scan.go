@@ -44,15 +44,18 @@ func (a *Adapter) Scan(ctx context.Context) error {
 	}
 	a.resolveIntents(ctx, "")
 	var errs []error
-	for _, root := range a.rootPlans {
+	for _, root := range a.ordered {
+		if !root.isRoot() {
+			continue
+		}
 		started := time.Now()
 		since := a.lastScan[root.Resource]
 		if !since.IsZero() {
 			since = since.Add(-scanOverlap)
 		}
 		complete := true
-		err := a.backend.Scan(ctx, root.Resource, since, func(docs []Document) error {
-			ok, err := a.reconcileBatch(ctx, root, docs)
+		err := a.walk(ctx, root, fromBackend, since, func(rows []row) error {
+			ok, err := a.reconcileBatch(ctx, root, rows)
 			complete = complete && ok
 			return err
 		})
@@ -126,30 +129,18 @@ func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key 
 
 // reconcileBatch reconciles known documents and imports unknown ones. It reports whether
 // every document could be dealt with.
-func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, docs []Document) (complete bool, err error) {
-	ids := make([]string, len(docs))
-	for i, doc := range docs {
-		ids[i] = doc.ID
-	}
-	mappings, err := a.replica.MappingsByBackendID(ctx, root.Resource, ids)
-	if err != nil {
-		return false, err
-	}
-	known := make(map[string]Mapping, len(mappings))
-	for _, mapping := range mappings {
-		known[mapping.BackendID] = mapping
-	}
+func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows []row) (complete bool, err error) {
 	var outdated []adapter.Key
 	complete = true
-	for _, doc := range docs {
-		if mapping, ok := known[doc.ID]; ok {
-			a.hidden.unhide(root.Resource, mapping.Key)
-			if mapping.Version != doc.Version || mapping.Base == nil || mapping.Intent != nil {
-				outdated = append(outdated, mapping.Key)
+	for _, r := range rows {
+		if r.mapping != nil {
+			a.hidden.unhide(root.Resource, r.key)
+			if r.state() != inSync {
+				outdated = append(outdated, r.key)
 			}
 			continue
 		}
-		decided, err := a.importUnmapped(ctx, root, doc)
+		decided, err := a.importUnmapped(ctx, root, *r.doc)
 		if err != nil {
 			return false, err
 		}

@@ -123,21 +123,24 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	if len(keys) == 0 {
 		return false, false, nil
 	}
-	states, err := c.syncStates(ctx, c.root, keys)
-	if err != nil {
+	rows := rowsOf(keys...)
+	if err := c.addMappings(ctx, c.root, rows); err != nil {
+		return false, false, err
+	}
+	if err := c.addDocuments(ctx, c.root, rows); err != nil {
 		return false, false, err
 	}
 	var outdated, current []adapter.Key
-	for _, key := range keys {
-		switch states[key] {
+	for i := range rows {
+		switch key, state := rows[i].key, rows[i].state(); state {
 		case inSync:
 			c.exists[key] = true
 			current = append(current, key)
-		case stale, pending:
+		case stale, inDoubt:
 			outdated = append(outdated, key)
 		default:
 			c.excluded, excluded = append(c.excluded, key), true
-			c.hidden.hide(c.root.Resource, key, c.started, states[key] == missing)
+			c.hidden.hide(c.root.Resource, key, c.started, state == missing)
 		}
 	}
 	c.hidden.unhide(c.root.Resource, current...)

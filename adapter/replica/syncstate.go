@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -13,73 +12,32 @@ type syncState uint8
 const (
 	// inSync: the document has the version that was last reconciled.
 	inSync syncState = iota
-	// stale: the document has another version, or a write intent must be resolved.
+	// stale: the document has another version.
 	stale
-	// pending: the record is being created, and the backend may not have it yet.
-	pending
-	// unmapped: the record has no mapping.
+	// inDoubt: a write intent must be resolved.
+	inDoubt
+	// unmapped: the record has no mapping, or one without a backend id.
 	unmapped
 	// missing: the backend no longer has the record.
 	missing
 )
 
-// syncStates returns the sync state of roots, at the cost of one query of the ID map and
-// one request to the backend.
-func (a *Adapter) syncStates(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]syncState, error) {
-	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, keys)
-	if err != nil {
-		return nil, err
+// state returns the sync state of a row whose mapping and document were looked up.
+func (r *row) state() syncState {
+	switch {
+	case r.mapping == nil:
+		return unmapped
+	case r.mapping.Intent != nil:
+		return inDoubt
+	case r.mapping.BackendID == "":
+		return unmapped
+	case r.doc == nil:
+		return missing
+	case r.mapping.Version != r.doc.Version || r.mapping.Base == nil:
+		return stale
+	default:
+		return inSync
 	}
-	states := make(map[adapter.Key]syncState, len(keys))
-	for _, key := range keys {
-		states[key] = unmapped
-	}
-	byID, ids := make(map[string]*Mapping, len(mappings)), make([]string, 0, len(mappings))
-	for i := range mappings {
-		mapping := &mappings[i]
-		switch {
-		case mapping.BackendID != "":
-			states[mapping.Key] = missing
-			if mapping.Intent != nil {
-				states[mapping.Key] = stale
-			}
-			byID[mapping.BackendID], ids = mapping, append(ids, mapping.BackendID)
-		case mapping.Intent != nil:
-			states[mapping.Key] = pending
-		}
-	}
-	docs, err := a.fetch(ctx, root, ids)
-	for id, doc := range docs {
-		mapping := byID[id]
-		states[mapping.Key] = inSync
-		if mapping.Intent != nil || mapping.Version != doc.Version || mapping.Base == nil {
-			states[mapping.Key] = stale
-		}
-	}
-	return states, err
-}
-
-// fetch returns the documents that exist for these backend ids, by id.
-func (a *Adapter) fetch(ctx context.Context, root *resourcePlan, ids []string) (map[string]Document, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	found, err := a.backend.Fetch(ctx, root.Resource, ids)
-	if err != nil {
-		return nil, asUnavailable("fetch "+string(root.Resource), err)
-	}
-	requested := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		requested[id] = true
-	}
-	docs := make(map[string]Document, len(found))
-	for _, doc := range found {
-		if !requested[doc.ID] {
-			return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "fetch " + string(root.Resource), Err: fmt.Errorf("the backend returned document %q, which was not requested", doc.ID)}
-		}
-		docs[doc.ID] = doc
-	}
-	return docs, nil
 }
 
 // asUnavailable turns a refusal into kind Unavailable. It is for requests that the caller
@@ -106,68 +64,54 @@ func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys [
 // those that the backend has, none of them with a write intent. Kinds: Unavailable,
 // Internal.
 func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	reconciled, err := a.reconcileLockedRoots(ctx, root, keys)
+	rows, reconciled := rowsOf(keys...), make(map[adapter.Key]Mapping, len(keys))
+	err := a.addMappings(ctx, root, rows)
+	if err == nil {
+		err = a.resolveCreates(ctx, root, rows)
+	}
+	if err == nil {
+		err = a.addDocuments(ctx, root, rows)
+	}
+	for i := 0; i < len(rows) && err == nil; i++ {
+		var mapping *Mapping
+		if mapping, err = a.reconcileRow(ctx, root, &rows[i]); mapping != nil {
+			reconciled[mapping.Key] = *mapping
+		}
+	}
 	if err != nil {
 		return nil, asUnavailable("compare "+string(root.Resource), err)
 	}
 	return reconciled, nil
 }
 
-// reconcileLockedRoots is reconcileLocked, except that it may return refusals.
-func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, keys)
-	if err != nil {
-		return nil, err
+// reconcileRow resolves the write intent of a root, imports the root if its mapping is newer
+// than the local replica, and reconciles it. It returns its mapping, nil for a root that the
+// backend does not have or that must not be visible.
+func (a *Adapter) reconcileRow(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
+	if r.mapping == nil || r.mapping.BackendID == "" {
+		return nil, nil
 	}
-	var ids []string
-	for i := range mappings {
-		if mapping := &mappings[i]; mapping.BackendID == "" && mapping.Intent != nil {
-			resolved, err := a.resolveCreate(ctx, root, *mapping)
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			if err != nil { // the record stays invisible
-				a.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", mapping.Key, "error", err)
-				continue
-			}
-			*mapping = resolved
-		}
-		if mappings[i].BackendID != "" {
-			ids = append(ids, mappings[i].BackendID)
+	if r.mapping.Intent != nil {
+		if err := a.resolveIntent(ctx, root, *r.mapping, r.doc); err != nil {
+			return nil, err
 		}
 	}
-	docs, err := a.fetch(ctx, root, ids)
-	if err != nil {
-		return nil, err
+	if r.doc == nil {
+		return nil, nil
 	}
-	reconciled := make(map[adapter.Key]Mapping, len(mappings))
-	for _, mapping := range mappings {
-		doc, ok := docs[mapping.BackendID]
-		if mapping.Intent != nil {
-			if mapping, err = a.resolveIntent(ctx, root, mapping, doc, ok); err != nil {
-				return nil, err
-			}
+	mapping := *r.mapping
+	if string(mapping.Base) == emptyBase {
+		var imported bool
+		var err error
+		if mapping, imported, err = a.importMapped(ctx, root, mapping, *r.doc); err != nil || !imported {
+			return nil, err
 		}
-		if !ok || mapping.BackendID == "" {
-			continue
-		}
-		if string(mapping.Base) == emptyBase {
-			var imported bool
-			if mapping, imported, err = a.importMapped(ctx, root, mapping, doc); err != nil {
-				return nil, err
-			}
-			if !imported {
-				continue
-			}
-		}
-		if mapping.Intent != nil || mapping.Version != doc.Version || mapping.Base == nil {
-			if mapping, _, err = a.reconcile(ctx, root, mapping, doc, nil); err != nil {
-				return nil, err
-			}
-		}
-		reconciled[mapping.Key] = mapping
 	}
-	return reconciled, nil
+	if mapping.Intent == nil && mapping.Version == r.doc.Version && mapping.Base != nil {
+		return &mapping, nil
+	}
+	mapping, _, err := a.reconcile(ctx, root, mapping, *r.doc, nil)
+	return &mapping, err
 }
 
 // reconcileRoot is reconcileLocked for one root. Kinds: NotFound, Unavailable, Internal.

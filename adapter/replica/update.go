@@ -306,16 +306,15 @@ func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, own *ownWr
 			return err
 		}
 	}
-	docs, err := a.fetch(ctx, root, []string{mapping.BackendID})
+	rows := []row{{key: mapping.Key, mapping: &mapping}}
+	err := a.addDocuments(ctx, root, rows)
+	detached, cancel := detachedContext(ctx)
+	defer cancel()
 	if errors.Is(ctx.Err(), context.Canceled) { // the caller has gone; its deadline has not passed
-		detached, cancel := detachedContext(ctx)
-		defer cancel()
-		docs, err = a.fetch(detached, root, []string{mapping.BackendID})
+		err = a.addDocuments(detached, root, rows)
 	}
-	if doc, ok := docs[mapping.BackendID]; err == nil && ok {
-		detached, cancel := detachedContext(ctx)
-		defer cancel()
-		_, _, err = a.reconcile(detached, root, mapping, doc, own)
+	if err == nil && rows[0].doc != nil {
+		_, _, err = a.reconcile(detached, root, mapping, *rows[0].doc, own)
 		if errors.Is(err, errResolved) {
 			_, err = a.reconcileLocked(detached, root, []adapter.Key{mapping.Key})
 		}

@@ -21,8 +21,6 @@ import (
 // A backendStore is Portico's own database together with a backend.
 type backendStore struct {
 	db      *sqlstore.DB
-	replica *sqlstore.Replica
-	backend replica.Backend
 	adapter *replica.Adapter // serves the records of both; closing it closes the backend
 }
 
@@ -179,7 +177,7 @@ func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlst
 	if err != nil {
 		return nil, errors.Join(err, backend.Close())
 	}
-	return &backendStore{db: db, replica: localReplica, backend: backend, adapter: records}, nil
+	return &backendStore{db: db, adapter: records}, nil
 }
 
 // openBackendStore opens the database and the backend of cfg, for commands. It fails if the

@@ -88,8 +88,7 @@ func importIDs(ctx context.Context, cmd *cobra.Command, store *backendStore, pat
 	}
 	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
-	idImport := replica.IDImport{Replica: store.replica, Resources: store.backend.Resources(), DryRun: dryRun, Progress: progress}
-	result, err := idImport.Run(ctx, file)
+	result, err := store.adapter.ImportIDs(ctx, file, dryRun, progress)
 	finish()
 	var lineErrors *replica.LineErrors
 	switch {
@@ -167,15 +166,15 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, store *backendStore) erro
 	counts := map[replica.FindingKind]int{}
 	progress, finish := newStepBar(cmd.ErrOrStderr())
 	defer finish()
-	check := replica.Check{Replica: store.replica, Backend: store.backend, Progress: progress, OnFinding: func(f replica.Finding) error {
+	err = store.adapter.Check(ctx, func(f replica.Finding) error {
 		counts[f.Kind]++
 		if asJSON {
 			return encoder.Encode(f)
 		}
 		_, err := fmt.Fprintln(out, findingLine(f))
 		return err
-	}}
-	if err := check.Run(ctx); err != nil {
+	}, progress)
+	if err != nil {
 		return cannotRun{err}
 	}
 	finish()
@@ -275,10 +274,9 @@ func forgetIDs(ctx context.Context, cmd *cobra.Command, store *backendStore, res
 		}
 		keys[i] = adapter.Key(n)
 	}
-	forget := replica.Forget{Replica: store.replica, Backend: store.backend}
 	var errs []error
 	for _, key := range keys {
-		err := forget.Run(ctx, resource, key)
+		err := store.adapter.Forget(ctx, resource, key)
 		switch {
 		case err == nil:
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %d is forgotten\n", resource, key)

@@ -1,0 +1,219 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A row is one row of the join of the local replica, the ID map and the backend: what each
+// of them holds of one record.
+type row struct {
+	key     adapter.Key // the legacy id; 0 for a document without a mapping
+	exists  bool        // the local replica has the record
+	rootKey adapter.Key // of a part that exists: the key of its root
+	mapping *Mapping    // nil for none
+	doc     *Document   // nil for none, or one that was not looked up
+}
+
+// rowsOf returns rows that hold only their keys.
+func rowsOf(keys ...adapter.Key) []row {
+	rows := make([]row, len(keys))
+	for i, key := range keys {
+		rows[i].key = key
+	}
+	return rows
+}
+
+// keysOf returns the keys of rows.
+func keysOf(rows []row) []adapter.Key {
+	keys := make([]adapter.Key, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].key
+	}
+	return keys
+}
+
+// A source is what a walk follows.
+type source string
+
+const (
+	fromReplica source = "records"   // every record of the local replica, with its mapping
+	fromIDMap   source = "mappings"  // every mapping, with its record, and its document if it is a root
+	fromBackend source = "documents" // every document of a root, with its mapping
+)
+
+// batchSize is the number of rows that a walk passes on at a time, except that the backend
+// decides how many documents it returns.
+const batchSize = 100
+
+// walk passes one row for everything that a source holds of a resource to act, batch by
+// batch. It stops at the first error of act and returns it. since is for documents (see
+// Backend.Scan).
+func (a *Adapter) walk(ctx context.Context, plan *resourcePlan, from source, since time.Time, act func([]row) error) error {
+	if from == fromBackend {
+		return a.backend.Scan(ctx, plan.Resource, since, func(docs []Document) error {
+			rows, err := a.rowsOfDocuments(ctx, plan, docs)
+			if err != nil {
+				return err
+			}
+			return act(rows)
+		})
+	}
+	next := a.nextRecords
+	if from == fromIDMap {
+		next = a.nextMappings
+	}
+	for after := adapter.Key(-1); ; { // the customer group of guests has key 0
+		rows, err := next(ctx, plan, after)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if err := act(rows); err != nil {
+			return err
+		}
+		after = rows[len(rows)-1].key
+	}
+}
+
+// nextRecords returns the records of the local replica whose keys follow after.
+func (a *Adapter) nextRecords(ctx context.Context, plan *resourcePlan, after adapter.Key) ([]row, error) {
+	q := adapter.Query{Limit: batchSize}
+	if after >= 0 {
+		q.After = &adapter.Cursor{Key: after}
+	}
+	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.keyAttributes()})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(records))
+	for i, r := range records {
+		rows[i] = plan.rowOf(r)
+	}
+	return rows, a.addMappings(ctx, plan, rows)
+}
+
+// nextMappings returns the mappings whose keys follow after.
+func (a *Adapter) nextMappings(ctx context.Context, plan *resourcePlan, after adapter.Key) ([]row, error) {
+	mappings, err := a.replica.ListMappings(ctx, plan.Resource, after, batchSize)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(mappings))
+	for i := range mappings {
+		rows[i] = row{key: mappings[i].Key, mapping: &mappings[i]}
+	}
+	if err := a.addRecords(ctx, plan, rows); err != nil || !plan.isRoot() {
+		return rows, err
+	}
+	return rows, a.addDocuments(ctx, plan, rows)
+}
+
+// rowsOfDocuments returns documents with their mappings.
+func (a *Adapter) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs []Document) ([]row, error) {
+	ids := make([]string, len(docs))
+	for i := range docs {
+		ids[i] = docs[i].ID
+	}
+	mappings, err := a.mappingsByID(ctx, root.Resource, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(docs))
+	for i := range docs {
+		rows[i].doc = &docs[i]
+		if mapping, ok := mappings[docs[i].ID]; ok {
+			rows[i].key, rows[i].mapping = mapping.Key, mapping
+		}
+	}
+	return rows, nil
+}
+
+// mappingsByID returns the mappings that exist for backend ids, by these.
+func (a *Adapter) mappingsByID(ctx context.Context, r adapter.Resource, ids []string) (map[string]*Mapping, error) {
+	mappings, err := a.replica.MappingsByBackendID(ctx, r, ids)
+	byID := make(map[string]*Mapping, len(mappings))
+	for i := range mappings {
+		byID[mappings[i].BackendID] = &mappings[i]
+	}
+	return byID, err
+}
+
+// addRecords looks up which rows the local replica has, by their keys.
+func (a *Adapter) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
+	keys := make([]string, len(rows))
+	for i := range rows {
+		keys[i] = strconv.FormatInt(int64(rows[i].key), 10)
+	}
+	q := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: plan.schema.Key, Op: adapter.In, Operands: keys}}}}}
+	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.keyAttributes()})
+	found := make(map[adapter.Key]row, len(records))
+	for _, r := range records {
+		found[keyOf(r)] = plan.rowOf(r)
+	}
+	for i := range rows {
+		rows[i].exists, rows[i].rootKey = found[rows[i].key].exists, found[rows[i].key].rootKey
+	}
+	return err
+}
+
+// addMappings looks up the mappings of rows by their keys.
+func (a *Adapter) addMappings(ctx context.Context, plan *resourcePlan, rows []row) error {
+	mappings, err := a.replica.MappingsByKey(ctx, plan.Resource, keysOf(rows))
+	byKey := make(map[adapter.Key]*Mapping, len(mappings))
+	for i := range mappings {
+		byKey[mappings[i].Key] = &mappings[i]
+	}
+	for i := range rows {
+		rows[i].mapping = byKey[rows[i].key]
+	}
+	return err
+}
+
+// addDocuments fetches the documents of rows by the backend ids of their mappings.
+func (a *Adapter) addDocuments(ctx context.Context, root *resourcePlan, rows []row) error {
+	byID := make(map[string]*row, len(rows))
+	ids := make([]string, 0, len(rows))
+	for i := range rows {
+		if m := rows[i].mapping; m != nil && m.BackendID != "" {
+			byID[m.BackendID], ids = &rows[i], append(ids, m.BackendID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	op := "fetch " + string(root.Resource)
+	docs, err := a.backend.Fetch(ctx, root.Resource, ids)
+	if err != nil {
+		return asUnavailable(op, err)
+	}
+	for i := range docs {
+		r, requested := byID[docs[i].ID]
+		if !requested {
+			return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: fmt.Errorf("the backend returned document %q, which was not requested", docs[i].ID)}
+		}
+		r.doc = &docs[i]
+	}
+	return nil
+}
+
+// rowOf returns the row of a record of the local replica.
+func (plan *resourcePlan) rowOf(r adapter.Record) row {
+	one := row{key: keyOf(r), exists: true}
+	if !plan.isRoot() {
+		one.rootKey = plan.rootKeyOf(r)
+	}
+	return one
+}
+
+// keyAttributes names the attributes from which rowOf takes the root's key, besides the
+// record's own.
+func (plan *resourcePlan) keyAttributes() []string {
+	if plan.isRoot() {
+		return []string{}
+	}
+	return []string{plan.RootAttribute}
+}
