@@ -25,9 +25,15 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoCreates}
 	}
 	defer s.hidden.beginCreate()()
-	if !s.isRoot() {
-		return s.createPart(ctx, op, p)
+	if s.isRoot() {
+		return s.createRoot(ctx, p)
 	}
+	return s.createPart(ctx, op, p)
+}
+
+// createRoot creates a root. Its key is known, and can be locked, only when the local replica
+// has it.
+func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	key, err := s.store.Create(ctx, p)
 	if adapter.KindOf(err) == adapter.Conflict {
 		// The conflict may be with a record whose creation was never completed.
@@ -38,130 +44,55 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 	if err != nil {
 		return 0, err
 	}
+	intent := writeIntent{Op: opCreate, Resource: s.Resource, Key: key}
+	w := &pendingWrite{s, Mapping{Resource: s.Resource, Key: key}, intent}
 	unlock, err := s.locks.lock(ctx, recordRef{s.Resource, key})
 	if err != nil {
-		s.undoCreate(ctx, key)
+		w.undo(ctx)
 		return 0, err
 	}
 	defer unlock()
-	mapping, err := s.putIntent(ctx, Mapping{Resource: s.Resource, Key: key}, writeIntent{Op: opCreate, Resource: s.Resource, Key: key})
-	if err != nil {
-		s.undoCreate(ctx, key)
+	if w, err = s.begin(ctx, w.mapping, intent); err != nil {
+		w.undo(ctx)
 		return 0, err
 	}
-	if err := s.createRootAtBackend(ctx, mapping, p.Record); err != nil {
+	if err := w.createAtBackend(ctx, key, p.Record); err != nil {
 		if isRefusal(err) {
-			s.undoCreate(ctx, key)
+			w.undo(ctx)
 		}
 		return 0, err
 	}
 	return key, nil
 }
 
-// createRootAtBackend creates a root at the backend that exists in the local replica.
-// mapping holds the write intent. input is the caller's record, for its write-only values;
-// it may be empty.
-func (s *store) createRootAtBackend(ctx context.Context, mapping Mapping, input adapter.Record) error {
-	newRecord, err := s.recordForBackend(ctx, mapping.Key, input)
-	if err != nil {
-		return err
-	}
-	w := &Write{Resource: s.Resource, Key: mapping.Key, Old: adapter.Record{}, New: newRecord, Changed: s.Attributes, Parts: map[adapter.Resource][]Sibling{}}
-	for _, plan := range s.parts {
-		records, err := plan.listParts(ctx, mapping.Key, 0)
-		if err != nil {
-			return err
-		}
-		for _, r := range records {
-			w.Parts[plan.Resource] = append(w.Parts[plan.Resource], Sibling{Record: r})
-		}
-	}
-	if mapping.BackendID, err = s.backend.Create(ctx, w); err != nil {
-		return err
-	}
-	if mapping.BackendID == "" {
-		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(s.Resource), Err: errNoIDReturned}
-	}
-	return s.completeWrite(ctx, mapping, nil)
-}
-
-// recordForBackend returns the replica's record together with the write-only values of
-// input.
-func (s *store) recordForBackend(ctx context.Context, key adapter.Key, input adapter.Record) (adapter.Record, error) {
-	r, err := s.get(ctx, key)
-	if err != nil {
-		return r, err
-	}
-	r = r.Clone()
-	for i, a := range s.schema.Attributes {
-		if a.WriteOnly && input.Schema != nil {
-			r.Values[i] = input.Values[i]
-		}
-	}
-	return r, nil
-}
-
-// undoCreate deletes a new root and its mapping after the backend has refused it. If that
-// fails, the write intent remains and a later scan deletes the record.
-func (s *store) undoCreate(ctx context.Context, key adapter.Key) {
-	ctx, cancel := detachedContext(ctx)
-	defer cancel()
-	if err := s.deleteWithMapping(ctx, s.resourcePlan, key); err != nil {
-		s.log.Warn("a record that the backend refused cannot be deleted now; the next scan tries again", "resource", s.Resource, "id", key, "error", err)
-	}
-}
-
-// undoCreatePart deletes a new part after the backend has refused it. If that fails, the
-// write intent remains and a later scan deletes the part.
-func (s *store) undoCreatePart(ctx context.Context, mapping Mapping, intent writeIntent, key adapter.Key) {
-	ctx, cancel := detachedContext(ctx)
-	defer cancel()
-	err := s.deleteFromReplica(ctx, s.resourcePlan, key)
-	if err == nil {
-		err = s.rollBackSiblings(ctx, intent)
-	}
-	if err == nil {
-		err = s.clearIntent(ctx, mapping)
-	}
-	if err != nil {
-		s.log.Warn("a record that the backend refused cannot be deleted now; the next scan tries again", "resource", s.Resource, "id", key, "error", err)
-	}
-}
-
 // createPart creates a part of an existing root.
 func (s *store) createPart(ctx context.Context, op string, p *adapter.CreateParams) (adapter.Key, error) {
-	rootKey := adapter.Key(p.Record.Get(s.RootAttribute).Int())
-	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, rootKey})
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	mapping, err := s.reconcileRoot(ctx, "create", s.root, rootKey)
+	mapping, unlock, err := s.lockRoot(ctx, "create", adapter.Key(p.Record.Get(s.RootAttribute).Int()))
 	if adapter.KindOf(err) == adapter.NotFound {
 		return 0, s.missingRootError(ctx, op, p)
 	}
 	if err != nil {
 		return 0, err
 	}
+	defer unlock()
 	intent := writeIntent{Op: opCreate, Resource: s.Resource, StoreID: p.StoreID}
-	if intent.Siblings, err = s.siblingsBefore(ctx, rootKey, p.StoreID); err != nil {
+	if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, p.StoreID); err != nil {
 		return 0, err
 	}
-	if mapping, err = s.putIntent(ctx, mapping, intent); err != nil {
-		return 0, err
-	}
-	key, maybeDone, err := s.createInReplica(ctx, p)
+	w, err := s.begin(ctx, mapping, intent)
 	if err != nil {
-		if !maybeDone {
-			s.abandonIntent(ctx, mapping)
-		}
 		return 0, err
 	}
-	if err = s.createPartAtBackend(ctx, mapping, key, p.Record); err == nil {
+	var key adapter.Key
+	if err := w.inReplica(ctx, func() (err error) { key, err = s.store.Create(ctx, p); return err }); err != nil {
+		return 0, err
+	}
+	w.intent.Key = key
+	if err = w.createAtBackend(ctx, key, p.Record); err == nil {
 		return key, nil
 	}
 	if isRefusal(err) {
-		s.undoCreatePart(ctx, mapping, intent, key)
+		w.undo(ctx)
 	}
 	if adapter.KindOf(err) == adapter.NotFound {
 		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.RootAttribute, Err: err}
@@ -187,50 +118,42 @@ func (s *store) missingRootError(ctx context.Context, op string, p *adapter.Crea
 	return err
 }
 
-// createInReplica creates a record in the local replica. maybeDone reports whether the
-// record may exist even though err is not nil.
-func (s *store) createInReplica(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, maybeDone bool, err error) {
-	var callerErr error
-	wrapped := *p
-	wrapped.Check = func() error {
-		if p.Check != nil {
-			callerErr = p.Check()
+// createAtBackend creates at the backend a record that exists in the local replica. input is
+// the caller's record, for its write-only values; it may be empty.
+func (w *pendingWrite) createAtBackend(ctx context.Context, key adapter.Key, input adapter.Record) error {
+	r, err := w.get(ctx, key)
+	if err != nil {
+		return err
+	}
+	r = r.Clone()
+	for i, a := range w.schema.Attributes {
+		if a.WriteOnly && input.Schema != nil {
+			r.Values[i] = input.Values[i]
 		}
-		return callerErr
 	}
-	if key, err = s.store.Create(ctx, &wrapped); err == nil {
-		return key, true, nil
-	}
-	return 0, callerErr == nil && !isRefusal(err), err
-}
-
-// createPartAtBackend creates a part at the backend that exists in the local replica.
-// mapping is the root's and holds the write intent.
-func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key adapter.Key, input adapter.Record) error {
-	newRecord, err := s.recordForBackend(ctx, key, input)
-	if err != nil {
+	sent := &Write{Resource: w.Resource, Key: key, New: r, Changed: w.Attributes}
+	if err := w.addContext(ctx, sent); err != nil {
 		return err
 	}
-	w := &Write{Resource: s.Resource, Key: key, New: newRecord, Changed: s.Attributes}
-	if err := s.addRootAndSiblings(ctx, w, mapping); err != nil {
+	id, err := w.backend.Create(ctx, sent)
+	switch {
+	case err != nil:
+		return err
+	case id == "" && w.hasMappings():
+		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(w.Resource), Err: errNoIDReturned}
+	case w.isRoot():
+		w.mapping.BackendID = id
+		return w.complete(ctx, nil)
+	}
+	part := partMapping(w.resourcePlan, key, id, w.mapping.Key)
+	if err := w.restorePart(ctx, part, r); err != nil {
 		return err
 	}
-	id, err := s.backend.Create(ctx, w)
-	if err != nil {
-		return err
+	own := &ownWrite{resource: w.Resource, key: key, wholeRecord: true}
+	if !w.HasIDs {
+		return w.complete(ctx, own)
 	}
-	if s.HasIDs && id == "" {
-		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(s.Resource), Err: errNoIDReturned}
-	}
-	part := partMapping(s.resourcePlan, key, id, mapping.Key)
-	if err := s.restorePart(ctx, part, newRecord); err != nil {
-		return err
-	}
-	own := &ownWrite{resource: s.Resource, key: key, wholeRecord: true}
-	if !s.HasIDs {
-		return s.completeWrite(ctx, mapping, own)
-	}
-	return s.completeWrite(ctx, mapping, own, part)
+	return w.complete(ctx, own, part)
 }
 
 // restorePart stores a new part again if another process has deleted it. That happens when

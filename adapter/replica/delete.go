@@ -25,19 +25,11 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if !s.Deletes {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoDeletes}
 	}
-	rootKey, err := s.lookupRootKey(ctx, p.Key, p.OwnerID)
-	if err != nil {
-		return err
-	}
-	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, rootKey})
+	mapping, unlock, err := s.lockRecord(ctx, "delete", p.Key, p.OwnerID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	mapping, err := s.reconcileRoot(ctx, "delete", s.root, rootKey)
-	if err != nil {
-		return err
-	}
 	if err := s.checkDelete(ctx, p); err != nil {
 		return err
 	}
@@ -52,14 +44,11 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if err != nil {
 		return err
 	}
-	if mapping, err = s.putIntent(ctx, mapping, writeIntent{Op: opDelete, Resource: s.Resource, Key: p.Key}); err != nil {
+	w, err := s.begin(ctx, mapping, writeIntent{Op: opDelete, Resource: s.Resource, Key: p.Key})
+	if err != nil {
 		return err
 	}
-	err = s.deleteEverywhere(ctx, mapping, &Write{Resource: s.Resource, Key: p.Key, ID: id, Old: before})
-	if isRefusal(err) {
-		s.abandonIntent(ctx, mapping)
-	}
-	return err
+	return w.deleteEverywhere(ctx, id, before)
 }
 
 // deleteImage removes an image from one level, the default scope or a store view. The image
@@ -71,11 +60,10 @@ func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *
 	}
 	removed := adapter.NewRecord(s.schema)
 	removed.Set("removed", adapter.IntegerValue(1))
-	err = s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, StoreID: p.StoreID, Change: func(adapter.Record) (adapter.Record, error) { return removed, nil }})
+	err = u.inReplica(ctx, func() error {
+		return s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, StoreID: p.StoreID, Change: func(adapter.Record) (adapter.Record, error) { return removed, nil }})
+	})
 	if err != nil {
-		if isRefusal(err) {
-			s.abandonIntent(ctx, u.mapping)
-		}
 		return err
 	}
 	inUse, err := s.imageInUse(ctx, mapping.Key, p)
@@ -83,13 +71,9 @@ func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *
 		return err
 	}
 	if inUse {
-		return u.finish(ctx)
+		return u.finish(ctx, op)
 	}
-	err = s.deleteEverywhere(ctx, u.mapping, &Write{Resource: s.Resource, Key: p.Key, ID: u.id, Old: u.before})
-	if isRefusal(err) {
-		s.undoUpdate(ctx, u.mapping, u.intent)
-	}
-	return err
+	return u.deleteEverywhere(ctx, u.id, u.before)
 }
 
 // imageInUse reports whether an image has types at a level other than the one it is removed
@@ -158,22 +142,27 @@ func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error 
 	return err
 }
 
-// deleteEverywhere deletes a record at the backend, then in the local replica. The caller
-// holds the root's lock; mapping is the root's and holds the write intent.
-func (s *store) deleteEverywhere(ctx context.Context, mapping Mapping, w *Write) error {
-	if err := s.addRootAndSiblings(ctx, w, mapping); err != nil {
-		return err
+// deleteEverywhere deletes a record at the backend, where it has the id, then in the local
+// replica. before is the record.
+func (w *pendingWrite) deleteEverywhere(ctx context.Context, id string, before adapter.Record) error {
+	sent := &Write{Resource: w.Resource, Key: w.intent.Key, ID: id, Old: before}
+	err := w.addContext(ctx, sent)
+	if err == nil {
+		err = w.backend.Delete(ctx, sent)
 	}
-	if err := s.backend.Delete(ctx, w); err != nil && adapter.KindOf(err) != adapter.NotFound {
+	if err != nil && adapter.KindOf(err) != adapter.NotFound {
+		if isRefusal(err) {
+			w.undo(ctx)
+		}
 		return err
 	}
 	detached, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := s.deleteWithMapping(detached, s.resourcePlan, w.Key); err != nil {
-		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", s.Resource, w.Key), Err: err}
+	if err := w.deleteWithMapping(detached, w.resourcePlan, sent.Key); err != nil {
+		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", w.Resource, sent.Key), Err: err}
 	}
-	if s.isRoot() {
+	if w.isRoot() {
 		return nil
 	}
-	return s.completeWrite(ctx, mapping, &ownWrite{resource: s.Resource, key: w.Key, wholeRecord: true})
+	return w.complete(ctx, &ownWrite{resource: w.Resource, key: sent.Key, wholeRecord: true})
 }

@@ -47,14 +47,6 @@ func (a *Adapter) putIntent(ctx context.Context, mapping Mapping, intent writeIn
 	return mapping, a.replica.PutMappings(ctx, mapping)
 }
 
-// clearIntent stores a mapping without its write intent, even if the caller has gone away.
-func (a *Adapter) clearIntent(ctx context.Context, mapping Mapping) error {
-	ctx, cancel := detachedContext(ctx)
-	defer cancel()
-	mapping.Intent = nil
-	return a.replica.PutMappings(ctx, mapping)
-}
-
 func decodeIntent(mapping Mapping) (writeIntent, error) {
 	var intent writeIntent
 	if err := json.Unmarshal(mapping.Intent, &intent); err != nil {
@@ -116,10 +108,9 @@ func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Ke
 }
 
 // rollBackSiblings restores the values that a write of a part has taken from its siblings.
-func (a *Adapter) rollBackSiblings(ctx context.Context, intent writeIntent) error {
-	plan := a.plans[intent.Resource]
+func (a *Adapter) rollBackSiblings(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
 	for _, key := range slices.Sorted(maps.Keys(intent.Siblings)) {
-		if plan == nil || key == intent.Key {
+		if key == intent.Key {
 			continue
 		}
 		old, err := decodeRecord(plan.schema, intent.Siblings[key])
@@ -133,31 +124,35 @@ func (a *Adapter) rollBackSiblings(ctx context.Context, intent writeIntent) erro
 	return nil
 }
 
-// rollBack undoes an update in the local replica.
+// rollBack undoes a write in the local replica: it deletes a created record, whose key the
+// intent must have, or restores the values that an update has changed.
 func (a *Adapter) rollBack(ctx context.Context, intent writeIntent) error {
-	if err := a.rollBackRecord(ctx, intent); err != nil {
+	plan := a.plans[intent.Resource]
+	if plan == nil {
+		return nil // the backend owns the resource no longer
+	}
+	undo := a.rollBackRecord
+	if intent.Op == opCreate && intent.Key != 0 {
+		undo = func(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
+			return a.deleteFromReplica(ctx, plan, intent.Key)
+		}
+	}
+	if err := undo(ctx, plan, intent); err != nil {
 		return err
 	}
-	return a.rollBackSiblings(ctx, intent)
+	return a.rollBackSiblings(ctx, plan, intent)
 }
 
 // rollBackRecord restores the values that an update has changed in its own record.
-func (a *Adapter) rollBackRecord(ctx context.Context, intent writeIntent) error {
-	plan := a.plans[intent.Resource]
-	if plan == nil || len(intent.Attributes) == 0 {
-		return nil // the backend owns the resource no longer, or nothing was changed
+func (a *Adapter) rollBackRecord(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
+	if len(intent.Attributes) == 0 {
+		return nil
 	}
 	old, err := decodeRecord(plan.schema, intent.Old)
 	if err != nil {
 		return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("roll back %s %d", intent.Resource, intent.Key), Err: err}
 	}
-	var onDemand []string
-	for _, name := range intent.Attributes {
-		if at, ok := plan.schema.Index(name); ok && plan.schema.Attributes[at].OnDemand {
-			onDemand = append(onDemand, name)
-		}
-	}
-	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: intent.Key, StoreID: intent.StoreID, With: onDemand, Change: func(current adapter.Record) (adapter.Record, error) {
+	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: intent.Key, StoreID: intent.StoreID, With: plan.onDemandOf(intent.Attributes), Change: func(current adapter.Record) (adapter.Record, error) {
 		change, changed := adapter.NewRecord(plan.schema), false
 		for i, a := range plan.schema.Attributes {
 			v := old.Values[i]

@@ -55,11 +55,11 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		return err
 	}
 	defer unlock()
-	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, []adapter.Key{key})
-	if err != nil {
+	rows := rowsOf(key)
+	if err := a.addMappings(ctx, root, rows); err != nil {
 		return err
 	}
-	if len(mappings) == 0 || mappings[0].BackendID == "" && mappings[0].Intent == nil {
+	if rows[0].state() == unmapped {
 		if err := a.pushNew(ctx, root, key); err != nil {
 			return err
 		}
@@ -85,18 +85,18 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 // root's legacy id, it binds the root to that document.
 func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	s := &store{a, root}
-	mapping, err := a.putIntent(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Resource: root.Resource, Key: key})
+	w, err := s.begin(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Resource: root.Resource, Key: key})
 	if err != nil {
 		return err
 	}
-	if err = s.createRootAtBackend(ctx, mapping, adapter.Record{}); !isRefusal(err) || err == nil {
+	if err = w.createAtBackend(ctx, key, adapter.Record{}); !isRefusal(err) {
 		return err
 	}
 	if adapter.KindOf(err) == adapter.Conflict {
 		// The backend may have the record already, without a mapping.
 		if doc, findErr := a.backend.FindByKey(ctx, root.Resource, key); findErr == nil {
-			mapping.BackendID = doc.ID
-			return a.completeWrite(ctx, mapping, nil)
+			w.mapping.BackendID = doc.ID
+			return w.complete(ctx, nil)
 		}
 	}
 	if deleteErr := a.replica.DeleteMapping(ctx, root.Resource, key); deleteErr != nil {
@@ -128,21 +128,21 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 		if atBackend[key] || parts.ids[key] != "" {
 			continue
 		}
-		withIntent, err := a.putIntent(ctx, mapping, writeIntent{Op: opPush, Resource: plan.Resource, Key: key})
+		w, err := s.begin(ctx, mapping, writeIntent{Op: opPush, Resource: plan.Resource, Key: key})
 		if err != nil {
 			return err
 		}
-		if err := s.createPartAtBackend(ctx, withIntent, key, adapter.Record{}); err != nil {
+		if err := w.createAtBackend(ctx, key, adapter.Record{}); err != nil {
 			if isRefusal(err) {
-				a.abandonIntent(ctx, mapping)
+				w.undo(ctx)
 			}
 			return fmt.Errorf("its %s %d: %w", plan.Resource, key, err)
 		}
-		mappings, err := a.replica.MappingsByKey(ctx, mapping.Resource, []adapter.Key{mapping.Key})
-		if err != nil || len(mappings) == 0 {
+		rows := rowsOf(mapping.Key)
+		if err := a.addMappings(ctx, plan.root, rows); err != nil || rows[0].mapping == nil {
 			return err
 		}
-		mapping = mappings[0]
+		mapping = *rows[0].mapping
 	}
 	return nil
 }

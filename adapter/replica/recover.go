@@ -246,9 +246,9 @@ func (a *Adapter) resolvePartCreate(ctx context.Context, plan *resourcePlan, map
 		case found >= 0 && plan.HasIDs:
 			err = a.replica.PutMappings(ctx, partMapping(plan, key, parts[plan.Resource][found].ID, mapping.Key))
 		case found < 0 && intent.Op == opCreate:
-			if err = a.deleteFromReplica(ctx, plan, key); err == nil {
-				err = a.rollBackSiblings(ctx, intent)
-			}
+			undone := intent
+			undone.Key = key
+			err = a.rollBack(ctx, undone)
 		}
 		if err != nil {
 			return err

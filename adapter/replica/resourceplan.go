@@ -56,10 +56,8 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 		for _, name := range res.Attributes {
 			at, _ := schema.Index(name)
 			plan.owned[at] = true
-			if schema.Attributes[at].OnDemand {
-				plan.onDemand = append(plan.onDemand, name)
-			}
 		}
+		plan.onDemand = plan.onDemandOf(res.Attributes)
 		if res.Root == res.Resource {
 			plan.root = plan
 		} else {
@@ -167,6 +165,16 @@ func (plan *resourcePlan) matchKey(r adapter.Record) (matchKey string, ok bool) 
 		texts[i] = strconv.Quote(v.Text())
 	}
 	return strings.Join(texts, ","), true
+}
+
+// onDemandOf returns the on-demand attributes among names.
+func (plan *resourcePlan) onDemandOf(names []string) (onDemand []string) {
+	for _, name := range names {
+		if at, ok := plan.schema.Index(name); ok && plan.schema.Attributes[at].OnDemand {
+			onDemand = append(onDemand, name)
+		}
+	}
+	return onDemand
 }
 
 // get returns a record of the local replica at the default scope, with all backend-owned

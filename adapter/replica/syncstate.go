@@ -113,16 +113,3 @@ func (a *Adapter) reconcileRow(ctx context.Context, root *resourcePlan, r *row) 
 	mapping, _, err := a.reconcile(ctx, root, mapping, *r.doc, nil)
 	return &mapping, err
 }
-
-// reconcileRoot is reconcileLocked for one root. Kinds: NotFound, Unavailable, Internal.
-func (a *Adapter) reconcileRoot(ctx context.Context, op string, root *resourcePlan, key adapter.Key) (Mapping, error) {
-	reconciled, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
-	if err != nil {
-		return Mapping{}, err
-	}
-	mapping, ok := reconciled[key]
-	if !ok {
-		return Mapping{}, notFound(op, root.Resource, key)
-	}
-	return mapping, nil
-}
