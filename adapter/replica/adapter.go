@@ -61,8 +61,8 @@ type Adapter struct {
 	lastScan       map[adapter.Resource]time.Time
 	warned         logOnce
 	hidden         hiddenRoots
-	// foreignIntentAge is how long a create intent of another process is left to that
-	// process while the backend does not have the record.
+	// foreignIntentAge is how long scans leave a write intent of another process to that
+	// process, and how long reads do so with a record that the backend does not have yet.
 	foreignIntentAge time.Duration
 }
 

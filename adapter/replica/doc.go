@@ -29,7 +29,8 @@
 //     The writer stores a write intent in the mapping of the root, whose lock it holds,
 //     before it writes, and clears it afterwards. An intent found later means that a
 //     process died or did not learn the outcome: the backend is asked, and the replica
-//     follows it, possibly with less exact values than were written. If a process dies
+//     follows it, possibly with less exact values than were written. Scans leave an intent of
+//     another process alone for a minute, as that process may still be writing. If a process dies
 //     between committing a new root and storing its intent, the record stays invisible
 //     until Push creates it.
 //  6. Writers of one record take turns within a process. If two processes change the same

@@ -2,5 +2,5 @@ package replica
 
 import "time"
 
-// SetForeignIntentAge sets how long create intents of other processes are left to them.
+// SetForeignIntentAge sets how long write intents of other processes are left to them.
 func (a *Adapter) SetForeignIntentAge(d time.Duration) { a.foreignIntentAge = d }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -53,6 +54,16 @@ func decodeIntent(mapping Mapping) (writeIntent, error) {
 		return intent, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode intent of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
 	return intent, nil
+}
+
+// isForeign reports whether a mapping holds a write intent of another process that may still
+// be at work.
+func (a *Adapter) isForeign(mapping Mapping) bool {
+	if mapping.Intent == nil || time.Since(mapping.ChangedAt) >= a.foreignIntentAge {
+		return false
+	}
+	intent, err := decodeIntent(mapping)
+	return err == nil && intent.Writer != a.instanceID
 }
 
 // undoValues returns, encoded, the values that undoing an update must restore: those of the

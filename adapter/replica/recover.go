@@ -3,7 +3,6 @@ package replica
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -42,8 +41,8 @@ func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping
 	case err == nil:
 		return a.completeCreate(ctx, root, mapping, doc)
 	case adapter.KindOf(err) == adapter.NotFound:
-		if intent.Writer != a.instanceID && time.Since(mapping.ChangedAt) < a.foreignIntentAge {
-			return mapping, nil // another process may still be creating it
+		if a.isForeign(mapping) {
+			return mapping, nil
 		}
 		mapping.Intent = nil
 		if intent.Op == opPush {

@@ -112,19 +112,20 @@ func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resol
 
 // tryResolveIntent reconciles one root with the backend, which completes or drops a write
 // that was interrupted and deletes its intent. It does nothing while a writer of this
-// process holds the root's lock: that writer deletes its intent itself. It reports whether
-// no intent is left.
+// process holds the root's lock, or while another process is writing: the writer deletes
+// its intent itself. It reports whether no intent is left.
 func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key adapter.Key) (bool, error) {
 	unlock, ok := a.locks.tryLock(recordRef{root.Resource, key})
 	if !ok {
 		return false, nil
 	}
 	defer unlock()
-	if _, err := a.reconcileLocked(ctx, root, []adapter.Key{key}); err != nil {
+	if err := a.reconcileIdle(ctx, root, []adapter.Key{key}); err != nil {
 		return false, err
 	}
-	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, []adapter.Key{key})
-	return err == nil && (len(mappings) == 0 || mappings[0].Intent == nil), err
+	rows := rowsOf(key)
+	err := a.addMappings(ctx, root, rows)
+	return err == nil && (rows[0].mapping == nil || rows[0].mapping.Intent == nil), err
 }
 
 // reconcileBatch reconciles known documents and imports unknown ones. It reports whether
@@ -152,22 +153,27 @@ func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows [
 	return complete, nil
 }
 
-// reconcileEach reconciles stale roots that a scan found. A root that fails is logged, and
-// the others are reconciled nonetheless.
-func (a *Adapter) reconcileEach(ctx context.Context, root *resourcePlan, outdated []adapter.Key) error {
-	if len(outdated) == 0 {
+// reconcileEach reconciles stale roots that a scan found. If one fails, it reconciles them one
+// by one, and logs those that fail again.
+func (a *Adapter) reconcileEach(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
+	if len(keys) == 0 {
 		return nil
 	}
-	_, err := a.reconcileRoots(ctx, root, outdated)
-	if err == nil || ctx.Err() != nil {
-		return err
+	unlock, err := a.locks.lockAll(ctx, root.Resource, keys)
+	if err == nil {
+		err = a.reconcileIdle(ctx, root, keys)
+		unlock()
 	}
-	for _, key := range outdated {
-		if _, err := a.reconcileRoots(ctx, root, []adapter.Key{key}); err != nil {
-			a.log.Warn("a record cannot be reconciled with the backend", "resource", root.Resource, "id", key, "error", err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case len(keys) == 1:
+		a.log.Warn("a record cannot be reconciled with the backend", "resource", root.Resource, "id", keys[0], "error", err)
+		return nil
+	}
+	for _, key := range keys {
+		if err := a.reconcileEach(ctx, root, []adapter.Key{key}); err != nil {
+			return err
 		}
 	}
 	return nil

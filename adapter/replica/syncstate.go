@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -64,11 +65,29 @@ func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys [
 // those that the backend has, none of them with a write intent. Kinds: Unavailable,
 // Internal.
 func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	rows, reconciled := rowsOf(keys...), make(map[adapter.Key]Mapping, len(keys))
-	err := a.addMappings(ctx, root, rows)
-	if err == nil {
-		err = a.resolveCreates(ctx, root, rows)
+	rows := rowsOf(keys...)
+	if err := a.addMappings(ctx, root, rows); err != nil {
+		return nil, err
 	}
+	return a.reconcileRows(ctx, root, rows)
+}
+
+// reconcileIdle reconciles roots that the caller has locked, except those that another
+// process is writing now, for which it would have to guess whether the write will be done.
+func (a *Adapter) reconcileIdle(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
+	rows := rowsOf(keys...)
+	if err := a.addMappings(ctx, root, rows); err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping != nil && a.isForeign(*r.mapping) })
+	_, err := a.reconcileRows(ctx, root, rows)
+	return err
+}
+
+// reconcileRows is reconcileLocked for rows that have their mappings.
+func (a *Adapter) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]Mapping, error) {
+	reconciled := make(map[adapter.Key]Mapping, len(rows))
+	err := a.resolveCreates(ctx, root, rows)
 	if err == nil {
 		err = a.addDocuments(ctx, root, rows)
 	}
