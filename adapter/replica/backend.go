@@ -88,6 +88,9 @@ type Item struct {
 	// Record holds the backend's values at the default scope. Attributes that the backend
 	// does not return are absent.
 	Record adapter.Record
+	// Unresolved holds, of a root, the backend ids by resource to which the document and its
+	// parts refer and that have no legacy id yet. Once one has, the document is read again.
+	Unresolved map[adapter.Resource][]string
 	// Initial holds further values that a record gets when it is imported. They are not
 	// compared afterwards.
 	Initial adapter.Record

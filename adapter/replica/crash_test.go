@@ -86,10 +86,6 @@ func (s *crashingReplica) CompleteIntent(ctx context.Context, intent []byte, roo
 	return completed, err
 }
 
-func (s *crashingReplica) InvalidateVersions(ctx context.Context) error {
-	return s.step(func() error { return s.Replica.InvalidateVersions(ctx) })
-}
-
 func (s *crashingReplica) DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	return s.step(func() error { return s.Replica.DeleteMapping(ctx, r, key) })
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,14 +13,16 @@ import (
 
 // A base is the content of a document when the local replica was last reconciled with it.
 type base struct {
-	item  adapter.Record
-	parts map[adapter.Resource][]Item
+	item       adapter.Record
+	parts      map[adapter.Resource][]Item
+	unresolved map[adapter.Resource][]string // as in Item
 }
 
 // baseJSON is the JSON of a base. Its values are encoded by encodeRecord.
 type baseJSON struct {
-	Item  json.RawMessage                     `json:"item,omitempty"`
-	Parts map[adapter.Resource][]basePartJSON `json:"parts,omitempty"`
+	Unresolved map[adapter.Resource][]string       `json:"unresolved,omitempty"` // first, see unresolvedIn
+	Item       json.RawMessage                     `json:"item,omitempty"`
+	Parts      map[adapter.Resource][]basePartJSON `json:"parts,omitempty"`
 }
 
 type basePartJSON struct {
@@ -29,7 +32,7 @@ type basePartJSON struct {
 
 // encodeBase returns the JSON of a base.
 func encodeBase(b base) ([]byte, error) {
-	var out baseJSON
+	out := baseJSON{Unresolved: b.unresolved}
 	var err error
 	if out.Item, err = encodeRecord(b.item); err != nil {
 		return nil, err
@@ -57,7 +60,7 @@ func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
 	if err := json.Unmarshal(encoded, &in); err != nil {
 		return base{}, err
 	}
-	b := base{parts: map[adapter.Resource][]Item{}}
+	b := base{parts: map[adapter.Resource][]Item{}, unresolved: in.Unresolved}
 	var err error
 	if b.item, err = decodeRecord(root.schema, in.Item); err != nil {
 		return base{}, err
@@ -77,6 +80,21 @@ func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
 		b.parts[part.Resource] = items
 	}
 	return b, nil
+}
+
+// unresolvedIn returns the unresolved references of a base without decoding the others. It
+// is called for every document that is read.
+func unresolvedIn(encoded []byte) map[adapter.Resource][]string {
+	if !bytes.HasPrefix(encoded, []byte(`{"unresolved":`)) {
+		return nil
+	}
+	var in struct {
+		Unresolved map[adapter.Resource][]string `json:"unresolved"`
+	}
+	if err := json.Unmarshal(encoded, &in); err != nil {
+		return nil // reconciling reports it
+	}
+	return in.Unresolved
 }
 
 // baseOf returns the base of a root's mapping.

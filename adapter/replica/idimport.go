@@ -130,7 +130,7 @@ func (a *Adapter) ImportIDs(ctx context.Context, file io.Reader, dryRun bool, pr
 		return result, err
 	}
 	result.Existing = i.total - len(added)
-	if dryRun || len(added) == 0 {
+	if dryRun {
 		return result, nil
 	}
 	for batch := range slices.Chunk(added, batchSize) {
@@ -140,7 +140,7 @@ func (a *Adapter) ImportIDs(ctx context.Context, file io.Reader, dryRun bool, pr
 		result.Stored += len(batch)
 		progress(result.Existing+result.Stored, i.total)
 	}
-	return result, a.replica.InvalidateVersions(ctx)
+	return result, nil
 }
 
 // An idImport is one run of ImportIDs.

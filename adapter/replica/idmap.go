@@ -66,10 +66,6 @@ type IDMap interface {
 	// DeleteMapping deletes the mapping of a root and those of its parts, or the mapping
 	// of a part. It succeeds when there is none.
 	DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error
-	// InvalidateVersions clears the version of every mapping, so that the next fetch of
-	// each document reconciles it. It is called when new mappings are stored: documents
-	// may refer to a record that had no legacy id when they were last read.
-	InvalidateVersions(ctx context.Context) error
 }
 
 // A Mapping is one row of the ID map: it ties a legacy id to a record of the backend.

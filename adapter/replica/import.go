@@ -90,7 +90,7 @@ func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Do
 // id, or under the next one for key 0. A record that the local replica refuses is logged
 // and left out.
 func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) error {
-	content := base{item: item.Record, parts: map[adapter.Resource][]Item{}}
+	content := base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}
 	records := []ImportedRecord{{Mapping: Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, Record: root.importedRecord(item)}}
 	for _, plan := range root.parts {
 		items, present := parts[plan.Resource]
@@ -112,9 +112,6 @@ func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key ad
 	switch {
 	case err == nil:
 		a.metrics.countImported(root.Resource)
-		if isReferenced(root.Resource) {
-			return a.replica.InvalidateVersions(ctx)
-		}
 		return nil
 	case isRefusal(err):
 		a.metrics.countRefused(root.Resource)
@@ -123,13 +120,6 @@ func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key ad
 	default:
 		return err
 	}
-}
-
-// isReferenced reports whether known documents may refer to a record of r that has just got
-// its legacy id. Customers and products are left out: they are many, and are imported
-// before the orders that refer to them.
-func isReferenced(r adapter.Resource) bool {
-	return r == adapter.Websites || r == adapter.CustomerGroups || r == adapter.Categories
 }
 
 // emptyBase is the base of a mapping that only ties two ids together: all values of the

@@ -22,6 +22,8 @@ type memoryBackend struct {
 	resources []replica.BackendResource
 	// withoutKeys: documents carry no legacy ids.
 	withoutKeys bool
+	// ids translates the references of documents.
+	ids *replica.IDCache
 	// before and after, unless nil, may fail a call before or after it is done. call is the
 	// method and the resource, as in "Create products".
 	before, after func(ctx context.Context, call string) error
@@ -38,6 +40,8 @@ type memoryDoc struct {
 	parts   map[adapter.Resource][]memoryItem
 	changed time.Time
 	broken  bool // Read fails
+	// categories are the backend ids of a product's categories that have ids here.
+	categories []string
 }
 
 type memoryItem struct {

@@ -38,11 +38,27 @@ func (m *memoryBackend) document(d *memoryDoc) replica.Document {
 			show(part)
 		}
 	}
-	return replica.Document{ID: item.ID, Version: fmt.Sprintf("%x", sum.Sum(nil)), Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+	categories := slices.Clone(d.categories)
+	fmt.Fprintln(sum, categories)
+	return replica.Document{ID: item.ID, Version: fmt.Sprintf("%x", sum.Sum(nil)), Read: func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 		if broken {
 			return replica.Item{}, nil, memoryError(adapter.Unavailable, "")
 		}
-		return item, maps.Clone(parts), nil
+		item, parts := item, maps.Clone(parts)
+		if len(categories) == 0 {
+			return item, parts, nil
+		}
+		keys, err := m.ids.Keys(ctx, adapter.Categories, categories)
+		assigned := slices.Clone(parts[adapter.ProductCategories])
+		for _, id := range categories {
+			if keys[id] == 0 {
+				item.Unresolved = map[adapter.Resource][]string{adapter.Categories: append(item.Unresolved[adapter.Categories], id)}
+				continue
+			}
+			assigned = append(assigned, replica.Item{Record: values{"category_id": int(keys[id]), "position": 1}.record(schemas().Of(adapter.ProductCategories))})
+		}
+		parts[adapter.ProductCategories] = assigned
+		return item, parts, err
 	}}
 }
 

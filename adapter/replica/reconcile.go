@@ -53,7 +53,7 @@ func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Map
 	if err != nil {
 		return mapping, false, err
 	}
-	r := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: own, mapping: mapping, newBase: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
+	r := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: own, mapping: mapping, newBase: base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}}
 	if mapping.Base == nil {
 		err = r.acceptDocument(ctx, parts)
 	} else if r.oldBase, err = baseOf(root, mapping); err == nil {

@@ -160,6 +160,53 @@ func TestScanImportsMapped(t *testing.T) {
 	f.checkAgreement()
 }
 
+// TestScanCategory imports a category that only the backend has. Only the documents that
+// refer to it are read again.
+func TestScanCategory(t *testing.T) {
+	f := newFixture(t)
+	f.memory.ids = replica.NewIDCache(f.local)
+	f.memory.resources = append(memoryResources(), replica.BackendResource{Resource: adapter.Categories, Root: adapter.Categories, Attributes: []string{"name", "parent_id"}})
+	f = reopen(t, f.local, f.memory, replica.Options{Unmapped: replica.AllocateIDs})
+	f.memory.edit(adapter.Products, f.id(adapter.Products, 2), func(d *memoryDoc) { d.categories = []string{"new"} })
+	mappings := func() map[adapter.Key]replica.Mapping {
+		all := map[adapter.Key]replica.Mapping{}
+		for _, key := range f.keys(adapter.Products, adapter.Query{}) { // reads all documents
+			all[key], _ = f.mapping(adapter.Products, key)
+		}
+		return all
+	}
+	categories := func() int { return len(f.keys(adapter.ProductCategories, where("product_id", "2"))) }
+	assigned, before := categories(), mappings()
+	schema := schemas().Of(adapter.Categories)
+	d := &memoryDoc{memoryItem: memoryItem{id: "new", record: values{"name": "New", "parent_id": 2}.record(schema)}, changed: time.Now()}
+	d.rest = values{"is_active": 1}.record(schema)
+	f.memory.mu.Lock()
+	f.memory.docs[adapter.Categories] = map[string]*memoryDoc{"new": d}
+	f.memory.mu.Unlock()
+	f.scan()
+	if got := f.metric("portico_side_adopted_total"); got != 1 {
+		t.Fatalf("%v imports counted, want 1: %q", got, f.log.all())
+	}
+	fetched := f.memory.callCount("Fetch products")
+	after := mappings()
+	if got := f.memory.callCount("Fetch products") - fetched; got != 2 {
+		t.Errorf("%d fetches of products, want one of all, and one of the product with the category", got)
+	}
+	for key, mapping := range after {
+		if changed := !mapping.ChangedAt.Equal(before[key].ChangedAt); changed != (key == 2) {
+			t.Errorf("product %d was reconciled: %v", key, changed)
+		}
+	}
+	if got := categories(); got != assigned+1 {
+		t.Errorf("%d categories of the product, want %d", got, assigned+1)
+	}
+	fetched = f.memory.callCount("Fetch products")
+	mappings()
+	if got := f.memory.callCount("Fetch products") - fetched; got != 1 {
+		t.Errorf("%d fetches of products that are in sync, want 1", got)
+	}
+}
+
 // TestScanImportRefused checks that a record refused by the replica is logged and left out,
 // while the others are imported.
 func TestScanImportRefused(t *testing.T) {

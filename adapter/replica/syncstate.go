@@ -13,7 +13,8 @@ type syncState uint8
 const (
 	// inSync: the document has the version that was last reconciled.
 	inSync syncState = iota
-	// stale: the document has another version.
+	// stale: the document has another version, or refers to a record that has got its legacy
+	// id since.
 	stale
 	// inDoubt: a write intent must be resolved.
 	inDoubt
@@ -34,7 +35,7 @@ func (r *row) state() syncState {
 		return unmapped
 	case r.doc == nil:
 		return missing
-	case r.mapping.Version != r.doc.Version || r.mapping.Base == nil:
+	case r.mapping.Version != r.doc.Version || r.mapping.Base == nil || r.outdated:
 		return stale
 	default:
 		return inSync
@@ -118,17 +119,16 @@ func (a *Adapter) reconcileRow(ctx context.Context, root *resourcePlan, r *row) 
 	if r.doc == nil {
 		return nil, nil
 	}
-	mapping := *r.mapping
-	if string(mapping.Base) == emptyBase {
-		var imported bool
-		var err error
-		if mapping, imported, err = a.importMapped(ctx, root, mapping, *r.doc); err != nil || !imported {
+	if string(r.mapping.Base) == emptyBase {
+		mapping, imported, err := a.importMapped(ctx, root, *r.mapping, *r.doc)
+		if err != nil || !imported {
 			return nil, err
 		}
+		r.mapping = &mapping
 	}
-	if mapping.Intent == nil && mapping.Version == r.doc.Version && mapping.Base != nil {
-		return &mapping, nil
+	if r.state() == inSync {
+		return r.mapping, nil
 	}
-	mapping, _, err := a.reconcile(ctx, root, mapping, *r.doc, nil)
+	mapping, _, err := a.reconcile(ctx, root, *r.mapping, *r.doc, nil)
 	return &mapping, err
 }

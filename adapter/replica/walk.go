@@ -3,6 +3,8 @@ package replica
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,6 +19,9 @@ type row struct {
 	rootKey adapter.Key // of a part that exists: the key of its root
 	mapping *Mapping    // nil for none
 	doc     *Document   // nil for none, or one that was not looked up
+	// outdated: the document refers to a record that has got its legacy id since the
+	// document was last reconciled.
+	outdated bool
 }
 
 // rowsOf returns rows that hold only their keys.
@@ -129,7 +134,7 @@ func (a *Adapter) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs 
 			rows[i].key, rows[i].mapping = mapping.Key, mapping
 		}
 	}
-	return rows, nil
+	return rows, a.addOutdated(ctx, rows)
 }
 
 // mappingsByID returns the mappings that exist for backend ids, by these.
@@ -196,6 +201,37 @@ func (a *Adapter) addDocuments(ctx context.Context, root *resourcePlan, rows []r
 			return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: fmt.Errorf("the backend returned document %q, which was not requested", docs[i].ID)}
 		}
 		r.doc = &docs[i]
+	}
+	return a.addOutdated(ctx, rows)
+}
+
+// addOutdated finds the unchanged documents that must be read again because a reference of
+// theirs can be resolved now.
+func (a *Adapter) addOutdated(ctx context.Context, rows []row) error {
+	unresolved := map[adapter.Resource]map[string][]*row{}
+	for i := range rows {
+		if rows[i].doc == nil || rows[i].state() != inSync {
+			continue
+		}
+		for r, ids := range unresolvedIn(rows[i].mapping.Base) {
+			if unresolved[r] == nil {
+				unresolved[r] = map[string][]*row{}
+			}
+			for _, id := range ids {
+				unresolved[r][id] = append(unresolved[r][id], &rows[i])
+			}
+		}
+	}
+	for r, referring := range unresolved {
+		mappings, err := a.mappingsByID(ctx, r, slices.Collect(maps.Keys(referring)))
+		if err != nil {
+			return err
+		}
+		for id, mapping := range mappings {
+			for _, one := range referring[id] {
+				one.outdated = one.outdated || mapping.Key != 0 // no document can refer to key 0
+			}
+		}
 	}
 	return nil
 }

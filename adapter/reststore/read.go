@@ -193,14 +193,15 @@ func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined 
 	if err != nil {
 		return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
 	}
-	item, err := b.readRoot(ctx, r, input, keys)
+	found := &documentKeys{keys, map[adapter.Resource][]string{}}
+	item, err := b.readRoot(ctx, r, input, found)
 	if err != nil {
 		return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
 	}
 	item.ID = id
 	parts := map[adapter.Resource][]replica.Item{}
 	for _, p := range r.parts {
-		list, err := b.readParts(ctx, p, input, keys)
+		list, err := b.readParts(ctx, p, input, found)
 		if err != nil {
 			return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, fmt.Errorf("%s: %w", p.name, err))
 		}
@@ -208,10 +209,11 @@ func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined 
 			parts[p.name] = list
 		}
 	}
+	item.Unresolved = found.unresolved
 	return item, parts, nil
 }
 
-func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *keyCache) (item replica.Item, err error) {
+func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *documentKeys) (item replica.Item, err error) {
 	if item.Key, err = legacyID(ctx, r.key, input); err != nil {
 		return item, err
 	}
@@ -234,7 +236,7 @@ func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *ke
 
 // buildRecord converts the object that an expression returned to a record. It checks the
 // object's keys against allowed and translates references.
-func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, values map[string]any, allowed map[string]bool, keys *keyCache) (adapter.Record, bool, error) {
+func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, values map[string]any, allowed map[string]bool, keys *documentKeys) (adapter.Record, bool, error) {
 	for name := range values {
 		if !allowed[name] {
 			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is not an attribute that is allowed here", at, name)
@@ -243,19 +245,20 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 	if len(r.references) > 0 {
 		wanted := map[adapter.Resource][]string{}
 		r.collectIDs(values, "", wanted)
-		if err := b.resolve(ctx, keys, wanted); err != nil {
+		if err := b.resolve(ctx, keys.keyCache, wanted); err != nil {
 			return adapter.Record{}, false, err
 		}
 		for to, ids := range wanted {
 			for _, id := range ids {
 				if keys.key(to, id) == 0 {
+					keys.unresolved[to] = append(keys.unresolved[to], id)
 					b.metrics.unknownReferences.WithLabelValues(string(to)).Inc()
 					b.log.DebugContext(ctx, "reference to a record without a legacy id", "resource", to, "backend_id", id)
 				}
 			}
 		}
 	}
-	record, unknown, err := r.toRecord(values, r.schema, "", keys)
+	record, unknown, err := r.toRecord(values, r.schema, "", keys.keyCache)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", at, err)
 	}

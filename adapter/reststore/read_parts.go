@@ -11,7 +11,7 @@ import (
 
 // readParts returns the parts of resource p in a document, or nil if the mapping returns
 // null because the document does not say.
-func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *keyCache) ([]replica.Item, error) {
+func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *documentKeys) ([]replica.Item, error) {
 	v, err := p.items.eval(ctx, input)
 	if err != nil || v == nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *k
 // readPart converts one part. It reports false for a part that is identified by a
 // reference to a record without a legacy id, such as a website that the contract does not
 // have.
-func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *keyCache) (item replica.Item, known bool, err error) {
+func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *documentKeys) (item replica.Item, known bool, err error) {
 	values := make(map[string]any, len(object))
 	for name, v := range object {
 		switch name {

@@ -207,6 +207,12 @@ resources:
 			if got := formatRecord(item.Initial); got != "type_id=simple visibility=4" {
 				t.Errorf("rest %q", got)
 			}
+			again, _, err := found[0].Read(t.Context()) // its keys are cached
+			for _, i := range []replica.Item{item, again} {
+				if got := fmt.Sprint(i.Unresolved); err != nil || strings.Contains(got, ":[unknown]") != strings.Contains(c.document, `"unknown"`) {
+					t.Errorf("unresolved references %s, %v", got, err)
+				}
+			}
 			if got := formatParts(parts); got != c.parts {
 				t.Errorf("parts %q, want %q", got, c.parts)
 			}

@@ -24,11 +24,17 @@ type keyCache struct {
 	keys map[adapter.Resource]map[string]adapter.Key // 0: the record has no legacy id
 }
 
+// documentKeys are the legacy ids that one document refers to.
+type documentKeys struct {
+	*keyCache
+	unresolved map[adapter.Resource][]string // backend ids that have none
+}
+
 // resolve looks up the wanted ids that are not cached yet.
 func (b *Backend) resolve(ctx context.Context, known *keyCache, wanted map[adapter.Resource][]string) error {
 	for r, ids := range wanted {
 		known.mu.Lock()
-		missing := slices.DeleteFunc(ids, func(id string) bool { _, ok := known.keys[r][id]; return ok })
+		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := known.keys[r][id]; return ok })
 		known.mu.Unlock()
 		if len(missing) == 0 {
 			continue

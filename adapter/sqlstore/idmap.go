@@ -299,11 +299,3 @@ func (s *Replica) deleteMappings(ctx context.Context, tx *sql.Tx, r adapter.Reso
 	}
 	return nil
 }
-
-// InvalidateVersions clears the version of every mapping. Kinds: Unavailable, Internal.
-func (s *Replica) InvalidateVersions(ctx context.Context) error {
-	return s.db.write(ctx, "invalidate versions", func(tx *sql.Tx) error {
-		_, err := s.db.exec(ctx, tx, "UPDATE backend_record SET tag = '' WHERE tag <> ''")
-		return err
-	})
-}

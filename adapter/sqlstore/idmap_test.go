@@ -219,19 +219,6 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			}
 		}
 	})
-	t.Run("doubt", func(t *testing.T) {
-		if err := idMap.InvalidateVersions(ctx); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range []adapter.Resource{adapter.Products, adapter.Customers} {
-			got, err := idMap.ListMappings(ctx, r, 0, 1000)
-			for _, m := range withoutTimes(t, got, err) {
-				if m.Version != "" {
-					t.Errorf("%s %d has the version %q", r, m.Key, m.Version)
-				}
-			}
-		}
-	})
 	t.Run("strike", func(t *testing.T) {
 		for _, c := range []struct {
 			resource adapter.Resource
@@ -266,7 +253,6 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		wantKind(t, "MappingsByKey", err, adapter.Unavailable)
 		wantKind(t, "PutMappings", idMap.PutMappings(ctx, all...), adapter.Unavailable)
 		wantKind(t, "DeleteMapping", idMap.DeleteMapping(ctx, adapter.Products, 1), adapter.Unavailable)
-		wantKind(t, "InvalidateVersions", idMap.InvalidateVersions(ctx), adapter.Unavailable)
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 func jargon() map[string]string {
 	return map[string]string{
 		"meet": "reconcile", "welcome": "importUnmapped", "keeping": "resourcePlan", "told": "logOnce",
-		"Strike": "DeleteMapping", "Doubt": "InvalidateVersions", "doubt": "invalidate",
+		"Strike": "DeleteMapping", "Doubt": "invalidate", "doubt": "invalidate",
 		"aside": "detachedContext", "standing": "syncState", "mayGo": "checkDelete", "sieve": "postFilter",
 		"asItIs": "identityConnector", "alike": "sameInBoth", "apart": "perDialect", "endings": "closers",
 		"ledger": "idMap", "Ledger": "IDMap", "sidestore": "replica", "side": "replica",
