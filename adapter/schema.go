@@ -48,6 +48,9 @@ type Attribute struct {
 	OnDemand bool
 	// WriteOnly: the attribute is set by writes and absent from every record that is read.
 	WriteOnly bool
+	// Exclusive: of the records with the same owner or product, only one can have the value,
+	// and writing it takes it from the others.
+	Exclusive bool
 	// Added: the store's configuration adds the attribute.
 	Added bool
 	// Nested is the schema of the records of a KindRecords attribute; nil for other kinds.
@@ -63,6 +66,12 @@ type Schema struct {
 	// Owner names the attribute that holds the id of the customer who owns a record; "" if
 	// customers do not own records of the resource.
 	Owner string
+	// PerLevel: a record has values of its own at each level at which it was written. They
+	// cannot be unset, and the record can be deleted from one level.
+	PerLevel bool
+	// HasFile: a record is about a file whose bytes only a creation brings along, so that it
+	// cannot be copied from elsewhere.
+	HasFile bool
 	// Filters names the filters of the resource (see [Filter]).
 	Filters []string
 	// Unique names attributes whose values, taken together, no two records share; texts are

@@ -53,8 +53,8 @@ func customerAddressSchema() *Schema {
 		{Name: "telephone", Kind: KindText, Doc: "telephone number"},
 		{Name: "fax", Kind: KindText, Doc: "fax number"},
 		{Name: "vat_id", Kind: KindText, Doc: "VAT number"},
-		{Name: "is_default_billing", Kind: KindInteger, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
-		{Name: "is_default_shipping", Kind: KindInteger, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
+		{Name: "is_default_billing", Kind: KindInteger, Exclusive: true, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
+		{Name: "is_default_shipping", Kind: KindInteger, Exclusive: true, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
 		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
 	}).OwnedBy("customer_id").WithDistinctNulls()
 }

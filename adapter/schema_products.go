@@ -120,7 +120,7 @@ func tierPriceSchema() *Schema {
 // deleted if no other level points to it. An update with removed resets the types and
 // changes nothing else of the image.
 func productImageSchema() *Schema {
-	return NewSchema(ProductImages, "id", []Attribute{
+	s := NewSchema(ProductImages, "id", []Attribute{
 		{Name: "id", Kind: KindInteger, ReadOnly: true, Doc: "id of the image, unique over all products"},
 		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of its product"},
 		{Name: "file", Kind: KindText, Fixed: true, Doc: "path below the media folder, such as f/r/front.png; only letters, digits and _.- are used"},
@@ -128,11 +128,13 @@ func productImageSchema() *Schema {
 		{Name: "label", Kind: KindText, Scope: ScopeStore, Doc: "text shown for the image at the level; never empty"},
 		{Name: "position", Kind: KindInteger, Scope: ScopeStore, Doc: "position among the images at the level"},
 		{Name: "exclude", Kind: KindInteger, Scope: ScopeStore, Doc: "not 0: hidden from customers and guests at the level"},
-		{Name: "types", Kind: KindTexts, Scope: ScopeStore, Doc: "which of image, small_image and thumbnail point to the image at the level"},
+		{Name: "types", Kind: KindTexts, Scope: ScopeStore, Exclusive: true, Doc: "which of image, small_image and thumbnail point to the image at the level"},
 		{Name: "content", Kind: KindText, Fixed: true, WriteOnly: true, Doc: "bytes of the image"},
 		{Name: "number_from", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "first number tried if file is taken; absent: 1"},
 		{Name: "removed", Kind: KindInteger, WriteOnly: true, Doc: "1, in a change: the image loses its types at the level and keeps its other values"},
 	})
+	s.PerLevel, s.HasFile = true, true
+	return s
 }
 
 // productWebsiteSchema returns the schema of the assignments of products to websites. A

@@ -123,8 +123,14 @@ type DeleteParams struct {
 	Key Key
 	// OwnerID is as in [UpdateParams].
 	OwnerID int64
-	// StoreID is the level at which an image is deleted: a store view, or 0 for the default
-	// scope. Other resources ignore it.
+	// StoreID is the level from which a record is deleted of which [Schema.PerLevel] is true:
+	// a store view, or 0 for the default scope. Others are deleted as a whole.
 	StoreID int64
-	Check   func(current Record) error
+	// Everywhere deletes a record of which [Schema.PerLevel] is true even if other levels
+	// use it.
+	Everywhere bool
+	Check      func(current Record) error
+	// Last, if set, is called before such a record is itself deleted, and not if it is only
+	// removed from the level. An error of it means that nothing is written.
+	Last func() error
 }

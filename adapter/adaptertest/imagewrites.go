@@ -200,6 +200,24 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	}
 	s.wantGallery(t, p, otherView, "- 1 0")
 
+	// Last is called before the image itself is deleted, and can prevent that.
+	last := func() error { return errCallback }
+	err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: four, Last: last})
+	if err != errCallback { //nolint:errorlint // returned unchanged
+		t.Errorf("error of Last: %v", err)
+	}
+	s.updateImage(t, four, 0, attrs{"types": every})
+	if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: four, StoreID: aView, Last: last}); err != nil {
+		t.Errorf("Last of an image that stays: %v", err)
+	}
+	s.wantGallery(t, p, 0, "- 1 0 image,small_image,thumbnail")
+	s.updateImage(t, four, 0, attrs{"types": []string{}})
+	used := s.createImage(t, p, 0, "u/s/used.png", attrs{"types": every})
+	if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: used, StoreID: otherView, Everywhere: true}); err != nil {
+		t.Errorf("Everywhere: %v", err)
+	}
+	gone(used)
+
 	// A deletion does not freeze the image that it concerns.
 	five := s.createImage(t, p, 0, "f/i/five.png", attrs{"types": []string{"image"}})
 	s.deleteImage(t, five, sisterView)

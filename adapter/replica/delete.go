@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -33,8 +31,8 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if err := s.checkDelete(ctx, p); err != nil {
 		return err
 	}
-	if s.Resource == adapter.ProductImages {
-		return s.deleteImage(ctx, op, mapping, p)
+	if s.schema.PerLevel {
+		return s.deleteFromLevel(ctx, op, mapping, p)
 	}
 	id, err := s.idOf(ctx, op, mapping, p.Key)
 	if err != nil {
@@ -51,76 +49,39 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	return w.deleteEverywhere(ctx, id, before)
 }
 
-// deleteImage removes an image from one level, the default scope or a store view. The image
-// itself is deleted when no other level uses it, which is only known afterwards.
-func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *adapter.DeleteParams) error {
-	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, exclusiveAttributes(s.Resource), opDelete)
+// deleteFromLevel removes a record from one level, the default scope or a store view. The
+// record itself is deleted when no other level uses it, which only the local replica knows.
+func (s *store) deleteFromLevel(ctx context.Context, op string, mapping Mapping, p *adapter.DeleteParams) error {
+	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, s.exclusive, opDelete)
 	if err != nil {
 		return err
 	}
-	removed := adapter.NewRecord(s.schema)
-	removed.Set("removed", adapter.IntegerValue(1))
+	unused := false
 	err = u.inReplica(ctx, func() error {
-		return s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, StoreID: p.StoreID, Change: func(adapter.Record) (adapter.Record, error) { return removed, nil }})
+		params := *p
+		params.Check = nil // it was called
+		params.Last = func() error {
+			if p.Last != nil {
+				if err := p.Last(); err != nil {
+					return err
+				}
+			}
+			return errDeletable
+		}
+		err := s.store.Delete(ctx, &params)
+		if unused = errors.Is(err, errDeletable); unused {
+			return nil // the backend deletes it first
+		}
+		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	inUse, err := s.imageInUse(ctx, mapping.Key, p)
-	if err != nil {
-		return err
-	}
-	if inUse {
+	case unused:
+		return u.deleteEverywhere(ctx, u.id, u.before)
+	default:
 		return u.finish(ctx, op)
 	}
-	return u.deleteEverywhere(ctx, u.id, u.before)
-}
-
-// imageInUse reports whether an image has types at a level other than the one it is removed
-// from: at the default scope, or at a store view that sells the product.
-func (s *store) imageInUse(ctx context.Context, product adapter.Key, p *adapter.DeleteParams) (bool, error) {
-	storeIDs, err := s.sellingStoreViews(ctx, product)
-	if err != nil {
-		return false, err
-	}
-	for _, storeID := range append([]int64{0}, storeIDs...) {
-		if storeID == p.StoreID {
-			continue
-		}
-		r, err := s.store.Get(ctx, &adapter.GetParams{Key: p.Key, StoreID: storeID})
-		if err != nil || len(r.Get("types").Texts()) > 0 {
-			return true, err
-		}
-	}
-	return false, nil
-}
-
-// sellingStoreViews returns the store views of the websites that sell a product.
-func (a *Adapter) sellingStoreViews(ctx context.Context, product adapter.Key) ([]int64, error) {
-	views, err := a.replica.Store(adapter.Stores)
-	if err != nil {
-		return nil, err
-	}
-	sites, err := a.replica.Store(adapter.ProductWebsites)
-	if err != nil {
-		return nil, err
-	}
-	ofProduct := adapter.Test{Attribute: "product_id", Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(product), 10)}}
-	assigned, err := sites.List(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{ofProduct}}}}})
-	if err != nil {
-		return nil, err
-	}
-	all, err := views.List(ctx, &adapter.ListParams{})
-	if err != nil {
-		return nil, err
-	}
-	var storeIDs []int64
-	for _, view := range all.Records {
-		if slices.ContainsFunc(assigned.Records, func(r adapter.Record) bool { return r.Get("website_id").Int() == view.Get("website_id").Int() }) {
-			storeIDs = append(storeIDs, int64(keyOf(view)))
-		}
-	}
-	return storeIDs, nil
 }
 
 // checkDelete runs the caller's check, and the local replica's own checks, without deleting

@@ -75,27 +75,13 @@ func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID 
 		v := atLevel.Values[i]
 		switch {
 		case a.ReadOnly || a.Fixed || a.WriteOnly:
-		case storeID != 0 && plan.isRoot() && a.Scope != adapter.ScopeGlobal && sameValue(v, byDefault.Values[i]):
-			// The value is inherited from the default scope. This does not hold for images,
-			// which have values of their own at every level once written there.
+		case storeID != 0 && !plan.schema.PerLevel && a.Scope != adapter.ScopeGlobal && sameValue(v, byDefault.Values[i]):
+			// The value is inherited from the default scope.
 		case slices.Contains(attributes, a.Name), storeID == 0 && v.Kind() == adapter.Null:
 			old.Values[i] = writable(v)
 		}
 	}
 	return encodeRecord(old)
-}
-
-// exclusiveAttributes names the attributes that only one part of a root can have, so that
-// writing one part takes them from its siblings.
-func exclusiveAttributes(r adapter.Resource) []string {
-	switch r {
-	case adapter.CustomerAddresses:
-		return []string{"is_default_billing", "is_default_shipping"}
-	case adapter.ProductImages:
-		return []string{"types"}
-	default:
-		return nil
-	}
 }
 
 // siblingsBefore returns the parts of a root as the intent of a write at a store view
@@ -108,7 +94,7 @@ func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Ke
 	all := make(map[adapter.Key]json.RawMessage, len(records))
 	for _, r := range records {
 		taken := adapter.NewRecord(plan.schema)
-		for _, name := range exclusiveAttributes(plan.Resource) {
+		for _, name := range plan.exclusive {
 			taken.Set(name, r.Get(name))
 		}
 		if all[keyOf(r)], err = encodeRecord(taken); err != nil {
@@ -172,8 +158,8 @@ func (a *Adapter) rollBackRecord(ctx context.Context, plan *resourcePlan, intent
 				continue
 			case v.Kind() == adapter.Absent && slices.Contains(intent.Attributes, a.Name) && current.Values[i].Kind() != adapter.Absent:
 				v = adapter.UnsetValue()
-			case v.Kind() == adapter.Null && plan.Resource == adapter.ProductImages:
-				continue // an image's value cannot be removed
+			case v.Kind() == adapter.Null && plan.schema.PerLevel:
+				continue // the value cannot be unset
 			case v.Kind() == adapter.Records && plan.ownResource[i] && len(v.Records()) == 0:
 				continue // there was none before, and there is none now
 			}

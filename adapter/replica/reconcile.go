@@ -251,7 +251,7 @@ func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key ad
 		}
 		for i, v := range current.Values { // a value that is null stays null only if the change repeats it
 			a := &plan.schema.Attributes[i]
-			if v.Kind() == adapter.Null && plan.Resource != adapter.ProductImages && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
+			if v.Kind() == adapter.Null && !plan.schema.PerLevel && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
 				change.Values[i] = v
 			}
 		}

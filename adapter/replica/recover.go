@@ -74,31 +74,16 @@ func (a *Adapter) completeCreate(ctx context.Context, root *resourcePlan, mappin
 // deleteFromReplica deletes a record from the local replica, at all levels. It succeeds
 // when there is none.
 func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+	var err error
 	if plan.readOnly {
-		err := a.replica.DeleteReadOnly(ctx, plan.Resource, key)
-		if adapter.KindOf(err) == adapter.NotFound {
-			return nil
-		}
-		return err
+		err = a.replica.DeleteReadOnly(ctx, plan.Resource, key)
+	} else {
+		err = plan.store.Delete(ctx, &adapter.DeleteParams{Key: key, Everywhere: true})
 	}
-	storeIDs := []int64{0}
-	if plan.Resource == adapter.ProductImages { // the image stays as long as a level uses it
-		views, err := a.storeViews(ctx)
-		if err != nil {
-			return err
-		}
-		storeIDs = append(storeIDs, views...)
+	if adapter.KindOf(err) == adapter.NotFound {
+		return nil
 	}
-	for _, storeID := range storeIDs {
-		err := plan.store.Delete(ctx, &adapter.DeleteParams{Key: key, StoreID: storeID})
-		if adapter.KindOf(err) == adapter.NotFound {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // deleteWithMapping deletes a record from the local replica, then its mapping.
@@ -107,23 +92,6 @@ func (a *Adapter) deleteWithMapping(ctx context.Context, plan *resourcePlan, key
 		return err
 	}
 	return a.replica.DeleteMapping(ctx, plan.Resource, key)
-}
-
-// storeViews returns the keys of all store views.
-func (a *Adapter) storeViews(ctx context.Context) ([]int64, error) {
-	stores, err := a.replica.Store(adapter.Stores)
-	if err != nil {
-		return nil, err
-	}
-	found, err := stores.List(ctx, &adapter.ListParams{})
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]int64, len(found.Records))
-	for i, r := range found.Records {
-		keys[i] = int64(keyOf(r))
-	}
-	return keys, nil
 }
 
 // resolveIntent resolves the write intent of a mapping: it compares the root's current

@@ -22,6 +22,8 @@ type resourcePlan struct {
 	ownResource []bool          // by attribute index: the nested records are a resource of their own
 	// onDemand names the backend-owned attributes that records hold on demand only.
 	onDemand []string
+	// exclusive names the attributes that only one part of a root can have.
+	exclusive []string
 	// readOnly: clients cannot write the records, so Replica.UpdateReadOnly does.
 	readOnly bool
 }
@@ -39,8 +41,8 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 		if schema == nil || plans[res.Resource] != nil {
 			return nil, nil, invalid("", "not a resource, or declared twice")
 		}
-		if res.ImportsParts && res.Resource == adapter.ProductImages {
-			return nil, nil, invalid("", "images cannot be imported, as their bytes are not transferred: leave adopts out")
+		if res.ImportsParts && schema.HasFile {
+			return nil, nil, invalid("", "%s cannot be imported, as their bytes are not transferred: leave adopts out", res.Resource)
 		}
 		store, err := replica.Store(res.Resource)
 		if err != nil {
@@ -48,6 +50,11 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 		}
 		plan := &resourcePlan{BackendResource: res, schema: schema, store: store, owned: make([]bool, len(schema.Attributes)), importable: make([]bool, len(schema.Attributes)), ownResource: make([]bool, len(schema.Attributes))}
 		plan.readOnly = !slices.ContainsFunc(schema.Attributes, func(a adapter.Attribute) bool { return !a.ReadOnly })
+		for _, a := range schema.Attributes {
+			if a.Exclusive {
+				plan.exclusive = append(plan.exclusive, a.Name)
+			}
+		}
 		for _, name := range append(slices.Clone(res.MatchBy), res.Attributes...) {
 			if _, ok := schema.Index(name); !ok {
 				return nil, nil, invalid(name, "no such attribute")

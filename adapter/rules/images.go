@@ -248,7 +248,7 @@ func (w images) setValues(ctx context.Context, tx Tx, product adapter.Record, ke
 }
 
 // Delete clears an image's types at one level, and deletes the image unless another level
-// uses it.
+// uses it, or everywhere.
 func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete product_images %d", p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
@@ -270,7 +270,10 @@ func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err := finishPartSave(ctx, tx, product, p.StoreID, p.Key); err != nil {
 			return err
 		}
-		if used, err := usedElsewhere(ctx, tx, keyOf(product), types.now, p.StoreID, p.Key); err != nil || used {
+		if used, err := usedElsewhere(ctx, tx, keyOf(product), types.now, p.StoreID, p.Key); err != nil || used && !p.Everywhere {
+			return err
+		}
+		if err := runCheck(p.Last); err != nil {
 			return err
 		}
 		return tx.Delete(ctx, adapter.ProductImages, p.Key)
