@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,52 +19,52 @@ type base struct {
 	unresolved map[adapter.Resource][]string // as in Item
 }
 
-// baseJSON is the JSON of a base. Its values are encoded by encodeRecord.
+// baseJSON is the JSON of a base.
 type baseJSON struct {
 	Unresolved map[adapter.Resource][]string       `json:"unresolved,omitempty"` // first, see unresolvedIn
-	Item       json.RawMessage                     `json:"item,omitempty"`
+	Item       recordJSON                          `json:"item"`
 	Parts      map[adapter.Resource][]basePartJSON `json:"parts,omitempty"`
 }
 
 type basePartJSON struct {
-	ID   string          `json:"id,omitempty"`
-	Item json.RawMessage `json:"item,omitempty"`
+	ID   string     `json:"id,omitempty"`
+	Item recordJSON `json:"item"`
 }
 
-// encodeBase returns the JSON of a base.
-func encodeBase(b base) ([]byte, error) {
-	out := baseJSON{Unresolved: b.unresolved}
+// emptyBase is the base of a mapping that only ties two ids together: all values of the
+// document are taken over. The JSON of any other base has an item.
+const emptyBase = "{}"
+
+// withBase returns a root's mapping with a new base.
+func withBase(mapping Mapping, b base) (Mapping, error) {
+	out := baseJSON{Unresolved: b.unresolved, Parts: map[adapter.Resource][]basePartJSON{}}
 	var err error
-	if out.Item, err = encodeRecord(b.item); err != nil {
-		return nil, err
-	}
-	if b.parts != nil {
-		out.Parts = map[adapter.Resource][]basePartJSON{}
-	}
-	for r, items := range b.parts {
-		out.Parts[r] = make([]basePartJSON, len(items))
-		for i, item := range items {
-			encoded, err := encodeRecord(item.Record)
-			if err != nil {
-				return nil, err
+	if out.Item, err = toJSON(b.item); err == nil {
+		for r, items := range b.parts {
+			out.Parts[r] = make([]basePartJSON, len(items))
+			for i, item := range items {
+				encoded, itemErr := toJSON(item.Record)
+				out.Parts[r][i], err = basePartJSON{item.ID, encoded}, errors.Join(err, itemErr)
 			}
-			out.Parts[r][i] = basePartJSON{ID: item.ID, Item: encoded}
 		}
 	}
-	return json.Marshal(out)
+	if err == nil {
+		mapping.Base, err = json.Marshal(out)
+	}
+	if err != nil {
+		err = &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("encode base of %s %d", mapping.Resource, mapping.Key), Err: err}
+	}
+	return mapping, err
 }
 
-// decodeBase decodes the base of a root. Resources and attributes that the schemas no
+// baseOf returns the base of a root's mapping. Resources and attributes that the schemas no
 // longer have are left out.
-func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
+func baseOf(root *resourcePlan, mapping Mapping) (base, error) {
 	var in baseJSON
-	if err := json.Unmarshal(encoded, &in); err != nil {
-		return base{}, err
-	}
+	err := unmarshal(mapping.Base, &in)
 	b := base{parts: map[adapter.Resource][]Item{}, unresolved: in.Unresolved}
-	var err error
-	if b.item, err = decodeRecord(root.schema, in.Item); err != nil {
-		return base{}, err
+	if err == nil {
+		b.item, err = fromJSON(root.schema, in.Item)
 	}
 	for _, part := range root.parts {
 		parts, present := in.Parts[part.Resource]
@@ -72,12 +73,15 @@ func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
 		}
 		items := make([]Item, len(parts))
 		for i, p := range parts {
+			var itemErr error
 			items[i].ID = p.ID
-			if items[i].Record, err = decodeRecord(part.schema, p.Item); err != nil {
-				return base{}, err
-			}
+			items[i].Record, itemErr = fromJSON(part.schema, p.Item)
+			err = errors.Join(err, itemErr)
 		}
 		b.parts[part.Resource] = items
+	}
+	if err != nil {
+		return base{}, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode base of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
 	return b, nil
 }
@@ -97,71 +101,48 @@ func unresolvedIn(encoded []byte) map[adapter.Resource][]string {
 	return in.Unresolved
 }
 
-// baseOf returns the base of a root's mapping.
-func baseOf(root *resourcePlan, mapping Mapping) (base, error) {
-	b, err := decodeBase(root, mapping.Base)
-	if err != nil {
-		return b, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode base of %s %d", mapping.Resource, mapping.Key), Err: err}
-	}
-	return b, nil
-}
+// A recordJSON holds the values of a record that are not absent: nil for null, a string for
+// text, a number for an integer, a list of strings for texts, a list of such maps for
+// records, and a map with the member bytes for text that is not valid UTF-8.
+type recordJSON map[string]any
 
-// withBase returns a root's mapping with a new base.
-func withBase(mapping Mapping, b base) (Mapping, error) {
-	var err error
-	if mapping.Base, err = encodeBase(b); err != nil {
-		return mapping, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("encode base of %s %d", mapping.Resource, mapping.Key), Err: err}
-	}
-	return mapping, nil
-}
+var errNotEncodable = errors.New("the value cannot be encoded")
 
-// bytesJSON encodes text that is not valid UTF-8, which a JSON string cannot hold.
-type bytesJSON struct {
-	Bytes []byte `json:"bytes"`
-}
-
-var errNotEncodable = errors.New("an unset value cannot be encoded")
-
-// encodeRecord returns the values of a record as a JSON object with a member for each
-// attribute that is not absent: null for null, a string for text, a number for an integer,
-// an array of strings for texts, an array of such objects for records.
-func encodeRecord(r adapter.Record) ([]byte, error) {
-	members := map[string]any{}
+func toJSON(r adapter.Record) (recordJSON, error) {
+	members := recordJSON{}
 	for i, v := range r.Values {
 		if v.Kind() == adapter.Absent {
 			continue
 		}
-		encoded, err := encodeValue(v)
-		if err != nil {
+		var err error
+		if members[r.Schema.Attributes[i].Name], err = valueToJSON(v); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Schema.Attributes[i].Name, err)
 		}
-		members[r.Schema.Attributes[i].Name] = encoded
 	}
-	return json.Marshal(members)
+	return members, nil
 }
 
-func encodeValue(v adapter.Value) (any, error) {
+func valueToJSON(v adapter.Value) (any, error) {
+	list := []any{}
 	switch v.Kind() {
 	case adapter.Null:
 		return nil, nil
 	case adapter.Text:
-		return encodeText(v.Text()), nil
+		return textToJSON(v.Text()), nil
 	case adapter.Integer:
 		return v.Int(), nil
 	case adapter.Texts:
-		list := make([]any, len(v.Texts()))
-		for i, text := range v.Texts() {
-			list[i] = encodeText(text)
+		for _, text := range v.Texts() {
+			list = append(list, textToJSON(text))
 		}
 		return list, nil
 	case adapter.Records:
-		list := make([]json.RawMessage, len(v.Records()))
-		for i, r := range v.Records() {
-			encoded, err := encodeRecord(r)
+		for _, r := range v.Records() {
+			encoded, err := toJSON(r)
 			if err != nil {
 				return nil, err
 			}
-			list[i] = encoded
+			list = append(list, encoded)
 		}
 		return list, nil
 	default:
@@ -169,87 +150,77 @@ func encodeValue(v adapter.Value) (any, error) {
 	}
 }
 
-func encodeText(s string) any {
+func textToJSON(s string) any {
 	if utf8.ValidString(s) {
 		return s
 	}
-	return bytesJSON{[]byte(s)}
+	return map[string]any{"bytes": []byte(s)}
 }
 
-// decodeRecord decodes what encodeRecord returned; empty input is a record without values.
-// Attributes that the schema does not have are left out.
-func decodeRecord(schema *adapter.Schema, encoded []byte) (adapter.Record, error) {
+// unmarshal is json.Unmarshal for what holds a recordJSON: integers stay exact.
+func unmarshal(encoded []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(encoded))
+	d.UseNumber()
+	return d.Decode(to)
+}
+
+// fromJSON returns the record that toJSON encoded. Attributes that the schema does not have
+// are left out.
+func fromJSON(schema *adapter.Schema, members recordJSON) (adapter.Record, error) {
 	r := adapter.NewRecord(schema)
-	if len(encoded) == 0 {
-		return r, nil
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(encoded, &members); err != nil {
-		return r, err
-	}
 	for name, member := range members {
 		at, ok := schema.Index(name)
 		if !ok {
 			continue
 		}
-		v, err := decodeValue(&schema.Attributes[at], member)
-		if err != nil {
+		var err error
+		if r.Values[at], err = valueFromJSON(&schema.Attributes[at], member); err != nil {
 			return r, fmt.Errorf("%s: %w", name, err)
 		}
-		r.Values[at] = v
 	}
 	return r, nil
 }
 
-func decodeValue(a *adapter.Attribute, encoded json.RawMessage) (adapter.Value, error) {
-	switch {
-	case string(encoded) == "null":
+func valueFromJSON(a *adapter.Attribute, v any) (adapter.Value, error) {
+	switch v := v.(type) {
+	case nil:
 		return adapter.NullValue(), nil
-	case len(encoded) > 0 && encoded[0] == '[':
-		return decodeList(a, encoded)
-	case len(encoded) > 0 && (encoded[0] == '"' || encoded[0] == '{'):
-		text, err := decodeText(encoded)
-		return adapter.TextValue(text), err
-	default:
-		n, err := strconv.ParseInt(string(encoded), 10, 64)
+	case json.Number:
+		n, err := strconv.ParseInt(v.String(), 10, 64)
 		return adapter.IntegerValue(n), err
-	}
-}
-
-// decodeList decodes the JSON array that encodeValue makes of a list of texts or, if the
-// attribute has a nested schema, of records.
-func decodeList(a *adapter.Attribute, encoded json.RawMessage) (adapter.Value, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(encoded, &list); err != nil {
-		return adapter.Value{}, err
-	}
-	if a.Nested == nil {
-		texts := make([]string, len(list))
-		for i, member := range list {
+	case []any:
+		texts, records := make([]string, len(v)), make([]adapter.Record, len(v))
+		for i, member := range v {
 			var err error
-			if texts[i], err = decodeText(member); err != nil {
+			if a.Nested == nil {
+				texts[i], err = textFromJSON(member)
+			} else {
+				members, _ := member.(map[string]any)
+				records[i], err = fromJSON(a.Nested, members)
+			}
+			if err != nil {
 				return adapter.Value{}, err
 			}
 		}
-		return adapter.TextsValue(texts), nil
-	}
-	records := make([]adapter.Record, len(list))
-	for i, member := range list {
-		var err error
-		if records[i], err = decodeRecord(a.Nested, member); err != nil {
-			return adapter.Value{}, err
+		if a.Nested == nil {
+			return adapter.TextsValue(texts), nil
 		}
+		return adapter.RecordsValue(records), nil
+	default:
+		text, err := textFromJSON(v)
+		return adapter.TextValue(text), err
 	}
-	return adapter.RecordsValue(records), nil
 }
 
-func decodeText(encoded json.RawMessage) (string, error) {
-	if len(encoded) > 0 && encoded[0] == '{' {
-		var b bytesJSON
-		err := json.Unmarshal(encoded, &b)
-		return string(b.Bytes), err
+func textFromJSON(v any) (string, error) {
+	if members, ok := v.(map[string]any); ok {
+		encoded, _ := members["bytes"].(string)
+		b, err := base64.StdEncoding.DecodeString(encoded)
+		return string(b), err
 	}
-	var s string
-	err := json.Unmarshal(encoded, &s)
-	return s, err
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("%v is not a text", v)
+	}
+	return s, nil
 }

@@ -55,27 +55,46 @@ func TestEncodeBase(t *testing.T) {
 		"parts":               {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {{ID: "x\"", Record: stock}, {Record: stock}}}},
 		"empty list of parts": {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {}}},
 	} {
-		encoded, err := encodeBase(b)
+		mapping, err := withBase(Mapping{}, b)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if decoded, err := decodeBase(root, encoded); err != nil || !sameBase(b, decoded) {
-			t.Errorf("%s: %s is %+v, %v", name, encoded, decoded, err)
+		if decoded, err := baseOf(root, mapping); err != nil || !sameBase(b, decoded) || string(mapping.Base) == emptyBase {
+			t.Errorf("%s: %s is %+v, %v", name, mapping.Base, decoded, err)
 		}
 	}
-	if _, err := encodeBase(with("name", adapter.UnsetValue())); err == nil {
+	if _, err := withBase(Mapping{}, with("name", adapter.UnsetValue())); err == nil {
 		t.Error("an unset value is encoded")
 	}
 	streets := adapter.NewSchemas().Of(adapter.CustomerAddresses)
 	r := adapter.NewRecord(streets)
 	r.Set("street", adapter.TextsValue([]string{"a", "", "\xff"}))
-	encoded, err := encodeRecord(r)
+	mapping, err := withBase(Mapping{}, base{item: r})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decoded, err := decodeRecord(streets, encoded); err != nil || !sameValues(r, decoded) {
-		t.Errorf("%s is %+v, %v", encoded, decoded, err)
+	if decoded, err := baseOf(&resourcePlan{schema: streets}, mapping); err != nil || !sameValues(r, decoded.item) {
+		t.Errorf("%s is %+v, %v", mapping.Base, decoded, err)
+	}
+}
+
+// TestUnresolvedIn checks that the unresolved references of a base are found, and that bases
+// without any are not decoded.
+func TestUnresolvedIn(t *testing.T) {
+	root := newProductPlan()
+	b := base{item: adapter.NewRecord(root.schema), unresolved: map[adapter.Resource][]string{adapter.Categories: {"a", "b"}}}
+	mapping, err := withBase(Mapping{}, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := unresolvedIn(mapping.Base); !slices.Equal(got[adapter.Categories], []string{"a", "b"}) {
+		t.Errorf("%s: %v", mapping.Base, got)
+	}
+	for _, none := range []string{"", emptyBase, `{"item":{"name":"{\"unresolved\":"}}`, `{"unresolved":7}`} {
+		if got := unresolvedIn([]byte(none)); got != nil {
+			t.Errorf("%s: %v", none, got)
+		}
 	}
 }
 
@@ -92,16 +111,16 @@ func FuzzDecodeBase(f *testing.F) {
 	}
 	root := newProductPlan()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		b, err := decodeBase(root, encoded)
+		b, err := baseOf(root, Mapping{Base: encoded})
 		if err != nil {
 			return
 		}
-		again, err := encodeBase(b)
+		again, err := withBase(Mapping{}, b)
 		if err != nil {
 			t.Fatalf("%s is decoded, but not encoded again: %v", encoded, err)
 		}
-		if c, err := decodeBase(root, again); err != nil || !sameBase(b, c) {
-			t.Fatalf("%s becomes %s, %v", encoded, again, err)
+		if c, err := baseOf(root, again); err != nil || !sameBase(b, c) {
+			t.Fatalf("%s becomes %s, %v", encoded, again.Base, err)
 		}
 	})
 }
@@ -116,9 +135,9 @@ func FuzzDecodeIntent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = decodeRecord(root.schema, intent.Old)
+		_, _ = fromJSON(root.schema, intent.Old)
 		for _, old := range intent.Siblings {
-			_, _ = decodeRecord(root.schema, old)
+			_, _ = fromJSON(root.schema, old)
 		}
 	})
 }

@@ -122,10 +122,6 @@ func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key ad
 	}
 }
 
-// emptyBase is the base of a mapping that only ties two ids together: all values of the
-// document are taken over.
-const emptyBase = "{}"
-
 // importMapped imports a document whose mapping exists, such as one from an ID import, if
 // the local replica does not have the record. It reports whether the replica has the record
 // afterwards. The caller holds the root's lock.

@@ -29,13 +29,13 @@ type writeIntent struct {
 	Key      adapter.Key      `json:"key,omitempty"` // 0 for a part that is being created
 	// StoreID is the store view that is written to. Attributes are those that an update may
 	// change, and Old their values at that store view.
-	StoreID    int64           `json:"level,omitempty"`
-	Attributes []string        `json:"named,omitempty"`
-	Old        json.RawMessage `json:"old,omitempty"`
+	StoreID    int64      `json:"level,omitempty"`
+	Attributes []string   `json:"named,omitempty"`
+	Old        recordJSON `json:"old,omitempty"`
 	// Siblings are the root's parts of the same resource before the write, by key, each
 	// with the exclusive attributes that the write may take from it at the store view, such
 	// as being the default address.
-	Siblings map[adapter.Key]json.RawMessage `json:"before,omitempty"`
+	Siblings map[adapter.Key]recordJSON `json:"before,omitempty"`
 }
 
 // putIntent stores a mapping with a write intent, and returns it.
@@ -50,7 +50,7 @@ func (a *Adapter) putIntent(ctx context.Context, mapping Mapping, intent writeIn
 
 func decodeIntent(mapping Mapping) (writeIntent, error) {
 	var intent writeIntent
-	if err := json.Unmarshal(mapping.Intent, &intent); err != nil {
+	if err := unmarshal(mapping.Intent, &intent); err != nil {
 		return intent, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode intent of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
 	return intent, nil
@@ -66,10 +66,10 @@ func (a *Adapter) isForeign(mapping Mapping) bool {
 	return err == nil && intent.Writer != a.instanceID
 }
 
-// undoValues returns, encoded, the values that undoing an update must restore: those of the
+// undoValues returns the values that undoing an update must restore: those of the
 // attributes that it sets, and those that are null. atLevel is the record as the store view
 // shows it, byDefault as the default scope does.
-func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) ([]byte, error) {
+func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) (recordJSON, error) {
 	old := adapter.NewRecord(plan.schema)
 	for i, a := range plan.schema.Attributes {
 		v := atLevel.Values[i]
@@ -81,23 +81,23 @@ func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID 
 			old.Values[i] = writable(v)
 		}
 	}
-	return encodeRecord(old)
+	return toJSON(old)
 }
 
 // siblingsBefore returns the parts of a root as the intent of a write at a store view
 // stores them.
-func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]json.RawMessage, error) {
+func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]recordJSON, error) {
 	records, err := plan.listParts(ctx, rootKey, storeID)
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[adapter.Key]json.RawMessage, len(records))
+	all := make(map[adapter.Key]recordJSON, len(records))
 	for _, r := range records {
 		taken := adapter.NewRecord(plan.schema)
 		for _, name := range plan.exclusive {
 			taken.Set(name, r.Get(name))
 		}
-		if all[keyOf(r)], err = encodeRecord(taken); err != nil {
+		if all[keyOf(r)], err = toJSON(taken); err != nil {
 			return nil, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("encode intent of %s %d", plan.Resource, keyOf(r)), Err: err}
 		}
 	}
@@ -110,7 +110,7 @@ func (a *Adapter) rollBackSiblings(ctx context.Context, plan *resourcePlan, inte
 		if key == intent.Key {
 			continue
 		}
-		old, err := decodeRecord(plan.schema, intent.Siblings[key])
+		old, err := fromJSON(plan.schema, intent.Siblings[key])
 		if err != nil {
 			return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("roll back %s %d", intent.Resource, key), Err: err}
 		}
@@ -145,7 +145,7 @@ func (a *Adapter) rollBackRecord(ctx context.Context, plan *resourcePlan, intent
 	if len(intent.Attributes) == 0 {
 		return nil
 	}
-	old, err := decodeRecord(plan.schema, intent.Old)
+	old, err := fromJSON(plan.schema, intent.Old)
 	if err != nil {
 		return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("roll back %s %d", intent.Resource, intent.Key), Err: err}
 	}

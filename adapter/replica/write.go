@@ -46,7 +46,9 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) (*pendingWrite, error) {
 	w := &pendingWrite{s, mapping, intent}
 	var err error
-	w.mapping, err = s.putIntent(ctx, mapping, intent)
+	if w.mapping, err = s.putIntent(ctx, mapping, intent); err == nil {
+		w.intent, err = decodeIntent(w.mapping) // undo and recovery work with the same
+	}
 	return w, err
 }
 
