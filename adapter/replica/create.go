@@ -165,7 +165,7 @@ func (s *store) restorePart(ctx context.Context, part Mapping, newRecord adapter
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	if _, err = s.replica.ImportRecords(detached, []ImportedRecord{{Mapping: part, RootAttribute: s.RootAttribute, Record: s.importedRecord(Item{Record: newRecord})}}); err != nil {
+	if _, err = s.replica.ImportRecords(detached, []ImportedRecord{s.importedPart(Item{ID: part.BackendID, Key: part.Key, Record: newRecord}, part.RootKey)}); err != nil {
 		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errUndone, err)}
 	}
 	return err

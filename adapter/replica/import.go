@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -42,7 +41,8 @@ func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Do
 		a.warned.warn(a.log, "a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
 		return true, nil
 	}
-	return true, a.importDocument(ctx, root, 0, doc, item, parts)
+	_, err = a.importDocument(ctx, root, 0, doc, item, parts)
+	return true, err
 }
 
 // bindByLegacyID deals with an unmapped document that carries a legacy id: it completes a
@@ -61,12 +61,13 @@ func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Do
 	case len(mappings) == 0:
 		_, err := root.get(ctx, item.Key)
 		if adapter.KindOf(err) == adapter.NotFound {
-			return true, a.importDocument(ctx, root, item.Key, doc, item, parts)
+			_, err = a.importDocument(ctx, root, item.Key, doc, item, parts)
+			return true, err
 		}
 		if err != nil {
 			return false, err
 		}
-		mapping, _, err := a.reconcile(ctx, root, Mapping{Resource: root.Resource, Key: item.Key, BackendID: doc.ID, Base: []byte(emptyBase)}, doc, nil)
+		mapping, err := a.reconcile(ctx, root, Mapping{Resource: root.Resource, Key: item.Key, BackendID: doc.ID, Base: []byte(emptyBase)}, doc, nil)
 		if err == nil {
 			a.hidden.unhide(root.Resource, mapping.Key)
 		}
@@ -87,11 +88,12 @@ func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Do
 }
 
 // importDocument imports a root that only the backend has, with its parts, under a legacy
-// id, or under the next one for key 0. A record that the local replica refuses is logged
-// and left out.
-func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) error {
+// id, or under the next one for key 0. It reports false for a record that the local replica
+// refuses, which is logged and left out.
+func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
 	content := base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}
-	records := []ImportedRecord{{Mapping: Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, Record: root.importedRecord(item)}}
+	mapping := Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}
+	records := []ImportedRecord{{Record: root.importedRecord(item)}}
 	for _, plan := range root.parts {
 		items, present := parts[plan.Resource]
 		if !present {
@@ -100,42 +102,41 @@ func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key ad
 		content.parts[plan.Resource] = items
 		for _, part := range items {
 			if plan.ImportsParts {
-				records = append(records, ImportedRecord{Mapping: Mapping{Resource: plan.Resource, Key: part.Key, BackendID: part.ID, Root: root.Resource}, RootAttribute: plan.RootAttribute, Record: plan.importedRecord(part)})
+				records = append(records, plan.importedPart(part, key))
 			}
 		}
 	}
-	var err error
-	if records[0].Mapping, err = withBase(records[0].Mapping, content); err != nil {
-		return err
+	if records[0].Mapping, err = withBase(mapping, content); err != nil {
+		return false, err
 	}
 	_, err = a.replica.ImportRecords(ctx, records)
 	switch {
 	case err == nil:
 		a.metrics.countImported(root.Resource)
-		return nil
+		return true, nil
 	case isRefusal(err):
 		a.metrics.countRefused(root.Resource)
 		a.warned.warn(a.log, "a record of the backend cannot be imported: "+err.Error(), root.Resource, doc.ID)
-		return nil
+		return false, nil
 	default:
-		return err
+		return false, err
 	}
 }
 
 // importMapped imports a document whose mapping exists, such as one from an ID import, if
-// the local replica does not have the record. It reports whether the replica has the record
-// afterwards. The caller holds the root's lock.
-func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document) (Mapping, bool, error) {
-	if _, err := root.get(ctx, mapping.Key); adapter.KindOf(err) != adapter.NotFound {
-		return mapping, err == nil, err
+// the local replica does not have the record. It returns the row's mapping, nil if the
+// replica does not have the record afterwards. The caller holds the root's lock.
+func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
+	if _, err := root.get(ctx, r.key); adapter.KindOf(err) != adapter.NotFound {
+		return r.mapping, err
 	}
-	item, parts, err := doc.Read(ctx)
+	item, parts, err := r.doc.Read(ctx)
 	if err != nil {
-		return mapping, false, err
+		return nil, err
 	}
-	partMappings, err := a.replica.MappingsOfParts(ctx, root.Resource, mapping.Key)
+	partMappings, err := a.replica.MappingsOfParts(ctx, root.Resource, r.key)
 	if err != nil {
-		return mapping, false, err
+		return nil, err
 	}
 	for _, part := range partMappings {
 		items := parts[part.Resource]
@@ -145,18 +146,10 @@ func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, mapping 
 			}
 		}
 	}
-	if err := a.replica.DeleteMapping(ctx, root.Resource, mapping.Key); err != nil {
-		return mapping, false, err
+	if imported, err := a.importDocument(ctx, root, r.key, *r.doc, item, parts); err != nil || !imported {
+		return nil, err
 	}
-	if err := a.importDocument(ctx, root, mapping.Key, doc, item, parts); err != nil {
-		return mapping, false, errors.Join(err, a.putMappingsDetached(ctx, append(partMappings, mapping)...))
-	}
-	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, []adapter.Key{mapping.Key})
-	if err != nil {
-		return mapping, false, err
-	}
-	if len(mappings) == 1 {
-		return mappings[0], true, nil
-	}
-	return mapping, false, a.putMappingsDetached(ctx, append(partMappings, mapping)...) // the import was refused: restore the mappings
+	rows := rowsOf(r.key)
+	err = a.addMappings(ctx, root, rows)
+	return rows[0].mapping, err
 }

@@ -8,257 +8,180 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An ownWrite is a write that has just been done. The document then shows how the backend
-// stored the written values, possibly less exactly, so they are not taken over.
-type ownWrite struct {
-	resource    adapter.Resource
-	key         adapter.Key
-	wholeRecord bool     // the record is new
-	attributes  []string // those that the write changed
-	nested      []adapter.Resource
-}
+// A syncState says how a root in the local replica compares with the backend.
+type syncState uint8
 
-// covers reports whether an attribute of a record was written by w.
-func (w *ownWrite) covers(r adapter.Resource, key adapter.Key, name string) bool {
+const (
+	// inSync: the document has the version that was last reconciled.
+	inSync syncState = iota
+	// stale: the document has another version, or refers to a record that has got its legacy
+	// id since.
+	stale
+	// inDoubt: a write intent must be resolved.
+	inDoubt
+	// unmapped: the record has no mapping, or one without a backend id.
+	unmapped
+	// missing: the backend no longer has the record.
+	missing
+)
+
+// state returns the sync state of a row whose mapping and document were looked up.
+func (r *row) state() syncState {
 	switch {
-	case w == nil:
-		return false
-	case slices.Contains(w.nested, r):
-		return true
+	case r.mapping == nil:
+		return unmapped
+	case r.mapping.Intent != nil:
+		return inDoubt
+	case r.mapping.BackendID == "":
+		return unmapped
+	case r.doc == nil:
+		return missing
+	case r.mapping.Version != r.doc.Version || r.mapping.Base == nil || r.outdated:
+		return stale
 	default:
-		return w.resource == r && w.key == key && (w.wholeRecord || slices.Contains(w.attributes, name))
+		return inSync
 	}
 }
 
-// A reconciliation reconciles one root and its parts with one document.
-type reconciliation struct {
-	*Adapter
-	root     *resourcePlan
-	key      adapter.Key
-	ownWrite *ownWrite // nil for none
-	mapping  Mapping
-	oldBase  base
-	// The results.
-	newBase      base
-	partMappings []Mapping // new mappings of parts
-	changed      bool      // the local replica was changed
+// asUnavailable turns a refusal into kind Unavailable. It is for requests that the caller
+// of the adapter did not make, so that a refusal is not mistaken for the answer to its own.
+func asUnavailable(op string, err error) error {
+	if isRefusal(err) {
+		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
+	}
+	return err
 }
 
-// reconcile takes over what a document changed since the base, and stores the mapping with
-// the new base and without its write intent. own is the write that led to the document; nil
-// for none. It reports whether the local replica was changed. It returns errResolved if
-// another process has resolved the intent of own. The caller holds the root's lock.
-func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, bool, error) {
+// reconcileRoots locks roots and reconciles them with the backend. It returns the mappings
+// of those that the backend has.
+func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+	unlock, err := a.locks.lockAll(ctx, root.Resource, keys)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return a.reconcileLocked(ctx, root, keys)
+}
+
+// reconcileLocked reconciles roots that the caller has locked. It returns the mappings of
+// those that the backend has, none of them with a write intent. Kinds: Unavailable,
+// Internal.
+func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+	rows := rowsOf(keys...)
+	if err := a.addMappings(ctx, root, rows); err != nil {
+		return nil, err
+	}
+	return a.reconcileRows(ctx, root, rows)
+}
+
+// reconcileIdle reconciles roots that the caller has locked, except those that another
+// process is writing now, for which it would have to guess whether the write will be done.
+func (a *Adapter) reconcileIdle(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
+	rows := rowsOf(keys...)
+	if err := a.addMappings(ctx, root, rows); err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping != nil && a.isForeign(*r.mapping) })
+	_, err := a.reconcileRows(ctx, root, rows)
+	return err
+}
+
+// reconcileRows is reconcileLocked for rows that have their mappings.
+func (a *Adapter) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]Mapping, error) {
+	reconciled := make(map[adapter.Key]Mapping, len(rows))
+	err := a.resolveCreates(ctx, root, rows)
+	if err == nil {
+		err = a.addDocuments(ctx, root, rows)
+	}
+	for i := 0; i < len(rows) && err == nil; i++ {
+		var mapping *Mapping
+		if mapping, err = a.reconcileRow(ctx, root, &rows[i]); mapping != nil {
+			reconciled[mapping.Key] = *mapping
+		}
+	}
+	if err != nil {
+		return nil, asUnavailable("compare "+string(root.Resource), err)
+	}
+	return reconciled, nil
+}
+
+// reconcileRow resolves the write intent of a root, imports the root if its mapping is newer
+// than the local replica, and reconciles it. It returns its mapping, nil for a root that the
+// backend does not have or that must not be visible.
+func (a *Adapter) reconcileRow(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
+	if r.mapping == nil || r.mapping.BackendID == "" {
+		return nil, nil
+	}
+	if r.mapping.Intent != nil {
+		if err := a.resolveIntent(ctx, root, *r.mapping, r.doc); err != nil {
+			return nil, err
+		}
+	}
+	if r.doc == nil {
+		return nil, nil
+	}
+	if string(r.mapping.Base) == emptyBase {
+		var err error
+		if r.mapping, err = a.importMapped(ctx, root, r); err != nil || r.mapping == nil {
+			return nil, err
+		}
+	}
+	if r.state() == inSync {
+		return r.mapping, nil
+	}
+	mapping, err := a.reconcile(ctx, root, *r.mapping, *r.doc, nil)
+	return &mapping, err
+}
+
+// reconcile merges a document into the local replica, and stores the mapping with the new
+// base and without its write intent. own is the write that led to the document; nil for
+// none. It returns errResolved if another process has resolved the intent of own. The caller
+// holds the root's lock.
+func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
-		return mapping, false, err
+		return mapping, err
 	}
-	r := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: own, mapping: mapping, newBase: base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}}
+	m := merge{Adapter: a, root: root, key: mapping.Key, ownWrite: own}
+	var newBase base
 	if mapping.Base == nil {
-		err = r.acceptDocument(ctx, parts)
-	} else if r.oldBase, err = baseOf(root, mapping); err == nil {
-		err = r.applyDocument(ctx, parts)
+		newBase, err = m.accept(ctx, item, parts)
+	} else if m.base, err = baseOf(root, mapping); err == nil {
+		newBase, err = m.document(ctx, item, parts)
 	}
 	if err != nil {
-		return mapping, r.changed, err
+		return mapping, err
 	}
-	r.mapping.Version, r.mapping.Intent = doc.Version, nil
-	if r.mapping, err = withBase(r.mapping, r.newBase); err != nil {
-		return mapping, r.changed, err
+	merged, err := withBase(mapping, newBase)
+	if err != nil {
+		return mapping, err
 	}
-	err = r.putMappings(ctx, mapping.Intent, r.partMappings...)
-	if adapter.KindOf(err) == adapter.Conflict && len(r.partMappings) > 0 {
+	merged.Version, merged.Intent = doc.Version, nil
+	err = a.putReconciled(ctx, mapping.Intent, own, merged, m.partMappings...)
+	if adapter.KindOf(err) == adapter.Conflict && len(m.partMappings) > 0 {
 		// A part carries the legacy id of one record and has the backend id of another.
-		a.warned.warn(a.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, r.mapping.BackendID)
-		err = r.putMappings(ctx, mapping.Intent)
+		a.warned.warn(a.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
+		err = a.putReconciled(ctx, mapping.Intent, own, merged)
 	}
-	return r.mapping, r.changed, err
+	return merged, err
 }
 
 // errResolved says that another process has resolved a write intent before its writer was
 // done.
 var errResolved = errors.New("another process has resolved the write intent")
 
-// putMappings stores the mapping of the root and those of parts. The writer of an intent
+// putReconciled stores the mapping of the root and those of parts. The writer of an intent
 // stores them only if the intent is still there: another process that found it before the
 // backend had the write has rolled the write back in the local replica, so the new base
 // would hide that the backend has it. A process that resolves an intent stores its result in
 // any case, with the old base, so that the next comparison takes over what the writer did.
-func (r *reconciliation) putMappings(ctx context.Context, intent []byte, parts ...Mapping) error {
-	if r.ownWrite == nil || intent == nil {
-		return r.replica.PutMappings(ctx, append(parts, r.mapping)...)
+func (a *Adapter) putReconciled(ctx context.Context, intent []byte, own *ownWrite, root Mapping, parts ...Mapping) error {
+	if own == nil || intent == nil {
+		return a.replica.PutMappings(ctx, append(parts, root)...)
 	}
-	completed, err := r.replica.CompleteIntent(ctx, intent, r.mapping, parts...)
+	completed, err := a.replica.CompleteIntent(ctx, intent, root, parts...)
 	if err == nil && !completed {
 		err = errResolved
 	}
 	return err
-}
-
-// acceptDocument makes the document the base without taking over any value. It maps parts
-// that carry a legacy id and have no mapping yet.
-func (r *reconciliation) acceptDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
-	for _, plan := range r.root.parts {
-		items, present := parts[plan.Resource]
-		if !present {
-			continue
-		}
-		r.newBase.parts[plan.Resource] = items
-		if !plan.HasIDs || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
-			continue
-		}
-		existing, err := r.loadParts(ctx, plan)
-		if err != nil {
-			return err
-		}
-		for _, item := range items {
-			existing.bind(r, item)
-		}
-	}
-	return nil
-}
-
-// applyDocument stores in the local replica the values in which the document, a root in
-// r.newBase and its parts, differs from r.oldBase, the last document that was reconciled.
-// Values that the backend has not changed stay as they are in the replica. r.newBase keeps
-// the old values where the document has no list of a resource's parts, and where the
-// replica refuses the new ones.
-func (r *reconciliation) applyDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
-	document := r.newBase.item
-	var err error
-	if r.newBase.item, err = r.applyRecord(ctx, r.root, r.key, r.oldBase.item, document); err != nil {
-		return err
-	}
-	for _, plan := range r.root.parts {
-		items, present := parts[plan.Resource]
-		oldItems, known := r.oldBase.parts[plan.Resource]
-		switch {
-		case !present && known:
-			r.newBase.parts[plan.Resource] = oldItems
-		case present && known && slices.EqualFunc(oldItems, items, sameItem):
-			r.newBase.parts[plan.Resource] = items
-		case present:
-			if r.newBase.parts[plan.Resource], err = r.applyParts(ctx, plan, oldItems, items); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func sameItem(i, j Item) bool { return i.ID == j.ID && sameValues(i.Record, j.Record) }
-
-// applyRecord stores in the local replica the values in which a record of the document
-// differs from the base. It returns the new base: the document's values, except that those
-// refused by the replica keep their old base, so that the next document tries them again.
-func (r *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, key adapter.Key, baseValues, backendValues adapter.Record) (adapter.Record, error) {
-	values, changed := adapter.NewRecord(plan.schema), false
-	for i, v := range backendValues.Values {
-		name := plan.schema.Attributes[i].Name
-		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, baseValues.Values[i]) || r.ownWrite.covers(plan.Resource, key, name) {
-			continue
-		}
-		values.Values[i], changed = v, true
-	}
-	if !changed {
-		return backendValues, nil
-	}
-	refused, err := r.putAccepted(ctx, plan, key, values)
-	newBase := backendValues.Clone()
-	for _, at := range refused {
-		newBase.Values[at] = baseValues.Values[at]
-	}
-	return newBase, err
-}
-
-// putAccepted stores values in the local replica, except those that it refuses. It returns
-// the attribute indexes of the refused ones.
-func (r *reconciliation) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []int, err error) {
-	changed, err := plan.putValues(ctx, r.replica, key, 0, values)
-	r.changed = r.changed || changed
-	if changed {
-		r.metrics.countReconciled(plan.Resource)
-	}
-	if adapter.KindOf(err) == adapter.NotFound {
-		return nil, nil // the record is gone from the replica and not visible
-	}
-	if err == nil || !isRefusal(err) {
-		return nil, err
-	}
-	var indexes []int
-	for i, v := range values.Values {
-		if v.Kind() != adapter.Absent {
-			indexes = append(indexes, i)
-		}
-	}
-	if len(indexes) == 1 {
-		r.metrics.countRefused(plan.Resource)
-		r.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", plan.schema.Attributes[indexes[0]].Name, "kind", adapter.KindOf(err).String())
-		return indexes, nil
-	}
-	for _, i := range indexes {
-		single := adapter.NewRecord(plan.schema)
-		single.Values[i] = values.Values[i]
-		more, err := r.putAccepted(ctx, plan, key, single)
-		if err != nil {
-			return nil, err
-		}
-		refused = append(refused, more...)
-	}
-	return refused, nil
-}
-
-var errNoChange = errors.New("no change")
-
-// putValues stores values of a record at a store view of the local replica, 0 for the
-// default scope. It writes nothing, and reports false, if the replica has them already.
-func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, storeID int64, values adapter.Record) (changed bool, err error) {
-	var onDemand []string
-	present := false
-	for i, v := range values.Values {
-		present = present || v.Kind() != adapter.Absent
-		if v.Kind() != adapter.Absent && plan.schema.Attributes[i].OnDemand {
-			onDemand = append(onDemand, plan.schema.Attributes[i].Name)
-		}
-	}
-	if !present {
-		return false, nil
-	}
-	changeOf := func(current adapter.Record) (adapter.Record, bool) {
-		change, differs := adapter.NewRecord(plan.schema), false
-		for i, v := range values.Values {
-			if v.Kind() != adapter.Absent && !matches(current.Values[i], v) {
-				change.Values[i], differs = writable(v), true
-			}
-		}
-		return change, differs
-	}
-	if plan.readOnly {
-		current, err := plan.store.Get(ctx, &adapter.GetParams{Key: key})
-		if err != nil {
-			return false, err
-		}
-		change, differs := changeOf(current)
-		if !differs {
-			return false, nil
-		}
-		return true, replica.UpdateReadOnly(ctx, plan.Resource, key, change)
-	}
-	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: storeID, With: onDemand, Change: func(current adapter.Record) (adapter.Record, error) {
-		change, differs := changeOf(current)
-		if !differs {
-			return change, errNoChange
-		}
-		for i, v := range current.Values { // a value that is null stays null only if the change repeats it
-			a := &plan.schema.Attributes[i]
-			if v.Kind() == adapter.Null && !plan.schema.PerLevel && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
-				change.Values[i] = v
-			}
-		}
-		return change, nil
-	}})
-	if errors.Is(err, errNoChange) {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -62,7 +62,7 @@ func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping
 // record. The caller holds the root's lock.
 func (a *Adapter) completeCreate(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document) (Mapping, error) {
 	mapping.BackendID, mapping.Intent = doc.ID, nil
-	mapping, _, err := a.reconcile(ctx, root, mapping, doc, nil)
+	mapping, err := a.reconcile(ctx, root, mapping, doc, nil)
 	if adapter.KindOf(err) == adapter.Conflict {
 		a.warned.warn(a.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
 		mapping.BackendID = ""
@@ -137,8 +137,16 @@ func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping
 		plan := a.plans[intent.Resource]
 		inBase, inDocument := oldBase.item, item.Record
 		if !plan.isRoot() {
-			if inBase, inDocument, err = a.partItems(ctx, plan, mapping, intent.Key, oldBase.parts[plan.Resource], parts[plan.Resource]); err != nil {
+			existing, err := a.loadParts(ctx, plan, mapping.Key)
+			if err != nil {
 				return err
+			}
+			inBase, inDocument = adapter.NewRecord(plan.schema), adapter.NewRecord(plan.schema)
+			if found, ok := existing.findAmong(oldBase.parts[plan.Resource], intent.Key); ok {
+				inBase = found.Record
+			}
+			if found, ok := existing.findAmong(parts[plan.Resource], intent.Key); ok {
+				inDocument = found.Record
 			}
 		}
 		for _, name := range intent.Attributes {
@@ -156,27 +164,6 @@ func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping
 	return a.rollBack(ctx, intent)
 }
 
-// partItems returns the items of one part in two lists, those of the base and those of the
-// current document. A missing item is an empty record.
-func (a *Adapter) partItems(ctx context.Context, plan *resourcePlan, mapping Mapping, key adapter.Key, baseItems, documentItems []Item) (inBase, inDocument adapter.Record, err error) {
-	inBase, inDocument = adapter.NewRecord(plan.schema), adapter.NewRecord(plan.schema)
-	parts, err := a.loadParts(ctx, plan, mapping.Key)
-	if err != nil {
-		return inBase, inDocument, err
-	}
-	for _, item := range baseItems {
-		if parts.find(item) == key {
-			inBase = item.Record
-		}
-	}
-	for _, item := range documentItems {
-		if parts.find(item) == key {
-			inDocument = item.Record
-		}
-	}
-	return inBase, inDocument, nil
-}
-
 // resolvePartDelete deletes a part from the local replica if the backend has it no longer,
 // and otherwise rolls the delete back.
 func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
@@ -185,7 +172,7 @@ func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, map
 	if err != nil || !present {
 		return err
 	}
-	if slices.ContainsFunc(items, func(i Item) bool { return existing.find(i) == intent.Key }) {
+	if _, exists := existing.findAmong(items, intent.Key); exists {
 		return a.rollBack(ctx, intent)
 	}
 	return a.deleteWithMapping(ctx, plan, intent.Key)

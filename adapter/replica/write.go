@@ -154,7 +154,7 @@ func (w *pendingWrite) complete(ctx context.Context, own *ownWrite, mappings ...
 		err = w.addDocuments(detached, w.root, rows)
 	}
 	if err == nil && rows[0].doc != nil {
-		_, _, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, own)
+		_, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, own)
 		if errors.Is(err, errResolved) {
 			_, err = w.reconcileLocked(detached, w.root, []adapter.Key{w.mapping.Key})
 		}

@@ -40,6 +40,9 @@ const selectMappings = "SELECT resource, legacy_id, backend_id, root, owner_id, 
 // selectIntent reads the write intent of one mapping.
 const selectIntent = "SELECT note FROM backend_record WHERE resource = ? AND legacy_id = ?"
 
+// deletePair deletes the mapping of a key, if it is to this backend id.
+const deletePair = "DELETE FROM backend_record WHERE resource = ? AND legacy_id = ? AND backend_id = ?"
+
 // Statements that store one mapping, with the parameters of mappingArguments. The columns tag
 // and note hold the version and the write intent.
 const (

@@ -23,6 +23,8 @@ import (
 // that records without created_at and updated_at get the present time and that the
 // product listing is kept up to date.
 //
+// A mapping of the same key and backend id is replaced.
+//
 // Kinds: Conflict when a key, an id or a unique value is taken; Invalid; Unsupported
 // for images, whose files the local replica does not have; Unavailable; Internal.
 func (s *Replica) ImportRecords(ctx context.Context, records []replica.ImportedRecord) ([]adapter.Key, error) {
@@ -104,6 +106,11 @@ func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records 
 		done, err := s.importIn(ctx, tx, op, r.Record, adapter.RefuseExisting)
 		if err != nil {
 			return nil, err
+		}
+		if r.Mapping.Key != 0 {
+			if err := tx.exec(ctx, deletePair, string(r.Mapping.Resource), int64(done.Key), r.Mapping.BackendID); err != nil {
+				return nil, err
+			}
 		}
 		r.Mapping.Key = done.Key
 		if err := tx.exec(ctx, insertMapping, mappingArguments(&r.Mapping, moment)...); err != nil {

@@ -1,0 +1,302 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// An ownWrite is a write that has just been done. The document then shows how the backend
+// stored the written values, possibly less exactly, so they are not taken over.
+type ownWrite struct {
+	resource    adapter.Resource
+	key         adapter.Key
+	wholeRecord bool     // the record is new
+	attributes  []string // those that the write changed
+	nested      []adapter.Resource
+}
+
+// covers reports whether an attribute of a record was written by w.
+func (w *ownWrite) covers(r adapter.Resource, key adapter.Key, name string) bool {
+	switch {
+	case w == nil:
+		return false
+	case slices.Contains(w.nested, r):
+		return true
+	default:
+		return w.resource == r && w.key == key && (w.wholeRecord || slices.Contains(w.attributes, name))
+	}
+}
+
+// A merge is a three-way merge of one root and its parts: it stores in the local replica the
+// values in which the document differs from the base. Values that the backend has not
+// changed stay as they are in the replica.
+type merge struct {
+	*Adapter
+	root     *resourcePlan
+	key      adapter.Key
+	base     base
+	ownWrite *ownWrite // nil for none
+	// partMappings are new mappings of parts.
+	partMappings []Mapping
+}
+
+// document merges a document, and returns the new base. That keeps the old values where the
+// document has no list of a resource's parts, and where the replica refuses the new ones.
+func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (base, error) {
+	newBase := base{parts: map[adapter.Resource][]Item{}, unresolved: item.Unresolved}
+	var err error
+	if newBase.item, err = m.record(ctx, m.root, m.key, m.base.item, item.Record); err != nil {
+		return base{}, err
+	}
+	for _, plan := range m.root.parts {
+		items, present := parts[plan.Resource]
+		old, known := m.base.parts[plan.Resource]
+		switch {
+		case !present && !known:
+			continue
+		case !present:
+			items = old
+		case !known || !slices.EqualFunc(old, items, sameItem):
+			if items, err = m.parts(ctx, plan, old, items); err != nil {
+				return base{}, err
+			}
+		}
+		newBase.parts[plan.Resource] = items
+	}
+	return newBase, nil
+}
+
+// accept returns the base that a document is, without taking over any value. It maps parts
+// that carry a legacy id and have no mapping yet.
+func (m *merge) accept(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (base, error) {
+	newBase := base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}
+	for _, plan := range m.root.parts {
+		items, present := parts[plan.Resource]
+		if !present {
+			continue
+		}
+		newBase.parts[plan.Resource] = items
+		if !plan.HasIDs || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
+			continue
+		}
+		existing, err := m.loadParts(ctx, plan, m.key)
+		if err != nil {
+			return base{}, err
+		}
+		for _, item := range items {
+			m.bind(existing, item)
+		}
+	}
+	return newBase, nil
+}
+
+func sameItem(i, j Item) bool { return i.ID == j.ID && sameValues(i.Record, j.Record) }
+
+// record merges one record of the document. It returns the new base: the document's values,
+// except that those refused by the replica keep their old base, so that the next document
+// tries them again.
+func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key, old, document adapter.Record) (adapter.Record, error) {
+	values, changed := adapter.NewRecord(plan.schema), false
+	for i, v := range document.Values {
+		name := plan.schema.Attributes[i].Name
+		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, old.Values[i]) || m.ownWrite.covers(plan.Resource, key, name) {
+			continue
+		}
+		values.Values[i], changed = v, true
+	}
+	if !changed {
+		return document, nil
+	}
+	refused, err := m.putAccepted(ctx, plan, key, values)
+	newBase := document.Clone()
+	for _, at := range refused {
+		newBase.Values[at] = old.Values[at]
+	}
+	return newBase, err
+}
+
+// putAccepted stores values in the local replica, except those that it refuses. It returns
+// the attribute indexes of the refused ones.
+func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []int, err error) {
+	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
+	if changed {
+		m.metrics.countReconciled(plan.Resource)
+	}
+	if err == nil || adapter.KindOf(err) == adapter.NotFound { // the record is gone from the replica and not visible
+		return nil, nil
+	}
+	if !isRefusal(err) {
+		return nil, err
+	}
+	indexes := present(values)
+	if len(indexes) == 1 {
+		m.metrics.countRefused(plan.Resource)
+		m.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", plan.schema.Attributes[indexes[0]].Name, "kind", adapter.KindOf(err).String())
+		return indexes, nil
+	}
+	for _, i := range indexes {
+		single := adapter.NewRecord(plan.schema)
+		single.Values[i] = values.Values[i]
+		more, err := m.putAccepted(ctx, plan, key, single)
+		if err != nil {
+			return nil, err
+		}
+		refused = append(refused, more...)
+	}
+	return refused, nil
+}
+
+// present returns the indexes of the values that are not absent.
+func present(r adapter.Record) (indexes []int) {
+	for i, v := range r.Values {
+		if v.Kind() != adapter.Absent {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
+}
+
+// parts merges the parts of one resource, and returns their new base.
+func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItems []Item) ([]Item, error) {
+	parts, err := m.loadParts(ctx, plan, m.key)
+	if err != nil {
+		return nil, err
+	}
+	oldByIdentity := map[string]Item{}
+	for _, item := range oldItems {
+		oldByIdentity[plan.itemIdentity(item)] = item
+	}
+	newBase := make([]Item, 0, len(newItems))
+	seen := map[string]bool{"": true}
+	for _, item := range newItems {
+		identity := plan.itemIdentity(item)
+		if seen[identity] {
+			continue // it cannot be told apart from another one
+		}
+		seen[identity] = true
+		old, known := oldByIdentity[identity]
+		key := parts.find(item)
+		if key == 0 && plan.HasIDs && item.Key != 0 {
+			key = m.bind(parts, item)
+		}
+		switch {
+		case key != 0:
+			if !known {
+				old.Record = adapter.NewRecord(plan.schema)
+			}
+			if item.Record, err = m.record(ctx, plan, key, old.Record, item.Record); err != nil {
+				return nil, err
+			}
+		case !known && plan.ImportsParts:
+			imported, err := m.importPart(ctx, plan, item)
+			if err != nil {
+				return nil, err
+			}
+			if !imported {
+				continue // the next document tries again
+			}
+		}
+		newBase = append(newBase, item)
+	}
+	for _, item := range oldItems {
+		if key := parts.find(item); key != 0 && !seen[plan.itemIdentity(item)] {
+			if err := m.deletePart(ctx, plan, key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return newBase, nil
+}
+
+// bind maps the part whose legacy id an item carries to the item's id, unless either is
+// mapped already. It returns the part's key; 0 if nothing was bound.
+func (m *merge) bind(parts *replicaParts, item Item) adapter.Key {
+	_, exists := parts.records[item.Key]
+	if _, taken := parts.ids[item.Key]; !exists || taken || item.ID == "" || parts.byID[item.ID] != 0 {
+		return 0
+	}
+	parts.ids[item.Key], parts.byID[item.ID] = item.ID, item.Key
+	m.partMappings = append(m.partMappings, partMapping(parts.resourcePlan, item.Key, item.ID, m.key))
+	return item.Key
+}
+
+// importPart imports a part that only the backend has. It reports false if the local
+// replica refuses the part.
+func (m *merge) importPart(ctx context.Context, plan *resourcePlan, item Item) (bool, error) {
+	_, err := m.replica.ImportRecords(ctx, []ImportedRecord{plan.importedPart(item, m.key)})
+	switch {
+	case err == nil:
+		m.metrics.countImported(plan.Resource)
+		return true, nil
+	case isRefusal(err):
+		m.metrics.countRefused(plan.Resource)
+		m.log.Warn("a part of a record cannot be imported from the backend", "resource", plan.Resource, "of", m.key, "backend_id", item.ID, "error", err)
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// deletePart deletes a part that the backend no longer has.
+func (m *merge) deletePart(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+	err := m.deleteWithMapping(ctx, plan, key)
+	switch {
+	case err == nil:
+		m.metrics.countReconciled(plan.Resource)
+	case isRefusal(err):
+		m.log.Warn("a part that the backend no longer has cannot be deleted", "resource", plan.Resource, "id", key, "error", err)
+		return nil
+	}
+	return err
+}
+
+var errNoChange = errors.New("no change")
+
+// putValues stores values of a record at a store view of the local replica, 0 for the
+// default scope. It writes nothing, and reports false, if the replica has them already.
+func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, storeID int64, values adapter.Record) (changed bool, err error) {
+	var names []string
+	for _, i := range present(values) {
+		names = append(names, plan.schema.Attributes[i].Name)
+	}
+	if names == nil {
+		return false, nil
+	}
+	changeOf := func(current adapter.Record) (adapter.Record, error) {
+		change, err := adapter.NewRecord(plan.schema), errNoChange
+		for i, v := range values.Values {
+			if v.Kind() != adapter.Absent && !matches(current.Values[i], v) {
+				change.Values[i], err = writable(v), nil
+			}
+		}
+		return change, err
+	}
+	if plan.readOnly {
+		current, err := plan.store.Get(ctx, &adapter.GetParams{Key: key})
+		if err != nil {
+			return false, err
+		}
+		change, err := changeOf(current)
+		if err != nil {
+			return false, nil
+		}
+		return true, replica.UpdateReadOnly(ctx, plan.Resource, key, change)
+	}
+	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: storeID, With: plan.onDemandOf(names), Change: func(current adapter.Record) (adapter.Record, error) {
+		change, err := changeOf(current)
+		for i, v := range current.Values { // a value that is null stays null only if the change repeats it
+			a := &plan.schema.Attributes[i]
+			if v.Kind() == adapter.Null && !plan.schema.PerLevel && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
+				change.Values[i] = v
+			}
+		}
+		return change, err
+	}})
+	if errors.Is(err, errNoChange) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,100 @@
+package replica
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// replicaParts are the parts of one root and one resource in the local replica.
+type replicaParts struct {
+	*resourcePlan
+	records    map[adapter.Key]adapter.Record
+	byMatchKey map[string]adapter.Key
+	ids        map[adapter.Key]string // of parts that have mappings
+	byID       map[string]adapter.Key
+}
+
+// loadParts reads the parts of a root from the local replica, and their mappings.
+func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, rootKey adapter.Key) (*replicaParts, error) {
+	records, err := plan.listParts(ctx, rootKey, 0)
+	if err != nil {
+		return nil, err
+	}
+	parts := &replicaParts{resourcePlan: plan, records: map[adapter.Key]adapter.Record{}, byMatchKey: map[string]adapter.Key{}, ids: map[adapter.Key]string{}, byID: map[string]adapter.Key{}}
+	for _, r := range records {
+		parts.records[keyOf(r)] = r
+		if matchKey, ok := plan.matchKey(r); ok {
+			parts.byMatchKey[matchKey] = keyOf(r)
+		}
+	}
+	if !plan.HasIDs {
+		return parts, nil
+	}
+	mappings, err := a.replica.MappingsOfParts(ctx, plan.root.Resource, rootKey)
+	for _, mapping := range mappings {
+		if _, exists := parts.records[mapping.Key]; mapping.Resource == plan.Resource && exists && mapping.BackendID != "" {
+			parts.ids[mapping.Key], parts.byID[mapping.BackendID] = mapping.BackendID, mapping.Key
+		}
+	}
+	return parts, err
+}
+
+// find returns the key of the part that an item describes; 0 for none.
+func (parts *replicaParts) find(item Item) adapter.Key {
+	if parts.HasIDs {
+		return parts.byID[item.ID]
+	}
+	matchKey, ok := parts.matchKey(item.Record)
+	if !ok {
+		return 0
+	}
+	return parts.byMatchKey[matchKey]
+}
+
+// findAmong returns the item of a list that describes a part.
+func (parts *replicaParts) findAmong(items []Item, key adapter.Key) (found Item, ok bool) {
+	for _, item := range items {
+		if parts.find(item) == key {
+			found, ok = item, true
+		}
+	}
+	return found, ok
+}
+
+// itemIdentity returns what identifies an item among the parts of its root; "" for an item
+// that cannot be identified.
+func (plan *resourcePlan) itemIdentity(item Item) string {
+	if plan.HasIDs {
+		return item.ID
+	}
+	matchKey, ok := plan.matchKey(item.Record)
+	if !ok {
+		return ""
+	}
+	return "match " + matchKey
+}
+
+// partMapping returns the mapping of a part.
+func partMapping(plan *resourcePlan, key adapter.Key, id string, rootKey adapter.Key) Mapping {
+	return Mapping{Resource: plan.Resource, Key: key, BackendID: id, Root: plan.root.Resource, RootKey: rootKey}
+}
+
+// importedPart returns what is imported of a part that only the backend has.
+func (plan *resourcePlan) importedPart(item Item, rootKey adapter.Key) ImportedRecord {
+	return ImportedRecord{Mapping: partMapping(plan, item.Key, item.ID, rootKey), RootAttribute: plan.RootAttribute, Record: plan.importedRecord(item)}
+}
+
+// importedRecord returns the record that an item becomes in the local replica.
+func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
+	r := adapter.NewRecord(plan.schema)
+	for _, from := range []adapter.Record{item.Initial, item.Record} {
+		for i, v := range from.Values {
+			a := &plan.schema.Attributes[i]
+			if v.Kind() != adapter.Absent && a.Name != plan.schema.Key && !a.WriteOnly && !plan.ownResource[i] {
+				r.Values[i] = v
+			}
+		}
+	}
+	return r
+}
