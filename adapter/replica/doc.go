@@ -18,7 +18,7 @@
 //     changed, the record is reconciled and read again. Lists, pages and counts leave out
 //     records without a mapping, and records that the backend no longer has; the replica
 //     keeps them.
-//  3. Reconciling is a three-way merge. The base is the content of the document when both
+//  3. Reconciling is a three-way merge (merge.go). The base is the content of the document when both
 //     last agreed. A value is taken over only if the document differs from the base, so
 //     nothing is lost where the backend stores a value less exactly than the contract does.
 //  4. Identity is never guessed. Only a mapping ties a legacy id to a backend id. A
@@ -37,6 +37,42 @@
 //     record at the same moment, the backend may lose one of the changes, and one process
 //     may undo in the replica what the other is writing; the replica and the backend
 //     nevertheless agree in the end.
+//
+// # States of a root
+//
+// A row joins what the local replica, the ID map and the backend hold of one record. Its
+// state follows from these three and is stored nowhere:
+//
+//	              ImportIDs, or a document carries the legacy id
+//	       unmapped ------------------------------------------> stale
+//	         |  ^                                               |  ^
+//	    Push |  | refused                               reading |  | the document changes, or
+//	         v  |          completed or undone          or Scan v  | a reference can be resolved
+//	Create -> in doubt -------------------------------------> in sync <--------> missing
+//	           |   ^       Update, Delete, write of a part       |    gone, back    |
+//	           |   +---------------------------------------------+                  | Forget
+//	           |                                                                    v
+//	           +-----------------------------------------------------------------> none
+//	                Create refused or not done, Delete done
+//
+// What the states mean:
+//
+//   - unmapped: there is no mapping with a backend id, and no intent. The record is
+//     invisible.
+//   - in doubt: the mapping holds a write intent. Its writer, which holds the root's lock,
+//     sends the write or is about to. Readers of its process wait for the lock. If an intent
+//     is found without it, a write that the backend has is completed, and any other undone.
+//     Where the backend cannot tell, a new root stays in doubt, and invisible.
+//   - stale: the document has another version than the mapping. It is merged before the
+//     record is returned or changed.
+//   - in sync: both have the same version. The record is visible.
+//   - missing: the backend does not have the document of the mapping. The record is
+//     invisible.
+//
+// Check reports unmapped and missing records, Push creates those that are unmapped, Forget
+// removes those that are missing, and Scan imports documents without a mapping, whose
+// records are in sync at once. All of them follow one walk (walk.go), and differ in what
+// they do with a row.
 //
 // # How it is tested
 //
