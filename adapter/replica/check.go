@@ -191,16 +191,16 @@ func (c *check) checkDocument(ctx context.Context, r *row) error {
 		return c.report(finding)
 	}
 	finding.Key = item.Key
-	mappings, err := c.replica.MappingsByKey(ctx, c.Resource, []adapter.Key{item.Key})
+	carrier, err := c.rowOf(ctx, c.resourcePlan, item.Key)
 	if err != nil {
 		return err
 	}
 	other := c.carried[item.Key]
 	switch {
-	case len(mappings) > 0 && mappings[0].Intent != nil:
+	case carrier.mapping != nil && carrier.mapping.Intent != nil:
 		return nil // reported as UnresolvedWrite
-	case len(mappings) > 0:
-		other = mappings[0].BackendID
+	case carrier.mapping != nil:
+		other = carrier.mapping.BackendID
 	case other == "" && len(c.carried) < maxRememberedKeys:
 		c.carried[item.Key] = r.doc.ID
 	}

@@ -28,8 +28,11 @@ func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Ke
 	if plan == nil || !plan.hasMappings() {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	rows := rowsOf(key)
-	if err := errors.Join(a.addMappings(ctx, plan, rows), a.addRecords(ctx, plan, rows)); err != nil {
+	rows, err := a.rowsOf(ctx, plan, []adapter.Key{key})
+	if err == nil {
+		err = a.addRecords(ctx, plan, rows)
+	}
+	if err != nil {
 		return err
 	}
 	switch {
@@ -50,11 +53,12 @@ func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Ke
 
 // reasonToKeep returns why a record must not be deleted, or nil if it may be.
 func (a *Adapter) reasonToKeep(ctx context.Context, plan *resourcePlan, mapping *Mapping) (why, err error) {
-	roots := rowsOf(mapping.Key)
+	rootKey := mapping.Key
 	if !plan.isRoot() {
-		roots = rowsOf(mapping.RootKey)
+		rootKey = mapping.RootKey
 	}
-	if err := a.addMappings(ctx, plan.root, roots); err != nil {
+	roots, err := a.rowsOf(ctx, plan.root, []adapter.Key{rootKey})
+	if err != nil {
 		return nil, err
 	}
 	root := roots[0].mapping

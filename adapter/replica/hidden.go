@@ -22,32 +22,27 @@ const (
 type hiddenRoots struct {
 	mu          sync.Mutex
 	hiddenUntil map[adapter.Resource]map[adapter.Key]time.Time
-	creating    int // creates in progress
-	finished    int // creates that ended
+	creates     createState
 }
 
-// A createState tells whether a create was in progress since it was taken.
-type createState struct {
-	finished int
-	idle     bool
-}
+// A createState counts the creates that began and those that ended.
+type createState struct{ begun, ended int }
 
 func (h *hiddenRoots) createState() createState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return createState{h.finished, h.creating == 0}
+	return h.creates
 }
 
 // beginCreate announces a create, which lasts until done is called.
 func (h *hiddenRoots) beginCreate() (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.creating++
+	h.creates.begun++
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.creating--
-		h.finished++
+		h.creates.ended++
 	}
 }
 
@@ -56,7 +51,8 @@ func (h *hiddenRoots) beginCreate() (done func()) {
 func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key, since createState, certain bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !certain && (!since.idle || h.creating > 0 || h.finished != since.finished) || len(h.hiddenUntil[r]) >= maxHidden {
+	idle := since.begun == since.ended && h.creates == since
+	if !certain && !idle || len(h.hiddenUntil[r]) >= maxHidden {
 		return
 	}
 	if h.hiddenUntil == nil {
@@ -72,29 +68,21 @@ func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key, since createStat
 func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.hiddenUntil[r]) == 0 {
-		return
-	}
 	for _, key := range keys {
 		delete(h.hiddenUntil[r], key)
 	}
 }
 
 // keys returns the roots of a resource that are remembered.
-func (h *hiddenRoots) keys(r adapter.Resource) []adapter.Key {
+func (h *hiddenRoots) keys(r adapter.Resource) (keys []adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.hiddenUntil[r]) == 0 {
-		return nil
-	}
-	now := time.Now()
-	keys := make([]adapter.Key, 0, len(h.hiddenUntil[r]))
 	for key, until := range h.hiddenUntil[r] {
-		if now.After(until) {
+		if time.Now().After(until) {
 			delete(h.hiddenUntil[r], key)
-			continue
+		} else {
+			keys = append(keys, key)
 		}
-		keys = append(keys, key)
 	}
 	return keys
 }
@@ -104,14 +92,19 @@ func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) ada
 	if len(excluded) == 0 {
 		return q
 	}
-	operands := make([]string, len(excluded))
-	for i, key := range excluded {
-		operands[i] = strconv.FormatInt(int64(key), 10)
-	}
 	attribute := plan.schema.Key
 	if !plan.isRoot() {
 		attribute = plan.RootAttribute
 	}
-	q.Where = append(q.Where[:len(q.Where):len(q.Where)], adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: adapter.NotIn, Operands: operands}}})
+	q.Where = append(q.Where[:len(q.Where):len(q.Where)], keyCondition(attribute, adapter.NotIn, excluded...))
 	return q
+}
+
+// keyCondition returns a condition on an attribute that holds keys.
+func keyCondition(attribute string, op adapter.Op, keys ...adapter.Key) adapter.Condition {
+	operands := make([]string, len(keys))
+	for i, key := range keys {
+		operands[i] = strconv.FormatInt(int64(key), 10)
+	}
+	return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -22,13 +23,8 @@ const (
 // for a minute. It is safe for concurrent use.
 type IDCache struct {
 	idMap IDMap
-	byKey *lru.Cache[legacyRef, expiring[string]]
+	byKey *lru.Cache[recordRef, expiring[string]]
 	byID  *lru.Cache[backendRef, expiring[adapter.Key]]
-}
-
-type legacyRef struct {
-	resource adapter.Resource
-	key      adapter.Key
 }
 
 type backendRef struct {
@@ -45,7 +41,7 @@ type expiring[T any] struct {
 // NewIDCache returns a cache of an ID map.
 func NewIDCache(idMap IDMap) *IDCache {
 	// lru.New fails only for a size below 1.
-	byKey, _ := lru.New[legacyRef, expiring[string]](idCacheSize)
+	byKey, _ := lru.New[recordRef, expiring[string]](idCacheSize)
 	byID, _ := lru.New[backendRef, expiring[adapter.Key]](idCacheSize)
 	return &IDCache{idMap: idMap, byKey: byKey, byID: byID}
 }
@@ -53,65 +49,53 @@ func NewIDCache(idMap IDMap) *IDCache {
 // BackendIDs returns the backend ids of legacy ids. Those that have none, or none yet, are
 // left out. Kinds: Unavailable, Internal.
 func (i *IDCache) BackendIDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
-	found := make(map[adapter.Key]string, len(keys))
-	var missing []adapter.Key
-	now := time.Now()
-	for _, key := range keys {
-		if cached, ok := i.byKey.Get(legacyRef{r, key}); ok && now.Before(cached.expires) {
-			found[key] = cached.value
-		} else {
-			missing = append(missing, key)
-		}
-	}
+	found, missing := lookUp(i.byKey, keys, func(key adapter.Key) recordRef { return recordRef{r, key} })
 	if len(missing) == 0 {
 		return found, nil
 	}
 	mappings, err := i.idMap.MappingsByKey(ctx, r, missing)
-	if err != nil {
-		return nil, err
-	}
-	for _, mapping := range i.add(mappings, now) {
+	for _, mapping := range i.add(mappings) {
 		found[mapping.Key] = mapping.BackendID
 	}
-	return found, nil
+	return found, err
 }
 
 // Keys returns the legacy ids of backend ids. Those that have none are left out. Kinds:
 // Unavailable, Internal.
 func (i *IDCache) Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
-	found := make(map[string]adapter.Key, len(ids))
-	var missing []string
+	found, missing := lookUp(i.byID, ids, func(id string) backendRef { return backendRef{r, id} })
+	if len(missing) == 0 {
+		return found, nil
+	}
+	mappings, err := i.idMap.MappingsByBackendID(ctx, r, missing)
+	for _, mapping := range i.add(mappings) {
+		found[mapping.BackendID] = mapping.Key
+	}
+	return found, err
+}
+
+// lookUp returns what a cache has of the wanted ids, and those that it does not have.
+func lookUp[ID, Ref comparable, Value any](cache *lru.Cache[Ref, expiring[Value]], wanted []ID, refOf func(ID) Ref) (found map[ID]Value, missing []ID) {
+	found = make(map[ID]Value, len(wanted))
 	now := time.Now()
-	for _, id := range ids {
-		if cached, ok := i.byID.Get(backendRef{r, id}); ok && now.Before(cached.expires) {
+	for _, id := range wanted {
+		if cached, ok := cache.Get(refOf(id)); ok && now.Before(cached.expires) {
 			found[id] = cached.value
 		} else {
 			missing = append(missing, id)
 		}
 	}
-	if len(missing) == 0 {
-		return found, nil
-	}
-	mappings, err := i.idMap.MappingsByBackendID(ctx, r, missing)
-	if err != nil {
-		return nil, err
-	}
-	for _, mapping := range i.add(mappings, now) {
-		found[mapping.BackendID] = mapping.Key
-	}
-	return found, nil
+	return found, missing
 }
 
 // add caches the mappings that have a backend id, and returns them.
-func (i *IDCache) add(mappings []Mapping, now time.Time) []Mapping {
-	pairs := mappings[:0]
-	for _, mapping := range mappings {
-		if mapping.BackendID == "" {
-			continue // the record is still being created
-		}
-		i.byKey.Add(legacyRef{mapping.Resource, mapping.Key}, expiring[string]{mapping.BackendID, now.Add(idCacheTTL)})
-		i.byID.Add(backendRef{mapping.Resource, mapping.BackendID}, expiring[adapter.Key]{mapping.Key, now.Add(idCacheTTL)})
-		pairs = append(pairs, mapping)
+func (i *IDCache) add(mappings []Mapping) []Mapping {
+	expires := time.Now().Add(idCacheTTL)
+	// Without a backend id the record is still being created.
+	mappings = slices.DeleteFunc(mappings, func(m Mapping) bool { return m.BackendID == "" })
+	for _, m := range mappings {
+		i.byKey.Add(recordRef{m.Resource, m.Key}, expiring[string]{m.BackendID, expires})
+		i.byID.Add(backendRef{m.Resource, m.BackendID}, expiring[adapter.Key]{m.Key, expires})
 	}
-	return pairs
+	return mappings
 }

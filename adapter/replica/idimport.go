@@ -149,7 +149,7 @@ type idImport struct {
 	errs  LineErrors
 	total int // pairs read
 	// keyLines and idLines hold the line on which each id was first seen.
-	keyLines map[legacyRef]int
+	keyLines map[recordRef]int
 	idLines  map[backendRef]int
 }
 
@@ -158,7 +158,7 @@ func (i *idImport) readFile(file io.Reader) (map[adapter.Resource][]idPair, erro
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 0, maxImportLine), maxImportLine)
 	pairs, line, columns := map[adapter.Resource][]idPair{}, 0, 0
-	i.keyLines, i.idLines = map[legacyRef]int{}, map[backendRef]int{}
+	i.keyLines, i.idLines = map[recordRef]int{}, map[backendRef]int{}
 	for lines.Scan() {
 		if line++; line > maxImportLines {
 			i.errs.add(line, "more than %d lines: split the file", maxImportLines)
@@ -268,7 +268,7 @@ func backendIDProblem(id string) string {
 // addUnique remembers the ids of a pair. It reports false, with an error, if one of them
 // was on an earlier line.
 func (i *idImport) addUnique(r adapter.Resource, pair idPair) bool {
-	key, id := legacyRef{r, pair.key}, backendRef{r, pair.id}
+	key, id := recordRef{r, pair.key}, backendRef{r, pair.id}
 	keyLine, keySeen := i.keyLines[key]
 	idLine, idSeen := i.idLines[id]
 	if keySeen {

@@ -54,11 +54,11 @@ func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Do
 		return false, err
 	}
 	defer unlock()
-	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, []adapter.Key{item.Key})
+	bound, err := a.rowOf(ctx, root, item.Key)
 	switch {
 	case err != nil:
 		return false, err
-	case len(mappings) == 0:
+	case bound.mapping == nil:
 		_, err := root.get(ctx, item.Key)
 		if adapter.KindOf(err) == adapter.NotFound {
 			_, err = a.importDocument(ctx, root, item.Key, doc, item, parts)
@@ -72,13 +72,13 @@ func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Do
 			a.hidden.unhide(root.Resource, mapping.Key)
 		}
 		return true, err
-	case mappings[0].BackendID == "":
-		mapping, err := a.completeCreate(ctx, root, mappings[0], doc)
+	case bound.mapping.BackendID == "":
+		mapping, err := a.completeCreate(ctx, root, *bound.mapping, doc)
 		if err == nil && mapping.BackendID != "" {
 			a.hidden.unhide(root.Resource, mapping.Key)
 		}
 		return mapping.BackendID != "", err
-	case mappings[0].BackendID != doc.ID:
+	case bound.mapping.BackendID != doc.ID:
 		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
 		a.warned.warn(a.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
 		return true, nil
@@ -149,7 +149,6 @@ func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, r *row) 
 	if imported, err := a.importDocument(ctx, root, r.key, *r.doc, item, parts); err != nil || !imported {
 		return nil, err
 	}
-	rows := rowsOf(r.key)
-	err = a.addMappings(ctx, root, rows)
-	return rows[0].mapping, err
+	imported, err := a.rowOf(ctx, root, r.key)
+	return imported.mapping, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A recordRef identifies a root record.
+// A recordRef identifies a record.
 type recordRef struct {
 	resource adapter.Resource
 	key      adapter.Key
@@ -28,8 +28,8 @@ type lock struct {
 	refs  int
 }
 
-// acquireEntry returns the lock of a record and counts a reference to it.
-func (l *rootLocks) acquireEntry(r recordRef) *lock {
+// entry returns the token of a record's lock. The lock exists until release is called.
+func (l *rootLocks) entry(r recordRef) (token chan struct{}, release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
@@ -41,62 +41,50 @@ func (l *rootLocks) acquireEntry(r recordRef) *lock {
 		l.held[r] = one
 	}
 	one.refs++
-	return one
-}
-
-// releaseEntry gives up a reference that acquireEntry counted. Locks without references are
-// deleted.
-func (l *rootLocks) releaseEntry(r recordRef, one *lock) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if one.refs--; one.refs == 0 {
-		delete(l.held, r)
+	return one.token, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if one.refs--; one.refs == 0 {
+			delete(l.held, r)
+		}
 	}
 }
 
 // lock waits until it holds the lock of a record, or ctx ends.
 func (l *rootLocks) lock(ctx context.Context, r recordRef) (unlock func(), err error) {
-	one := l.acquireEntry(r)
+	token, release := l.entry(r)
 	select {
-	case one.token <- struct{}{}:
-		return func() { <-one.token; l.releaseEntry(r, one) }, nil
+	case token <- struct{}{}:
+		return func() { <-token; release() }, nil
 	case <-ctx.Done():
-		l.releaseEntry(r, one)
+		release()
 		return nil, ctx.Err()
 	}
 }
 
 // tryLock locks a record if nobody holds its lock.
 func (l *rootLocks) tryLock(r recordRef) (unlock func(), ok bool) {
-	one := l.acquireEntry(r)
+	token, release := l.entry(r)
 	select {
-	case one.token <- struct{}{}:
-		return func() { <-one.token; l.releaseEntry(r, one) }, true
+	case token <- struct{}{}:
+		return func() { <-token; release() }, true
 	default:
-		l.releaseEntry(r, one)
+		release()
 		return nil, false
 	}
 }
 
-// lockAll locks several roots of one resource in the order of their keys. It sorts keys.
+// lockAll locks several roots of one resource in the order of their keys.
 func (l *rootLocks) lockAll(ctx context.Context, r adapter.Resource, keys []adapter.Key) (unlock func(), err error) {
-	slices.Sort(keys)
-	var locked []func()
-	unlock = func() {
-		for _, one := range locked {
-			one()
-		}
-	}
-	for i, key := range keys {
-		if i > 0 && key == keys[i-1] {
-			continue
-		}
+	unlock = func() {}
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
 		one, err := l.lock(ctx, recordRef{r, key})
 		if err != nil {
 			unlock()
 			return nil, err
 		}
-		locked = append(locked, one)
+		others := unlock
+		unlock = func() { one(); others() }
 	}
 	return unlock, nil
 }

@@ -55,11 +55,11 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		return err
 	}
 	defer unlock()
-	rows := rowsOf(key)
-	if err := a.addMappings(ctx, root, rows); err != nil {
+	r, err := a.rowOf(ctx, root, key)
+	if err != nil {
 		return err
 	}
-	if rows[0].state() == unmapped {
+	if r.state() == unmapped {
 		if err := a.pushNew(ctx, root, key); err != nil {
 			return err
 		}
@@ -138,11 +138,11 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 			}
 			return fmt.Errorf("its %s %d: %w", plan.Resource, key, err)
 		}
-		rows := rowsOf(mapping.Key)
-		if err := a.addMappings(ctx, plan.root, rows); err != nil || rows[0].mapping == nil {
+		r, err := a.rowOf(ctx, plan.root, mapping.Key)
+		if err != nil || r.mapping == nil {
 			return err
 		}
-		mapping = *rows[0].mapping
+		mapping = *r.mapping
 	}
 	return nil
 }

@@ -67,8 +67,8 @@ func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys [
 // those that the backend has, none of them with a write intent. Kinds: Unavailable,
 // Internal.
 func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	rows := rowsOf(keys...)
-	if err := a.addMappings(ctx, root, rows); err != nil {
+	rows, err := a.rowsOf(ctx, root, keys)
+	if err != nil {
 		return nil, err
 	}
 	return a.reconcileRows(ctx, root, rows)
@@ -77,12 +77,12 @@ func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys 
 // reconcileIdle reconciles roots that the caller has locked, except those that another
 // process is writing now, for which it would have to guess whether the write will be done.
 func (a *Adapter) reconcileIdle(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
-	rows := rowsOf(keys...)
-	if err := a.addMappings(ctx, root, rows); err != nil {
+	rows, err := a.rowsOf(ctx, root, keys)
+	if err != nil {
 		return err
 	}
 	rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping != nil && a.isForeign(*r.mapping) })
-	_, err := a.reconcileRows(ctx, root, rows)
+	_, err = a.reconcileRows(ctx, root, rows)
 	return err
 }
 

@@ -201,22 +201,38 @@ func union(names, more []string) []string {
 	return all
 }
 
+// query queries the local replica and applies what its store left undone, so that only
+// returned records are compared with the backend.
+func (plan *resourcePlan) query(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	found, err := plan.store.List(ctx, p)
+	if err != nil || !found.Partial {
+		return found, err
+	}
+	page, total, err := adapter.Apply(ctx, plan.schema, found.Records, &p.Query)
+	switch {
+	case err != nil && adapter.KindOf(err) == adapter.Invalid:
+		return found, nil // the caller's own Apply fails in the same way
+	case err != nil:
+		return nil, err
+	case p.Count:
+		return &adapter.ListResult{Total: total}, nil
+	default:
+		return &adapter.ListResult{Records: page}, nil
+	}
+}
+
 // list returns all records of the local replica that a query selects.
 func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]adapter.Record, error) {
-	found, err := plan.store.List(ctx, p)
+	found, err := plan.query(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if !found.Partial {
-		return found.Records, nil
-	}
-	records, _, err := adapter.Apply(ctx, plan.schema, found.Records, &p.Query)
-	return records, err
+	return found.Records, nil
 }
 
 // listParts returns the parts of a root from the local replica, sorted by key, as a store
 // view shows them, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
-	ofRoot := adapter.Test{Attribute: plan.RootAttribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(rootKey), 10)}}
-	return plan.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{ofRoot}}}}, StoreID: storeID, With: plan.onDemand})
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.RootAttribute, adapter.Eq, rootKey)}}
+	return plan.list(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
 }

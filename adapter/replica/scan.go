@@ -123,9 +123,8 @@ func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key 
 	if err := a.reconcileIdle(ctx, root, []adapter.Key{key}); err != nil {
 		return false, err
 	}
-	rows := rowsOf(key)
-	err := a.addMappings(ctx, root, rows)
-	return err == nil && (rows[0].mapping == nil || rows[0].mapping.Intent == nil), err
+	r, err := a.rowOf(ctx, root, key)
+	return err == nil && (r.mapping == nil || r.mapping.Intent == nil), err
 }
 
 // reconcileBatch reconciles known documents and imports unknown ones. It reports whether

@@ -24,13 +24,11 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 		return nil, err
 	}
 	params := *p
-	if p.Only != nil && !s.isRoot() {
-		params.Only = append(slices.Clip(p.Only), s.RootAttribute)
-	}
+	params.Only = s.withRootKey(p.Only)
 	check := s.newReadCheck()
 	for round := 1; ; round++ {
 		params.Query = s.excluding(p.Query, check.excluded)
-		found, err := s.listReplica(ctx, &params)
+		found, err := s.query(ctx, &params)
 		if err != nil || p.Count && !found.Partial {
 			return found, err
 		}
@@ -46,24 +44,13 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	}
 }
 
-// listReplica queries the local replica and applies what its store left undone, so that
-// only returned records are compared with the backend.
-func (s *store) listReplica(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	found, err := s.store.List(ctx, p)
-	if err != nil || !found.Partial {
-		return found, err
+// withRootKey returns names and, for parts, the attribute that holds the root's key. nil
+// stands for all attributes.
+func (plan *resourcePlan) withRootKey(names []string) []string {
+	if names == nil || plan.isRoot() {
+		return names
 	}
-	page, total, err := adapter.Apply(ctx, s.schema, found.Records, &p.Query)
-	switch {
-	case adapter.KindOf(err) == adapter.Invalid && err != nil:
-		return found, nil // the caller's own Apply fails in the same way
-	case err != nil:
-		return nil, err
-	case p.Count:
-		return &adapter.ListResult{Total: total}, nil
-	default:
-		return &adapter.ListResult{Records: page}, nil
-	}
+	return append(slices.Clip(names), plan.RootAttribute)
 }
 
 // Get returns one record.
@@ -72,9 +59,7 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 		return adapter.Record{}, err
 	}
 	params := *p
-	if p.Only != nil && !s.isRoot() {
-		params.Only = append(slices.Clip(p.Only), s.RootAttribute)
-	}
+	params.Only = s.withRootKey(p.Only)
 	check := s.newReadCheck()
 	check.excluded = nil // the backend may have the record again
 	for round := 1; ; round++ {
@@ -123,11 +108,11 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	if len(keys) == 0 {
 		return false, false, nil
 	}
-	rows := rowsOf(keys...)
-	if err := c.addMappings(ctx, c.root, rows); err != nil {
-		return false, false, err
+	rows, err := c.rowsOf(ctx, c.root, keys)
+	if err == nil {
+		err = c.addDocuments(ctx, c.root, rows)
 	}
-	if err := c.addDocuments(ctx, c.root, rows); err != nil {
+	if err != nil {
 		return false, false, err
 	}
 	var outdated, current []adapter.Key

@@ -149,11 +149,11 @@ func (u *pendingUpdate) finish(ctx context.Context, op string) error {
 // update changed nothing, or another process resolved the write intent and rolled the
 // update back.
 func (u *pendingUpdate) finishUnchanged(ctx context.Context, op string) error {
-	rows := rowsOf(u.mapping.Key)
-	if err := u.addMappings(ctx, u.root, rows); err != nil {
+	r, err := u.rowOf(ctx, u.root, u.mapping.Key)
+	if err != nil {
 		return err
 	}
-	if rows[0].mapping == nil || !bytes.Equal(rows[0].mapping.Intent, u.mapping.Intent) {
+	if r.mapping == nil || !bytes.Equal(r.mapping.Intent, u.mapping.Intent) {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errUndone}
 	}
 	mapping := u.mapping

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -24,13 +23,19 @@ type row struct {
 	outdated bool
 }
 
-// rowsOf returns rows that hold only their keys.
-func rowsOf(keys ...adapter.Key) []row {
+// rowsOf returns rows of these keys, with their mappings.
+func (a *Adapter) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
 	rows := make([]row, len(keys))
 	for i, key := range keys {
 		rows[i].key = key
 	}
-	return rows
+	return rows, a.addMappings(ctx, plan, rows)
+}
+
+// rowOf returns the row of a key, with its mapping.
+func (a *Adapter) rowOf(ctx context.Context, plan *resourcePlan, key adapter.Key) (row, error) {
+	rows, err := a.rowsOf(ctx, plan, []adapter.Key{key})
+	return rows[0], err
 }
 
 // keysOf returns the keys of rows.
@@ -90,13 +95,13 @@ func (a *Adapter) nextRecords(ctx context.Context, plan *resourcePlan, after ada
 	if after >= 0 {
 		q.After = &adapter.Cursor{Key: after}
 	}
-	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.keyAttributes()})
+	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]row, len(records))
 	for i, r := range records {
-		rows[i] = plan.rowOf(r)
+		rows[i] = plan.recordRow(r)
 	}
 	return rows, a.addMappings(ctx, plan, rows)
 }
@@ -149,15 +154,11 @@ func (a *Adapter) mappingsByID(ctx context.Context, r adapter.Resource, ids []st
 
 // addRecords looks up which rows the local replica has, by their keys.
 func (a *Adapter) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
-	keys := make([]string, len(rows))
-	for i := range rows {
-		keys[i] = strconv.FormatInt(int64(rows[i].key), 10)
-	}
-	q := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: plan.schema.Key, Op: adapter.In, Operands: keys}}}}}
-	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.keyAttributes()})
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keysOf(rows)...)}}
+	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	found := make(map[adapter.Key]row, len(records))
 	for _, r := range records {
-		found[keyOf(r)] = plan.rowOf(r)
+		found[keyOf(r)] = plan.recordRow(r)
 	}
 	for i := range rows {
 		rows[i].exists, rows[i].rootKey = found[rows[i].key].exists, found[rows[i].key].rootKey
@@ -236,20 +237,11 @@ func (a *Adapter) addOutdated(ctx context.Context, rows []row) error {
 	return nil
 }
 
-// rowOf returns the row of a record of the local replica.
-func (plan *resourcePlan) rowOf(r adapter.Record) row {
+// recordRow returns the row of a record of the local replica.
+func (plan *resourcePlan) recordRow(r adapter.Record) row {
 	one := row{key: keyOf(r), exists: true}
 	if !plan.isRoot() {
 		one.rootKey = plan.rootKeyOf(r)
 	}
 	return one
-}
-
-// keyAttributes names the attributes from which rowOf takes the root's key, besides the
-// record's own.
-func (plan *resourcePlan) keyAttributes() []string {
-	if plan.isRoot() {
-		return []string{}
-	}
-	return []string{plan.RootAttribute}
 }

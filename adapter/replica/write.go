@@ -19,7 +19,7 @@ type pendingWrite struct {
 // lockRecord locks the root of an existing record, reconciles it with the backend, and
 // returns its mapping. Kinds: NotFound, Unavailable, Internal.
 func (s *store) lockRecord(ctx context.Context, verb string, key adapter.Key, ownerID int64) (mapping Mapping, unlock func(), err error) {
-	r, err := s.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID, Only: s.keyAttributes()})
+	r, err := s.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID, Only: s.withRootKey([]string{})})
 	if err != nil {
 		return mapping, nil, err
 	}
@@ -94,14 +94,14 @@ func (s *store) idOf(ctx context.Context, op string, mapping Mapping, key adapte
 	case !s.HasIDs:
 		return "", nil
 	}
-	rows := rowsOf(key)
-	if err := s.addMappings(ctx, s.resourcePlan, rows); err != nil {
+	r, err := s.rowOf(ctx, s.resourcePlan, key)
+	if err != nil {
 		return "", err
 	}
-	if rows[0].mapping == nil || rows[0].mapping.BackendID == "" {
+	if r.mapping == nil || r.mapping.BackendID == "" {
 		return "", &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errUnknownID}
 	}
-	return rows[0].mapping.BackendID, nil
+	return r.mapping.BackendID, nil
 }
 
 // addContext completes what is sent to the backend: a new root with its parts; a part with
