@@ -36,7 +36,7 @@ type credential struct {
 }
 
 // Decode reads a data set in the format of the demo store's: JSON in UTF-8, at most MaxSize
-// bytes. Its records have the given schemas. An invalid file fails with [LineErrors]; other
+// bytes. Its records have the given schemas. An invalid file fails with [adapter.LineErrors]; other
 // errors are those of in.
 func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 	text, err := io.ReadAll(io.LimitReader(in, MaxSize+1))
@@ -56,7 +56,7 @@ func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 	}
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, LineErrors{jsonError(text, err)}
+		return nil, adapter.LineErrors{jsonError(text, err)}
 	}
 	d.decodeDataset(members)
 	if len(d.errors) > 0 {

@@ -2,44 +2,17 @@ package demo
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/portico-commerce/portico/adapter"
 )
-
-// maxReportedErrors bounds how many errors [LineErrors.Error] lists.
-const maxReportedErrors = 100
-
-// A LineError is one error in a data set.
-type LineError struct {
-	Line    int    // counted from 1
-	Message string // the path in the data, such as "products[0].sku", and what is wrong there
-}
-
-// LineErrors are all errors in a data set, sorted by line.
-type LineErrors []LineError
-
-// Error returns one line for each error, at most 100.
-func (f LineErrors) Error() string {
-	var b strings.Builder
-	for i, e := range f[:min(len(f), maxReportedErrors)] {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "line %d: %s", e.Line, e.Message)
-	}
-	if more := len(f) - maxReportedErrors; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more errors", more)
-	}
-	return b.String()
-}
 
 // A locatedError is an error at a position whose line is not known yet.
 type locatedError struct {
@@ -53,27 +26,27 @@ func elementPointer(pointer jsontext.Pointer, i int) jsontext.Pointer {
 }
 
 // jsonError explains why text is not a JSON object.
-func jsonError(text []byte, err error) LineError {
+func jsonError(text []byte, err error) adapter.LineError {
 	var syntax *jsontext.SyntacticError
 	var kind *json.SemanticError
 	switch {
 	case len(bytes.TrimSpace(text)) == 0:
-		return LineError{1, "the file is empty"}
+		return adapter.LineError{Line: 1, Message: "the file is empty"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return LineError{1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), "the file ends before its JSON is complete"}
+		return adapter.LineError{Line: 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), Message: "the file ends before its JSON is complete"}
 	case errors.As(err, &syntax):
 		line := 1 + bytes.Count(text[:min(int64(len(text)), syntax.ByteOffset)], []byte("\n"))
-		return LineError{line, fmt.Sprintf("invalid JSON: %v", syntax.Err)}
+		return adapter.LineError{Line: line, Message: fmt.Sprintf("invalid JSON: %v", syntax.Err)}
 	case errors.As(err, &kind):
-		return LineError{1, "must be an object with lists of records"}
+		return adapter.LineError{Line: 1, Message: "must be an object with lists of records"}
 	default:
-		return LineError{1, err.Error()}
+		return adapter.LineError{Line: 1, Message: err.Error()}
 	}
 }
 
 // withLines finds the lines of errors in text. A position that does not exist gets the line
 // of the value that should contain it.
-func withLines(text []byte, found []locatedError) LineErrors {
+func withLines(text []byte, found []locatedError) adapter.LineErrors {
 	lines := map[jsontext.Pointer]int{"": 1}
 	for _, f := range found {
 		for pointer := f.pointer; pointer != ""; pointer = pointer.Parent() {
@@ -93,15 +66,14 @@ func withLines(text []byte, found []locatedError) LineErrors {
 			lines[pointer] = line
 		}
 	}
-	errs := make(LineErrors, len(found))
+	errs := make(adapter.LineErrors, len(found))
 	for i, f := range found {
 		pointer := f.pointer
 		for lines[pointer] == 0 {
 			pointer = pointer.Parent()
 		}
-		errs[i] = LineError{lines[pointer], messageWithPath(f)}
+		errs[i] = adapter.LineError{Line: lines[pointer], Message: messageWithPath(f)}
 	}
-	slices.SortStableFunc(errs, func(a, b LineError) int { return cmp.Compare(a.Line, b.Line) })
 	return errs
 }
 

@@ -23,8 +23,6 @@ const (
 	// maxImportLines bounds the lines of one file. All pairs are held in memory, as a
 	// single error means that none is stored.
 	maxImportLines = 1_000_001
-	// maxReportedErrors bounds how many errors are reported one by one.
-	maxReportedErrors = 1000
 	// maxBackendID bounds a backend id, in characters, as ID maps do.
 	maxBackendID = 255
 )
@@ -34,54 +32,6 @@ type IDImportResult struct {
 	Rows     int // pairs read
 	Existing int // pairs that the ID map already had
 	Stored   int // pairs added to the ID map
-}
-
-// A LineError is an error in one line of the file.
-type LineError struct {
-	Line int // counted from 1
-	Text string
-}
-
-// LineErrors are the errors of a file, as one error.
-type LineErrors struct {
-	Errors  []LineError // sorted by line, at most 1000
-	Omitted int         // number of errors left out of Errors
-}
-
-// Error returns one line for each error.
-func (f *LineErrors) Error() string {
-	var b strings.Builder
-	for i, fault := range f.Errors {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "line %d: %s", fault.Line, fault.Text)
-	}
-	if f.Omitted > 0 {
-		fmt.Fprintf(&b, "\nand %d more errors", f.Omitted)
-	}
-	return b.String()
-}
-
-// add adds the error of a line, or only counts it once maxReportedErrors are listed.
-func (f *LineErrors) add(line int, format string, arguments ...any) {
-	if len(f.Errors) == maxReportedErrors {
-		f.Omitted++
-		return
-	}
-	f.Errors = append(f.Errors, LineError{line, fmt.Sprintf(format, arguments...)})
-}
-
-// count returns the number of errors, omitted ones included.
-func (f *LineErrors) count() int { return len(f.Errors) + f.Omitted }
-
-// sortedOrNil returns the errors sorted by line, or nil if there are none.
-func (f *LineErrors) sortedOrNil() error {
-	if f.count() == 0 {
-		return nil
-	}
-	slices.SortStableFunc(f.Errors, func(a, b LineError) int { return a.Line - b.Line })
-	return f
 }
 
 // An idPair is one line of the file.
@@ -100,7 +50,7 @@ type idPair struct {
 // nothing. progress, unless nil, is called now and then with the number of pairs checked or
 // stored.
 //
-// A file with errors fails with *LineErrors, and nothing is stored. Other kinds:
+// A file with errors fails with adapter.LineErrors, and nothing is stored. Other kinds:
 // Unavailable, Internal, and Conflict when another process stored one of the pairs
 // meanwhile; some pairs may then have been stored.
 func (a *Adapter) ImportIDs(ctx context.Context, file io.Reader, dryRun bool, progress func(done, total int)) (IDImportResult, error) {
@@ -126,8 +76,8 @@ func (a *Adapter) ImportIDs(ctx context.Context, file io.Reader, dryRun bool, pr
 			progress(checked, i.total)
 		}
 	}
-	if err := i.errs.sortedOrNil(); err != nil {
-		return result, err
+	if i.errs != nil {
+		return result, i.errs
 	}
 	result.Existing = i.total - len(added)
 	if dryRun {
@@ -146,11 +96,16 @@ func (a *Adapter) ImportIDs(ctx context.Context, file io.Reader, dryRun bool, pr
 // An idImport is one run of ImportIDs.
 type idImport struct {
 	*Adapter
-	errs  LineErrors
+	errs  adapter.LineErrors
 	total int // pairs read
 	// keyLines and idLines hold the line on which each id was first seen.
 	keyLines map[recordRef]int
 	idLines  map[backendRef]int
+}
+
+// fail adds the error of a line.
+func (i *idImport) fail(line int, format string, arguments ...any) {
+	i.errs = append(i.errs, adapter.LineError{Line: line, Message: fmt.Sprintf(format, arguments...)})
 }
 
 // readFile returns the pairs of a file by resource.
@@ -161,7 +116,7 @@ func (i *idImport) readFile(file io.Reader) (map[adapter.Resource][]idPair, erro
 	i.keyLines, i.idLines = map[recordRef]int{}, map[backendRef]int{}
 	for lines.Scan() {
 		if line++; line > maxImportLines {
-			i.errs.add(line, "more than %d lines: split the file", maxImportLines)
+			i.fail(line, "more than %d lines: split the file", maxImportLines)
 			return pairs, nil
 		}
 		text := lines.Bytes()
@@ -174,14 +129,14 @@ func (i *idImport) readFile(file io.Reader) (map[adapter.Resource][]idPair, erro
 		fields, err := csv.NewReader(bytes.NewReader(text)).Read()
 		switch {
 		case err != nil:
-			i.errs.add(line, "not CSV: check the quotes")
+			i.fail(line, "not CSV: check the quotes")
 		case columns == 0:
 			if columns = headerColumns(fields); columns == 0 {
-				i.errs.add(line, "the header must be resource,legacy_id,backend_id or resource,legacy_id,backend_id,owner_id")
+				i.fail(line, "the header must be resource,legacy_id,backend_id or resource,legacy_id,backend_id,owner_id")
 				return nil, nil
 			}
 		case len(fields) != columns:
-			i.errs.add(line, "%d fields, but the header has %d", len(fields), columns)
+			i.fail(line, "%d fields, but the header has %d", len(fields), columns)
 		default:
 			i.total++
 			r := adapter.Resource(fields[0])
@@ -192,11 +147,11 @@ func (i *idImport) readFile(file io.Reader) (map[adapter.Resource][]idPair, erro
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		i.errs.add(line+1, "the line is longer than %d bytes", maxImportLine)
+		i.fail(line+1, "the line is longer than %d bytes", maxImportLine)
 	case err != nil:
 		return nil, err
-	case columns == 0 && i.errs.count() == 0:
-		i.errs.add(1, "no header: it must be resource,legacy_id,backend_id")
+	case columns == 0 && len(i.errs) == 0:
+		i.fail(1, "no header: it must be resource,legacy_id,backend_id")
 	}
 	return pairs, nil
 }
@@ -212,33 +167,33 @@ func headerColumns(fields []string) int {
 
 // parsePair parses the fields that follow the resource. It reports whether they are valid.
 func (i *idImport) parsePair(line int, r adapter.Resource, fields []string) (idPair, bool) {
-	before, plan := i.errs.count(), i.plans[r]
+	before, plan := len(i.errs), i.plans[r]
 	switch {
 	case plan == nil:
-		i.errs.add(line, "the backend has no resource %q", string(r))
+		i.fail(line, "the backend has no resource %q", string(r))
 		return idPair{}, false
 	case !plan.hasMappings():
-		i.errs.add(line, "%s have no ids at the backend: leave them out", r)
+		i.fail(line, "%s have no ids at the backend: leave them out", r)
 		return idPair{}, false
 	}
 	pair := idPair{line: line, id: fields[1]}
 	var ok bool
 	if pair.key, ok = parseKey(fields[0]); !ok {
-		i.errs.add(line, "legacy_id %q is not an id: it must be digits", fields[0])
+		i.fail(line, "legacy_id %q is not an id: it must be digits", fields[0])
 	}
 	if why := backendIDProblem(pair.id); why != "" {
-		i.errs.add(line, "backend_id %q %s", pair.id, why)
+		i.fail(line, "backend_id %q %s", pair.id, why)
 	}
 	if len(fields) == 3 && fields[2] != "" {
 		pair.rootKey, ok = parseKey(fields[2])
 		switch {
 		case plan.isRoot():
-			i.errs.add(line, "%s do not belong to another record: leave owner_id empty", r)
+			i.fail(line, "%s do not belong to another record: leave owner_id empty", r)
 		case !ok || pair.rootKey == 0:
-			i.errs.add(line, "owner_id %q is not an id: it must be digits", fields[2])
+			i.fail(line, "owner_id %q is not an id: it must be digits", fields[2])
 		}
 	}
-	return pair, i.errs.count() == before
+	return pair, len(i.errs) == before
 }
 
 // parseKey parses a legacy id. 0 is valid: it is the customer group of guests.
@@ -272,12 +227,12 @@ func (i *idImport) addUnique(r adapter.Resource, pair idPair) bool {
 	keyLine, keySeen := i.keyLines[key]
 	idLine, idSeen := i.idLines[id]
 	if keySeen {
-		i.errs.add(pair.line, "%s %d is already on line %d", r, pair.key, keyLine)
+		i.fail(pair.line, "%s %d is already on line %d", r, pair.key, keyLine)
 	} else {
 		i.keyLines[key] = pair.line
 	}
 	if idSeen {
-		i.errs.add(pair.line, "backend_id %q is already on line %d", pair.id, idLine)
+		i.fail(pair.line, "backend_id %q is already on line %d", pair.id, idLine)
 	} else {
 		i.idLines[id] = pair.line
 	}
@@ -303,16 +258,16 @@ func (i *idImport) checkBatch(ctx context.Context, plan *resourcePlan, pairs []i
 		}
 		switch {
 		case !r.exists:
-			i.errs.add(pair.line, "the database has no record %s %d", plan.Resource, pair.key)
+			i.fail(pair.line, "the database has no record %s %d", plan.Resource, pair.key)
 		case pair.rootKey != 0 && pair.rootKey != r.rootKey:
-			i.errs.add(pair.line, "%s %d belongs to %s %d, not to %d", plan.Resource, pair.key, plan.Root, r.rootKey, pair.rootKey)
+			i.fail(pair.line, "%s %d belongs to %s %d, not to %d", plan.Resource, pair.key, plan.Root, r.rootKey, pair.rootKey)
 		case current.BackendID != "" && current.BackendID != pair.id:
-			i.errs.add(pair.line, "%s %d is already mapped to %q", plan.Resource, pair.key, current.BackendID)
+			i.fail(pair.line, "%s %d is already mapped to %q", plan.Resource, pair.key, current.BackendID)
 		case other != nil && other.Key != pair.key:
-			i.errs.add(pair.line, "backend_id %q is already mapped to %s %d", pair.id, plan.Resource, other.Key)
+			i.fail(pair.line, "backend_id %q is already mapped to %s %d", pair.id, plan.Resource, other.Key)
 		case current.BackendID != "": // the ID map has the pair
 		case current.Intent != nil:
-			i.errs.add(pair.line, "%s %d is being created at the backend: wait until a running server has finished that", plan.Resource, pair.key)
+			i.fail(pair.line, "%s %d is being created at the backend: wait until a running server has finished that", plan.Resource, pair.key)
 		default:
 			mapping := Mapping{Resource: plan.Resource, Key: pair.key, BackendID: pair.id}
 			if !plan.isRoot() {

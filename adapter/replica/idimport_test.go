@@ -109,7 +109,7 @@ func TestIDImportErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := runImport(t, local, c.file, false)
-			var errs *replica.LineErrors
+			var errs adapter.LineErrors
 			if !errors.As(err, &errs) {
 				t.Fatalf("%v", err)
 			}
@@ -129,13 +129,13 @@ func TestIDImportErrors(t *testing.T) {
 	}
 	t.Run("more errors than are reported", func(t *testing.T) {
 		_, err := runImport(t, local, importHeader+strings.Repeat("products,x,a\n", 1200), false)
-		if err == nil || !strings.HasSuffix(err.Error(), "\nand 200 more errors") {
+		if err == nil || !strings.HasSuffix(err.Error(), "\nand 1100 more errors") {
 			t.Errorf("%.200v", err)
 		}
 	})
 	t.Run("too many lines", func(t *testing.T) {
 		_, err := newAdapter(t, local, &staticBackend{}).ImportIDs(t.Context(), io.MultiReader(strings.NewReader(importHeader), blankLines{}), false, nil)
-		var errs *replica.LineErrors
+		var errs adapter.LineErrors
 		if !errors.As(err, &errs) || !strings.Contains(err.Error(), "split the file") {
 			t.Errorf("%.200v", err)
 		}
@@ -207,11 +207,11 @@ func FuzzIDImport(f *testing.F) {
 	local := demoReplica(f)
 	f.Fuzz(func(t *testing.T, file string) {
 		done, err := runImport(t, local, file, true)
-		var errs *replica.LineErrors
+		var errs adapter.LineErrors
 		if err != nil && !errors.As(err, &errs) {
 			t.Error(err)
 		}
-		if errs != nil && len(errs.Errors) == 0 || done.Rows > strings.Count(file, "\n")+1 {
+		if errs != nil && len(errs) == 0 || done.Rows > strings.Count(file, "\n")+1 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	})

@@ -90,7 +90,7 @@ func importIDs(ctx context.Context, cmd *cobra.Command, store *backendStore, pat
 	defer finish()
 	result, err := store.adapter.ImportIDs(ctx, file, dryRun, progress)
 	finish()
-	var lineErrors *replica.LineErrors
+	var lineErrors adapter.LineErrors
 	switch {
 	case errors.As(err, &lineErrors):
 		return fmt.Errorf("%s: nothing is stored:\n%w", path, err)

@@ -114,7 +114,7 @@ func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
 	}
 	defer func() { _ = file.Close() }()
 	data, err := demo.Decode(file, schemas)
-	var faults demo.LineErrors
+	var faults adapter.LineErrors
 	switch {
 	case errors.As(err, &faults):
 		return nil, fmt.Errorf("%s: nothing is stored; correct these faults first:\n%w", path, faults)
