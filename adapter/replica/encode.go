@@ -37,24 +37,25 @@ const emptyBase = "{}"
 
 // withBase returns a root's mapping with a new base.
 func withBase(mapping Mapping, b base) (Mapping, error) {
-	out := baseJSON{Unresolved: b.unresolved, Parts: map[adapter.Resource][]basePartJSON{}}
-	var err error
-	if out.Item, err = toJSON(b.item); err == nil {
-		for r, items := range b.parts {
-			out.Parts[r] = make([]basePartJSON, len(items))
-			for i, item := range items {
-				encoded, itemErr := toJSON(item.Record)
-				out.Parts[r][i], err = basePartJSON{item.ID, encoded}, errors.Join(err, itemErr)
-			}
+	out := baseJSON{Unresolved: b.unresolved, Item: toJSON(b.item), Parts: map[adapter.Resource][]basePartJSON{}}
+	for r, items := range b.parts {
+		out.Parts[r] = make([]basePartJSON, len(items))
+		for i, item := range items {
+			out.Parts[r][i] = basePartJSON{item.ID, toJSON(item.Record)}
 		}
 	}
+	var err error
+	mapping.Base, err = json.Marshal(out)
+	return mapping, internalError(err, "encode base of", mapping.Resource, mapping.Key)
+}
+
+// internalError returns err, unless it is nil, as one of kind Internal. It is for what is
+// stored and cannot be encoded or decoded.
+func internalError(err error, op string, r adapter.Resource, key adapter.Key) error {
 	if err == nil {
-		mapping.Base, err = json.Marshal(out)
+		return nil
 	}
-	if err != nil {
-		err = &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("encode base of %s %d", mapping.Resource, mapping.Key), Err: err}
-	}
-	return mapping, err
+	return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("%s %s %d", op, r, key), Err: err}
 }
 
 // baseOf returns the base of a root's mapping. Resources and attributes that the schemas no
@@ -80,10 +81,7 @@ func baseOf(root *resourcePlan, mapping Mapping) (base, error) {
 		}
 		b.parts[part.Resource] = items
 	}
-	if err != nil {
-		return base{}, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode base of %s %d", mapping.Resource, mapping.Key), Err: err}
-	}
-	return b, nil
+	return b, internalError(err, "decode base of", mapping.Resource, mapping.Key)
 }
 
 // unresolvedIn returns the unresolved references of a base without decoding the others. It
@@ -101,52 +99,40 @@ func unresolvedIn(encoded []byte) map[adapter.Resource][]string {
 	return in.Unresolved
 }
 
-// A recordJSON holds the values of a record that are not absent: nil for null, a string for
-// text, a number for an integer, a list of strings for texts, a list of such maps for
-// records, and a map with the member bytes for text that is not valid UTF-8.
+// A recordJSON holds the values of a record that are neither absent nor unset: nil for null,
+// a string for text, a number for an integer, a list of strings for texts, a list of such
+// maps for records, and a map with the member bytes for text that is not valid UTF-8.
 type recordJSON map[string]any
 
-var errNotEncodable = errors.New("the value cannot be encoded")
-
-func toJSON(r adapter.Record) (recordJSON, error) {
+func toJSON(r adapter.Record) recordJSON {
 	members := recordJSON{}
 	for i, v := range r.Values {
-		if v.Kind() == adapter.Absent {
-			continue
-		}
-		var err error
-		if members[r.Schema.Attributes[i].Name], err = valueToJSON(v); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Schema.Attributes[i].Name, err)
+		if v.Kind() != adapter.Absent && v.Kind() != adapter.Unset {
+			members[r.Schema.Attributes[i].Name] = valueToJSON(v)
 		}
 	}
-	return members, nil
+	return members
 }
 
-func valueToJSON(v adapter.Value) (any, error) {
+func valueToJSON(v adapter.Value) any {
 	list := []any{}
 	switch v.Kind() {
-	case adapter.Null:
-		return nil, nil
 	case adapter.Text:
-		return textToJSON(v.Text()), nil
+		return textToJSON(v.Text())
 	case adapter.Integer:
-		return v.Int(), nil
+		return v.Int()
 	case adapter.Texts:
 		for _, text := range v.Texts() {
 			list = append(list, textToJSON(text))
 		}
-		return list, nil
+		return list
 	case adapter.Records:
 		for _, r := range v.Records() {
-			encoded, err := toJSON(r)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, encoded)
+			list = append(list, toJSON(r))
 		}
-		return list, nil
+		return list
 	default:
-		return nil, errNotEncodable
+		return nil
 	}
 }
 

@@ -64,8 +64,9 @@ func TestEncodeBase(t *testing.T) {
 			t.Errorf("%s: %s is %+v, %v", name, mapping.Base, decoded, err)
 		}
 	}
-	if _, err := withBase(Mapping{}, with("name", adapter.UnsetValue())); err == nil {
-		t.Error("an unset value is encoded")
+	unset, err := withBase(Mapping{}, with("name", adapter.UnsetValue()))
+	if err != nil || string(unset.Base) != `{"item":{}}` {
+		t.Errorf("an unset value is encoded as %s, %v", unset.Base, err)
 	}
 	streets := adapter.NewSchemas().Of(adapter.CustomerAddresses)
 	r := adapter.NewRecord(streets)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -43,17 +42,15 @@ func (a *Adapter) putIntent(ctx context.Context, mapping Mapping, intent writeIn
 	intent.Writer = a.instanceID
 	var err error
 	if mapping.Intent, err = json.Marshal(intent); err != nil {
-		return mapping, &adapter.Error{Kind: adapter.Internal, Op: "encode intent " + intent.Op, Err: err}
+		return mapping, internalError(err, "encode intent of", mapping.Resource, mapping.Key)
 	}
 	return mapping, a.replica.PutMappings(ctx, mapping)
 }
 
 func decodeIntent(mapping Mapping) (writeIntent, error) {
 	var intent writeIntent
-	if err := unmarshal(mapping.Intent, &intent); err != nil {
-		return intent, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode intent of %s %d", mapping.Resource, mapping.Key), Err: err}
-	}
-	return intent, nil
+	err := unmarshal(mapping.Intent, &intent)
+	return intent, internalError(err, "decode intent of", mapping.Resource, mapping.Key)
 }
 
 // isForeign reports whether a mapping holds a write intent of another process that may still
@@ -69,7 +66,7 @@ func (a *Adapter) isForeign(mapping Mapping) bool {
 // undoValues returns the values that undoing an update must restore: those of the
 // attributes that it sets, and those that are null. atLevel is the record as the store view
 // shows it, byDefault as the default scope does.
-func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) (recordJSON, error) {
+func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) recordJSON {
 	old := adapter.NewRecord(plan.schema)
 	for i, a := range plan.schema.Attributes {
 		v := atLevel.Values[i]
@@ -97,9 +94,7 @@ func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Ke
 		for _, name := range plan.exclusive {
 			taken.Set(name, r.Get(name))
 		}
-		if all[keyOf(r)], err = toJSON(taken); err != nil {
-			return nil, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("encode intent of %s %d", plan.Resource, keyOf(r)), Err: err}
-		}
+		all[keyOf(r)] = toJSON(taken)
 	}
 	return all, nil
 }
@@ -112,7 +107,7 @@ func (a *Adapter) rollBackSiblings(ctx context.Context, plan *resourcePlan, inte
 		}
 		old, err := fromJSON(plan.schema, intent.Siblings[key])
 		if err != nil {
-			return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("roll back %s %d", intent.Resource, key), Err: err}
+			return internalError(err, "roll back", intent.Resource, key)
 		}
 		if _, err := plan.putValues(ctx, a.replica, key, intent.StoreID, old); err != nil && adapter.KindOf(err) != adapter.NotFound {
 			return err
@@ -147,7 +142,7 @@ func (a *Adapter) rollBackRecord(ctx context.Context, plan *resourcePlan, intent
 	}
 	old, err := fromJSON(plan.schema, intent.Old)
 	if err != nil {
-		return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("roll back %s %d", intent.Resource, intent.Key), Err: err}
+		return internalError(err, "roll back", intent.Resource, intent.Key)
 	}
 	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: intent.Key, StoreID: intent.StoreID, With: plan.onDemandOf(intent.Attributes), Change: func(current adapter.Record) (adapter.Record, error) {
 		change, changed := adapter.NewRecord(plan.schema), false

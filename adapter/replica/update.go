@@ -105,9 +105,7 @@ func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key
 			return nil, err
 		}
 	}
-	if intent.Old, err = s.undoValues(atLevel, u.before, storeID, attributes); err != nil {
-		return nil, &adapter.Error{Kind: adapter.Internal, Op: op, Err: err}
-	}
+	intent.Old = s.undoValues(atLevel, u.before, storeID, attributes)
 	if s.exclusive != nil {
 		if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, storeID); err != nil {
 			return nil, err
