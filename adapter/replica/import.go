@@ -20,7 +20,8 @@ func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Do
 		return false, nil
 	}
 	if item.Key != 0 {
-		return a.bindByLegacyID(ctx, root, doc, item, parts)
+		doc.Read = func(context.Context) (Item, map[adapter.Resource][]Item, error) { return item, parts, nil }
+		return a.bindByLegacyID(ctx, root, doc, item.Key)
 	}
 	withIntent, err := a.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
 	if err != nil {
@@ -48,43 +49,29 @@ func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Do
 // bindByLegacyID deals with an unmapped document that carries a legacy id: it completes a
 // pending create, binds an existing record, or imports a new one. It reports false when
 // it could not complete the create.
-func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, item Item, parts map[adapter.Resource][]Item) (decided bool, err error) {
-	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, item.Key})
+func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) (decided bool, err error) {
+	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, key})
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
-	bound, err := a.rowOf(ctx, root, item.Key)
+	bound, err := a.rowOf(ctx, root, key)
 	switch {
 	case err != nil:
 		return false, err
 	case bound.mapping == nil:
-		_, err := root.get(ctx, item.Key)
-		if adapter.KindOf(err) == adapter.NotFound {
-			_, err = a.importDocument(ctx, root, item.Key, doc, item, parts)
-			return true, err
-		}
-		if err != nil {
-			return false, err
-		}
-		mapping, err := a.reconcile(ctx, root, Mapping{Resource: root.Resource, Key: item.Key, BackendID: doc.ID, Base: []byte(emptyBase)}, doc, nil)
-		if err == nil {
-			a.hidden.unhide(root.Resource, mapping.Key)
-		}
+		bound.mapping = &Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Base: []byte(emptyBase)}
+		bound.doc = &doc
+		_, err := a.reconcileRow(ctx, root, &bound)
 		return true, err
 	case bound.mapping.BackendID == "":
 		mapping, err := a.completeCreate(ctx, root, *bound.mapping, doc)
-		if err == nil && mapping.BackendID != "" {
-			a.hidden.unhide(root.Resource, mapping.Key)
-		}
 		return mapping.BackendID != "", err
 	case bound.mapping.BackendID != doc.ID:
 		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
 		a.warned.warn(a.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
-		return true, nil
-	default:
-		return true, nil
 	}
+	return true, nil
 }
 
 // importDocument imports a root that only the backend has, with its parts, under a legacy

@@ -72,7 +72,6 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	if !ok {
 		return nil // another process is creating it
 	}
-	a.hidden.unhide(root.Resource, key)
 	for _, plan := range root.parts {
 		if err := a.pushParts(ctx, plan, mapping); err != nil {
 			return err

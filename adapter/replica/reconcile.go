@@ -163,6 +163,9 @@ func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Map
 		a.warned.warn(a.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
 		err = a.putReconciled(ctx, mapping.Intent, own, merged)
 	}
+	if err == nil {
+		a.hidden.unhide(root.Resource, mapping.Key)
+	}
 	return merged, err
 }
 

@@ -471,3 +471,27 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("the moved view lists %d products, the others of its website %d", listed(3), listed(1))
 	}
 }
+
+// TestImportReplacesMapping imports a record whose mapping exists already. A mapping of
+// another backend id stays, and nothing is imported.
+func TestImportReplacesMapping(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		ctx, local := t.Context(), openDemo(t, e).Replica()
+		values := attrs{"website_id": 1, "email": "new@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
+		if err := local.PutMappings(ctx, replica.Mapping{Resource: adapter.Customers, Key: 900, BackendID: "same", Base: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+		stored := func() []replica.Mapping {
+			mappings, err := local.MappingsByKey(ctx, adapter.Customers, []adapter.Key{900})
+			return withoutTimes(t, mappings, err)
+		}
+		_, err := local.ImportRecords(ctx, []replica.ImportedRecord{importedRecord(adapter.Customers, 900, "other", "", values)})
+		if got := stored(); adapter.KindOf(err) != adapter.Conflict || len(got) != 1 || got[0].BackendID != "same" {
+			t.Errorf("another backend id: %v; %+v", err, got)
+		}
+		_, err = local.ImportRecords(ctx, []replica.ImportedRecord{importedRecord(adapter.Customers, 900, "same", "", values)})
+		if got := stored(); err != nil || len(got) != 1 || got[0].Version != "t" {
+			t.Errorf("the same backend id: %v; %+v", err, got)
+		}
+	})
+}
