@@ -45,7 +45,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 		return 0, err
 	}
 	intent := writeIntent{Op: opCreate, Resource: s.Resource, Key: key}
-	w := &pendingWrite{s, Mapping{Resource: s.Resource, Key: key}, intent}
+	w := &pendingWrite{store: s, mapping: Mapping{Resource: s.Resource, Key: key}, intent: intent}
 	unlock, err := s.locks.lock(ctx, recordRef{s.Resource, key})
 	if err != nil {
 		w.undo(ctx)
@@ -75,7 +75,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 		return 0, err
 	}
 	defer unlock()
-	intent := writeIntent{Op: opCreate, Resource: s.Resource, StoreID: p.StoreID}
+	intent := writeIntent{Op: opCreate, StoreID: p.StoreID}
 	if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, p.StoreID); err != nil {
 		return 0, err
 	}

@@ -34,30 +34,22 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if s.schema.PerLevel {
 		return s.deleteFromLevel(ctx, op, mapping, p)
 	}
-	id, err := s.idOf(ctx, op, mapping, p.Key)
+	w, err := s.beginChange(ctx, op, mapping, writeIntent{Op: opDelete, Key: p.Key})
 	if err != nil {
 		return err
 	}
-	before, err := s.get(ctx, p.Key)
-	if err != nil {
-		return err
-	}
-	w, err := s.begin(ctx, mapping, writeIntent{Op: opDelete, Resource: s.Resource, Key: p.Key})
-	if err != nil {
-		return err
-	}
-	return w.deleteEverywhere(ctx, id, before)
+	return w.deleteEverywhere(ctx)
 }
 
 // deleteFromLevel removes a record from one level, the default scope or a store view. The
 // record itself is deleted when no other level uses it, which only the local replica knows.
 func (s *store) deleteFromLevel(ctx context.Context, op string, mapping Mapping, p *adapter.DeleteParams) error {
-	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, s.exclusive, opDelete)
+	w, err := s.beginChange(ctx, op, mapping, writeIntent{Op: opDelete, Key: p.Key, StoreID: p.StoreID, Attributes: s.exclusive})
 	if err != nil {
 		return err
 	}
 	unused := false
-	err = u.inReplica(ctx, func() error {
+	err = w.inReplica(ctx, func() error {
 		params := *p
 		params.Check = nil // it was called
 		params.Last = func() error {
@@ -78,9 +70,9 @@ func (s *store) deleteFromLevel(ctx context.Context, op string, mapping Mapping,
 	case err != nil:
 		return err
 	case unused:
-		return u.deleteEverywhere(ctx, u.id, u.before)
+		return w.deleteEverywhere(ctx)
 	default:
-		return u.finish(ctx, op)
+		return w.updateAtBackend(ctx, op)
 	}
 }
 
@@ -103,10 +95,9 @@ func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error 
 	return err
 }
 
-// deleteEverywhere deletes a record at the backend, where it has the id, then in the local
-// replica. before is the record.
-func (w *pendingWrite) deleteEverywhere(ctx context.Context, id string, before adapter.Record) error {
-	sent := &Write{Resource: w.Resource, Key: w.intent.Key, ID: id, Old: before}
+// deleteEverywhere deletes a record at the backend, then in the local replica.
+func (w *pendingWrite) deleteEverywhere(ctx context.Context) error {
+	sent := &Write{Resource: w.Resource, Key: w.intent.Key, ID: w.id, Old: w.before}
 	err := w.addContext(ctx, sent)
 	if err == nil {
 		err = w.backend.Delete(ctx, sent)

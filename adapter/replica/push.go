@@ -84,7 +84,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 // root's legacy id, it binds the root to that document.
 func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	s := &store{a, root}
-	w, err := s.begin(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Resource: root.Resource, Key: key})
+	w, err := s.begin(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Key: key})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 		if atBackend[key] || parts.ids[key] != "" {
 			continue
 		}
-		w, err := s.begin(ctx, mapping, writeIntent{Op: opPush, Resource: plan.Resource, Key: key})
+		w, err := s.begin(ctx, mapping, writeIntent{Op: opPush, Key: key})
 		if err != nil {
 			return err
 		}

@@ -39,14 +39,14 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err != nil || !touchesOwned {
 		return err
 	}
-	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, attributes, opUpdate)
+	w, err := s.beginChange(ctx, op, mapping, writeIntent{Op: opUpdate, Key: p.Key, StoreID: p.StoreID, Attributes: attributes})
 	if err != nil {
 		return err
 	}
-	if err := u.inReplica(ctx, func() error { return s.store.Update(ctx, p) }); err != nil {
+	if err := w.inReplica(ctx, func() error { return s.store.Update(ctx, p) }); err != nil {
 		return err
 	}
-	return u.finish(ctx, op)
+	return w.updateAtBackend(ctx, op)
 }
 
 // updateUnlessOwned updates the local replica if the change touches no backend-owned
@@ -79,66 +79,30 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 	return nil, false, err
 }
 
-// A pendingUpdate is an update between storing its write intent and its end.
-type pendingUpdate struct {
-	*pendingWrite
-	id       string         // the backend id
-	onDemand []string       // on-demand attributes that the update sets
-	before   adapter.Record // at the default scope
-}
-
-// beginUpdate stores the write intent of an update at a store view, before the local
-// replica changes. attributes are those that the update sets.
-func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key adapter.Key, storeID int64, attributes []string, intentOp string) (*pendingUpdate, error) {
-	u := &pendingUpdate{onDemand: s.onDemandOf(attributes)}
-	intent := writeIntent{Op: intentOp, Resource: s.Resource, Key: key, StoreID: storeID, Attributes: attributes}
-	var err error
-	if u.id, err = s.idOf(ctx, op, mapping, key); err != nil {
-		return nil, err
-	}
-	if u.before, err = s.get(ctx, key, u.onDemand...); err != nil {
-		return nil, err
-	}
-	atLevel := u.before
-	if storeID != 0 {
-		if atLevel, err = s.store.Get(ctx, &adapter.GetParams{Key: key, StoreID: storeID, With: u.onDemand}); err != nil {
-			return nil, err
-		}
-	}
-	intent.Old = s.undoValues(atLevel, u.before, storeID, attributes)
-	if s.exclusive != nil {
-		if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, storeID); err != nil {
-			return nil, err
-		}
-	}
-	u.pendingWrite, err = s.begin(ctx, mapping, intent)
-	return u, err
-}
-
-// finish sends the change to the backend. If the backend refuses it, finish restores the
-// replica's record.
-func (u *pendingUpdate) finish(ctx context.Context, op string) error {
-	after, err := u.get(ctx, u.intent.Key, u.onDemand...)
+// updateAtBackend sends to the backend what has changed in the local replica. If the backend
+// refuses it, the replica's record is restored.
+func (w *pendingWrite) updateAtBackend(ctx context.Context, op string) error {
+	after, err := w.get(ctx, w.intent.Key, w.onDemandOf(w.intent.Attributes)...)
 	if err != nil {
 		return err
 	}
-	changed := u.changedAttributes(u.resourcePlan, u.before, after)
+	changed := w.changedAttributes(w.resourcePlan, w.before, after)
 	if len(changed) == 0 {
-		return u.finishUnchanged(ctx, op)
+		return w.finishUnchanged(ctx, op)
 	}
-	sent := &Write{Resource: u.Resource, Key: u.intent.Key, ID: u.id, Old: u.before, New: after, Changed: changed}
-	if err = u.addContext(ctx, sent); err != nil {
+	sent := &Write{Resource: w.Resource, Key: w.intent.Key, ID: w.id, Old: w.before, New: after, Changed: changed}
+	if err = w.addContext(ctx, sent); err != nil {
 		return err
 	}
 	err = &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoUpdates}
-	if u.Updates {
-		err = u.backend.Update(ctx, sent)
+	if w.Updates {
+		err = w.backend.Update(ctx, sent)
 	}
 	if err == nil {
-		return u.complete(ctx, &ownWrite{resource: u.Resource, key: sent.Key, attributes: changed, nested: u.nestedResources(u.resourcePlan, changed)})
+		return w.complete(ctx, &ownWrite{resource: w.Resource, key: sent.Key, attributes: changed, nested: w.nestedResources(w.resourcePlan, changed)})
 	}
 	if isRefusal(err) {
-		u.undo(ctx)
+		w.undo(ctx)
 	}
 	return err
 }
@@ -146,15 +110,14 @@ func (u *pendingUpdate) finish(ctx context.Context, op string) error {
 // finishUnchanged ends an update after which no backend-owned attribute differs. Either the
 // update changed nothing, or another process resolved the write intent and rolled the
 // update back.
-func (u *pendingUpdate) finishUnchanged(ctx context.Context, op string) error {
-	r, err := u.rowOf(ctx, u.root, u.mapping.Key)
+func (w *pendingWrite) finishUnchanged(ctx context.Context, op string) error {
+	r, err := w.rowOf(ctx, w.root, w.mapping.Key)
 	if err != nil {
 		return err
 	}
-	if r.mapping == nil || !bytes.Equal(r.mapping.Intent, u.mapping.Intent) {
+	if r.mapping == nil || !bytes.Equal(r.mapping.Intent, w.mapping.Intent) {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errUndone}
 	}
-	mapping := u.mapping
-	mapping.Intent = nil
-	return u.putMappingsDetached(ctx, mapping)
+	r.mapping.Intent = nil
+	return w.putMappingsDetached(ctx, *r.mapping)
 }

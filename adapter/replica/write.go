@@ -14,6 +14,10 @@ type pendingWrite struct {
 	*store
 	mapping Mapping // of the root, with the intent; the writer holds the root's lock
 	intent  writeIntent
+	// Of a record that exists before the write: its backend id, and its values at the
+	// default scope.
+	id     string
+	before adapter.Record
 }
 
 // lockRecord locks the root of an existing record, reconciles it with the backend, and
@@ -43,12 +47,43 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 }
 
 // begin stores the write intent of a write whose root is locked.
-func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) (*pendingWrite, error) {
-	w := &pendingWrite{s, mapping, intent}
-	var err error
+func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) (w *pendingWrite, err error) {
+	intent.Resource = s.Resource
+	w = &pendingWrite{store: s, mapping: mapping, intent: intent}
 	if w.mapping, err = s.putIntent(ctx, mapping, intent); err == nil {
 		w.intent, err = decodeIntent(w.mapping) // undo and recovery work with the same
 	}
+	return w, err
+}
+
+// beginChange is begin for an update or a delete, before the local replica changes. The
+// intent has the attributes that the write sets, if any.
+func (s *store) beginChange(ctx context.Context, op string, mapping Mapping, intent writeIntent) (*pendingWrite, error) {
+	id, err := s.idOf(ctx, op, mapping, intent.Key)
+	if err != nil {
+		return nil, err
+	}
+	onDemand := s.onDemandOf(intent.Attributes)
+	before, err := s.get(ctx, intent.Key, onDemand...)
+	if err != nil {
+		return nil, err
+	}
+	if intent.Attributes != nil {
+		atLevel := before
+		if intent.StoreID != 0 {
+			if atLevel, err = s.store.Get(ctx, &adapter.GetParams{Key: intent.Key, StoreID: intent.StoreID, With: onDemand}); err != nil {
+				return nil, err
+			}
+		}
+		intent.Old = s.undoValues(atLevel, before, intent.StoreID, intent.Attributes)
+		if s.exclusive != nil {
+			if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, intent.StoreID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w, err := s.begin(ctx, mapping, intent)
+	w.id, w.before = id, before
 	return w, err
 }
 
