@@ -18,9 +18,10 @@
 //     changed, the record is reconciled and read again. Lists, pages and counts leave out
 //     records without a mapping, and records that the backend no longer has; the replica
 //     keeps them.
-//  3. Reconciling is a three-way merge (merge.go). The base is the content of the document when both
-//     last agreed. A value is taken over only if the document differs from the base, so
-//     nothing is lost where the backend stores a value less exactly than the contract does.
+//  3. Reconciling is a three-way merge (merge.go). The base is the content of the document
+//     when both last agreed. A value is taken over only if the document differs from the
+//     base, so nothing is lost where the backend stores a value less exactly than the
+//     contract does.
 //  4. Identity is never guessed. Only a mapping ties a legacy id to a backend id. A
 //     document without a mapping gets the legacy id that it carries itself; if it carries
 //     none, it is refused or, if the operator allows it, gets the next legacy id.
@@ -29,10 +30,10 @@
 //     The writer stores a write intent in the mapping of the root, whose lock it holds,
 //     before it writes, and clears it afterwards. An intent found later means that a
 //     process died or did not learn the outcome: the backend is asked, and the replica
-//     follows it, possibly with less exact values than were written. Scans leave an intent of
-//     another process alone for a minute, as that process may still be writing. If a process dies
-//     between committing a new root and storing its intent, the record stays invisible
-//     until Push creates it.
+//     follows it, possibly with less exact values than were written. Scans leave an intent
+//     of another process alone for a minute, as that process may still be writing. If a
+//     process dies between committing a new root and storing its intent, the record stays
+//     invisible until Push creates it.
 //  6. Writers of one record take turns within a process. If two processes change the same
 //     record at the same moment, the backend may lose one of the changes, and one process
 //     may undo in the replica what the other is writing; the replica and the backend

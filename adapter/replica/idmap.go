@@ -16,8 +16,9 @@ type Replica interface {
 	// ImportRecords inserts a record of the backend and its parts, each with its mapping,
 	// in one transaction. The first record is the root; or all are parts of an existing
 	// root, which Mapping.Root and Mapping.RootKey of each name. Key 0 stands for the next
-	// free key. A mapping of the same key and backend id is replaced. A part's RootAttribute and Mapping.RootKey are set to the root's key.
-	// Unlike a client's write it derives, checks and dates nothing. It returns the keys.
+	// free key. A mapping of the same key and backend id is replaced. A part's
+	// RootAttribute and Mapping.RootKey are set to the root's key. Unlike a client's write
+	// it derives, checks and dates nothing. It returns the keys.
 	// Kinds: Conflict when a key, a backend id or a unique value is taken, Invalid,
 	// Unsupported.
 	ImportRecords(ctx context.Context, records []ImportedRecord) ([]adapter.Key, error)

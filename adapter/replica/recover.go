@@ -126,8 +126,8 @@ func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping
 }
 
 // resolveUpdate rolls an update back unless the backend has done it. It has if the document
-// differs from the base in any attribute that the update sets. Reconciling the document afterwards takes the
-// backend's values over.
+// differs from the base in any attribute that the update sets. Reconciling the document
+// afterwards takes over the backend's values.
 func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
 	if mapping.Base != nil {
 		oldBase, err := baseOf(root, mapping)
