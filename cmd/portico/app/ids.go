@@ -88,12 +88,16 @@ func importIDs(ctx context.Context, cmd *cobra.Command, store *backendStore, pat
 	}
 	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
-	result, err := store.adapter.ImportIDs(ctx, file, dryRun, progress)
+	pairs, faults, err := readIDPairs(file)
+	if err != nil {
+		return err
+	}
+	result, err := store.adapter.ImportIDs(ctx, pairs, dryRun || faults != nil, progress)
 	finish()
-	var lineErrors adapter.LineErrors
+	var more adapter.LineErrors
 	switch {
-	case errors.As(err, &lineErrors):
-		return fmt.Errorf("%s: nothing is stored:\n%w", path, err)
+	case errors.As(err, &more), err == nil && faults != nil:
+		return fmt.Errorf("%s: nothing is stored:\n%w", path, append(faults, more...))
 	case err != nil && result.Stored > 0:
 		return fmt.Errorf("%d of %d pairs are stored; repeat the import: %w", result.Stored, result.Rows-result.Existing, err)
 	case err != nil:
