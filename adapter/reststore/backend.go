@@ -91,16 +91,16 @@ func Open(o Options) (*Backend, error) {
 }
 
 // Name returns the backend's name from the mapping file.
-func (b *Backend) Name() string { return b.mapping.name }
+func (b *Backend) Name() string { return b.mapping.Name }
 
 // Resources returns the resources and attributes that the mapping file maps.
 func (b *Backend) Resources() []replica.BackendResource {
 	var kept []replica.BackendResource
 	for _, r := range b.mapping.resources {
 		kept = append(kept, replica.BackendResource{
-			Resource: r.name, Root: r.root.name, RootAttribute: r.owner, Attributes: r.attributes,
-			HasIDs: r.identified, MatchBy: r.match, ImportsParts: r.adopts,
-			Creates: r.create != nil, Updates: r.update != nil, Deletes: r.remove != nil,
+			Resource: r.name, Root: r.root.name, RootAttribute: r.owner, Attributes: r.Attributes,
+			HasIDs: r.Identified, MatchBy: r.Match, ImportsParts: r.Adopts,
+			Creates: r.Create != nil, Updates: r.Update != nil, Deletes: r.Delete != nil,
 		})
 	}
 	return kept
@@ -111,10 +111,10 @@ func (b *Backend) Ping(ctx context.Context) error {
 	if b.closed.Load() {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: "ping", Err: errClosed}
 	}
-	if b.mapping.connection.ping == nil {
+	if b.mapping.Connection.Ping == nil {
 		return nil
 	}
-	_, err := b.client.send(ctx, call{"upstream", "ping"}, b.mapping.connection.ping, nil, nil)
+	_, err := b.client.send(ctx, call{"upstream", "ping"}, b.mapping.Connection.Ping, nil, nil)
 	var known *adapter.Error
 	if errors.As(err, &known) {
 		known.Kind = adapter.Unavailable

@@ -55,9 +55,9 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 	}
 	c := &client{
 		base:       strings.TrimRight(base.String(), "/"),
-		connection: &m.connection,
-		slots:      make(chan struct{}, m.connection.limits.inFlight),
-		budget:     budget{perRequest: m.connection.retry.budget, tokens: maxBudget},
+		connection: &m.Connection,
+		slots:      make(chan struct{}, m.Connection.Limits.InFlight),
+		budget:     budget{perRequest: m.Connection.Retry.Budget, tokens: maxBudget},
 		metrics:    requestMetrics,
 		log:        o.Logger,
 		transport: &http.Transport{
@@ -66,9 +66,9 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 			TLSClientConfig:        tlsConfig,
 			TLSHandshakeTimeout:    5 * time.Second,
 			ForceAttemptHTTP2:      true,
-			MaxConnsPerHost:        m.connection.limits.inFlight,
-			MaxIdleConns:           m.connection.limits.inFlight,
-			MaxIdleConnsPerHost:    m.connection.limits.inFlight,
+			MaxConnsPerHost:        m.Connection.Limits.InFlight,
+			MaxIdleConns:           m.Connection.Limits.InFlight,
+			MaxIdleConnsPerHost:    m.Connection.Limits.InFlight,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 		},
@@ -84,9 +84,7 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 		SetHeader("Accept", "application/json").
 		SetRedirectPolicy(resty.RedirectPolicyFunc(redirectWithinHost))
 	c.resty.GetClient().Jar = nil // calls must not share session cookies
-	for _, h := range m.connection.headers {
-		c.resty.SetHeader(h.name, h.value)
-	}
+	c.resty.SetHeaders(m.Connection.Headers)
 	return c, nil
 }
 
@@ -147,7 +145,7 @@ type preparedRequest struct {
 	returnsDocuments bool   // the body is documents, decoded only when needed
 	method           string
 	url              string
-	header           []header
+	header           map[string]string
 	body             []byte // JSON; nil if there is none
 	file             *file
 	id               string // X-Request-Id, the same for all attempts
@@ -158,8 +156,8 @@ type file struct{ field, name, mediaType, content string }
 
 // prepare evaluates the expressions of r and returns the request to send.
 func (c *client) prepare(ctx context.Context, k call, r *request, input any, variables ...any) (*preparedRequest, error) {
-	m := &preparedRequest{call: k, op: k.op() + ": " + r.method + " " + r.path.text, returnsDocuments: r.returnsDocuments, method: r.method, header: r.headers, id: rand.Text()}
-	path, err := r.path.path(ctx, input, variables...)
+	m := &preparedRequest{call: k, op: k.op() + ": " + r.Method + " " + r.Path.text, returnsDocuments: r.returnsDocuments, method: r.Method, header: r.Headers, id: rand.Text()}
+	path, err := r.urlPath(ctx, input, variables...)
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +166,8 @@ func (c *client) prepare(ctx context.Context, k call, r *request, input any, var
 		return nil, err
 	}
 	m.url = c.base + path + query
-	if r.body != nil {
-		v, err := r.body.eval(ctx, input, variables...)
+	if r.Body != nil {
+		v, err := r.Body.eval(ctx, input, variables...)
 		if err != nil {
 			return nil, err
 		}
@@ -178,6 +176,21 @@ func (c *client) prepare(ctx context.Context, k call, r *request, input any, var
 		}
 	}
 	return m, nil
+}
+
+// urlPath returns the path of the request.
+func (r *request) urlPath(ctx context.Context, input any, variables ...any) (string, error) {
+	v, err := r.Path.eval(ctx, input, variables...)
+	if err != nil {
+		return "", err
+	}
+	path, _ := v.(string)
+	for segment := range strings.SplitSeq(path, "/") {
+		if path == "" || segment == "." || segment == ".." {
+			return "", fmt.Errorf("%s: %w", r.Path.at, errSegment)
+		}
+	}
+	return path, nil
 }
 
 // queryOf returns the query of a URL with its leading "?", or "" if there are no
@@ -220,7 +233,7 @@ func (c *client) send(ctx context.Context, k call, r *request, input any, variab
 // sendOnce makes one attempt to send a request, within the limits on time and on requests
 // in flight.
 func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials header) (*response, error) {
-	limit := c.connection.limits.timeout
+	limit := c.connection.Limits.Timeout
 	limitedCtx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	select {
@@ -263,7 +276,7 @@ func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequ
 		return ctx.Err()
 	}
 	if limitedCtx.Err() != nil {
-		err = fmt.Errorf("%w, %s", errTimeout, c.connection.limits.timeout)
+		err = fmt.Errorf("%w, %s", errTimeout, c.connection.Limits.Timeout)
 	}
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
@@ -276,12 +289,10 @@ func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequ
 // or adapter errors.
 func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials header) (*response, error) {
 	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id)
-	if credentials.name != "" {
-		r.SetHeader(credentials.name, credentials.value)
+	if credentials.Name != "" {
+		r.SetHeader(credentials.Name, credentials.Value)
 	}
-	for _, h := range m.header {
-		r.SetHeader(h.name, h.value)
-	}
+	r.SetHeaders(m.header)
 	if m.body != nil {
 		r.SetHeader("Content-Type", "application/json").SetBody(m.body)
 	}
@@ -293,9 +304,9 @@ func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials 
 		return nil, err
 	}
 	defer func() { _ = resp.RawBody().Close() }()
-	body, err := readAll(resp.RawBody(), resp.RawResponse.ContentLength, c.connection.limits.responseBytes)
+	body, err := readAll(resp.RawBody(), resp.RawResponse.ContentLength, int64(c.connection.Limits.ResponseBytes))
 	if errors.Is(err, errTooLarge) {
-		return nil, c.malformedResponse(m, resp.Header(), fmt.Errorf("%w, %d", err, c.connection.limits.responseBytes))
+		return nil, c.malformedResponse(m, resp.Header(), fmt.Errorf("%w, %d", err, int64(c.connection.Limits.ResponseBytes)))
 	}
 	if err != nil {
 		return nil, err

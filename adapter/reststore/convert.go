@@ -18,7 +18,7 @@ func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefi
 		i, ok := schema.Index(name)
 		if !ok {
 			of, is := strings.CutSuffix(name, refSuffix)
-			to, mapped := r.references[prefix+of]
+			to, mapped := r.References[prefix+of]
 			if i, ok = schema.Index(of); !is || !mapped || !ok {
 				return record, false, fmt.Errorf("%.40s is not an attribute of %s", name, r.name)
 			}
@@ -37,7 +37,7 @@ func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefi
 			record.Values[i] = adapter.IntegerValue(int64(key))
 			continue
 		}
-		if _, mapped := r.references[prefix+name]; mapped && object[name+refSuffix] != nil {
+		if _, mapped := r.References[prefix+name]; mapped && object[name+refSuffix] != nil {
 			continue
 		}
 		if record.Values[i], err = r.toValue(v, &schema.Attributes[i], prefix, keys); err != nil {
@@ -143,7 +143,7 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adap
 	object := make(map[string]any, len(record.Values))
 	for i, v := range record.Values {
 		a := &record.Schema.Attributes[i]
-		to, mapped := r.references[prefix+a.Name]
+		to, mapped := r.References[prefix+a.Name]
 		switch v.Kind() {
 		case adapter.Absent, adapter.Unset:
 			continue

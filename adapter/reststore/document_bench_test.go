@@ -64,7 +64,7 @@ func BenchmarkDocument(b *testing.B) {
 			if n%count != 0 {
 				continue // a response is parsed once for all its documents
 			}
-			found, err := backend.parseDocuments(b.Context(), r, k, r.fetch, &response{request: &preparedRequest{}, status: 200, body: body})
+			found, err := backend.parseDocuments(b.Context(), r, k, r.Fetch, &response{request: &preparedRequest{}, status: 200, body: body})
 			if err != nil || len(found) != count {
 				b.Fatal(err)
 			}
@@ -81,6 +81,6 @@ func BenchmarkDocument(b *testing.B) {
 		var v any
 		return d.Decode(&v)
 	})
-	each("jq", func() error { _, err := r.read.eval(b.Context(), decoded); return err })
-	each("jq without a context", func() error { _, err := r.read.eval(context.Background(), decoded); return err })
+	each("jq", func() error { _, err := r.Read.eval(b.Context(), decoded); return err })
+	each("jq without a context", func() error { _, err := r.Read.eval(context.Background(), decoded); return err })
 }

@@ -8,10 +8,14 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
+	"go.yaml.in/yaml/v3"
 )
 
 // An expression is a compiled jq program. It is safe for concurrent use.
 type expression struct {
+	text string
+	node *yaml.Node // where the mapping file has it
+
 	at    string // file and line, for errors
 	code  *gojq.Code
 	query *gojq.Query
@@ -123,6 +127,7 @@ func (d *compiler) compile(text string, variables []string) (*expression, error)
 		gojq.WithFunction("decimal", 0, 1, jqDecimal),
 		gojq.WithFunction("rfc3339", 0, 0, jqRFC3339),
 		gojq.WithFunction("slug", 0, 0, jqSlug),
+		gojq.WithFunction("_segment", 0, 0, jqSegment),
 	)
 	if err != nil {
 		return nil, err

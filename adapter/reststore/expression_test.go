@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/itchyny/gojq"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -153,7 +154,7 @@ func TestPath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := pathTemplate(t, c.template).path(t.Context(), input)
+			got, err := requestOf(t, c.template).urlPath(t.Context(), input)
 			if err != nil {
 				got = "error"
 			}
@@ -231,13 +232,13 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// pathTemplate compiles a path template.
-func pathTemplate(t *testing.T, text string) *template {
+// requestOf returns a request with this path.
+func requestOf(t *testing.T, path string) *request {
 	t.Helper()
-	l := &loader{}
-	p := l.loadTemplate(scalarNode(text), nil)
+	l, r := &loader{}, &request{Path: &template{expression{text: path, node: &yaml.Node{Line: 1}}}}
+	l.compileTemplate(place{}, r.Path, nil)
 	if err := l.err(); err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return r
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -109,4 +110,15 @@ func jqSlug(v any, _ []any) any {
 		}
 	}
 	return slug.String()
+}
+
+var errSegment = errors.New("a path segment is empty, a dot segment, or not a string")
+
+// jqSegment escapes a string or a number for a path, so that it cannot add segments.
+func jqSegment(v any, _ []any) any {
+	text, ok := numberText(v)
+	if !ok || text == "" {
+		return errSegment
+	}
+	return url.PathEscape(text)
 }

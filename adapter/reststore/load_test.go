@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // smallMapping is a valid mapping file. Tests change a part of it.
@@ -56,58 +54,58 @@ func TestMappingErrors(t *testing.T) {
 		{"two documents", "name: small", "name: small\n---\nmore: 1", []string{"small.yaml:2: a mapping file must be a single YAML document"}},
 		{"an alias", "vars: {currency: eur}", "vars: {currency: &c eur, other: *c}", []string{"small.yaml:2: anchors and aliases"}},
 		{"a tag", "vars: {currency: eur}", "vars: {currency: !!str eur}", []string{"small.yaml:2: tags"}},
-		{"an unknown member", "ping:", "pong:", []string{`small.yaml:5: connection has no "pong"; it has auth, headers, ping`}},
-		{"duplicate member", "    id: id", "    id: id\n    id: other", []string{`small.yaml:14: "id" is already defined in line 13`}},
-		{"no name", "name: small\n", "", []string{"small.yaml:1: name is missing"}},
+		{"an unknown member", "ping:", "pong:", []string{`small.yaml:5: connection.pong is unknown; known members are auth, headers, ping`}},
+		{"duplicate member", "    id: id", "    id: id\n    id: other", []string{`small.yaml:14: resources.customers.id is already defined in line 13`}},
+		{"no name", "name: small\n", "", []string{"small.yaml:1: the mapping file needs name"}},
 		{"invalid name", "name: small", "name: Small Shop", []string{"small.yaml:1: name must consist of lower-case"}},
-		{"a reserved variable", "currency: eur", "currency: eur, ids: x", []string{"small.yaml:2: $ids is reserved"}},
-		{"two authentication methods", "{bearer: $secret}", "{bearer: $secret, basic: {user: u}}", []string{"small.yaml:4: auth must have at most one of"}},
-		{"no user in the settings", "{bearer: $secret}", "{basic: {user: $user, password: $secret}}", []string{"small.yaml:4: user uses the setting rest.user"}},
-		{"login without token", "{bearer: $secret}", "{login: {request: {path: /in}}}", []string{"small.yaml:4: login needs request, and token"}},
+		{"a reserved variable", "currency: eur", "currency: eur, ids: x", []string{"small.yaml:2: vars.ids is reserved"}},
+		{"two authentication methods", "{bearer: $secret}", "{bearer: $secret, basic: {user: u}}", []string{"small.yaml:4: connection.auth must have at most one of"}},
+		{"no user in the settings", "{bearer: $secret}", "{basic: {user: $user, password: $secret}}", []string{"small.yaml:4: connection.auth.basic.user uses the setting rest.user"}},
+		{"login without token", "{bearer: $secret}", "{login: {request: {path: /in}}}", []string{"small.yaml:4: connection.auth.login needs token"}},
 		{"limits out of range", "ping:", "limits: {response_bytes: 9GiB, depth: 0, timeout: 1h, in_flight: x}\n  ping:", []string{
-			"small.yaml:5: response_bytes must be", "small.yaml:5: depth must be", "small.yaml:5: timeout must be", "small.yaml:5: in_flight must be"}},
-		{"invalid budget", "ping:", "retry: {budget: NaN}\n  ping:", []string{"small.yaml:5: budget must be"}},
-		{"a rule of an unknown kind", "ping:", "errors: [{when: .x, kind: gone}]\n  ping:", []string{`small.yaml:5: kind "gone" is not one of conflict,`}},
-		{"a rule without a condition", "ping:", "errors: [{kind: conflict}]\n  ping:", []string{"small.yaml:5: an error rule needs when"}},
-		{"an unknown resource", "  customers:\n", "  clients:\n", []string{`small.yaml:7: unknown resource "clients"`, "resources must have customers, because customer_addresses are parts of it"}},
-		{"an unknown attribute", "[email, group_id]", "[email, group_id, mail]", []string{`small.yaml:8: customers has no attribute "mail"`}},
-		{"the key", "[email, group_id]", "[email, group_id, entity_id]", []string{"small.yaml:8: remove entity_id from attributes"}},
-		{"the owner", "[city]", "[city, customer_id]", []string{"remove customer_id from attributes"}},
-		{"reference of wrong type", "{group_id: customer_groups}", "{email: customer_groups}", []string{`small.yaml:9: customers has no integer attribute "email"`, "group_id_ref"}},
-		{"reference to unknown resource", "{group_id: customer_groups}", "{group_id: groups}", []string{`small.yaml:9: unknown resource "groups"`}},
-		{"invalid jq", "key: .legacy", "key: .legacy[", []string{"small.yaml:14: not a valid jq expression: unexpected EOF"}},
-		{"invalid jq in a block", "key: .legacy", "key: |\n      .legacy |\n      [1,,2]", []string{`small.yaml:16: not a valid jq expression: unexpected token ","`}},
-		{"an unknown function", "key: .legacy", "key: .legacy | integer", []string{"small.yaml:14: not a valid jq expression: function not defined: integer/0"}},
-		{"an unknown variable", "key: .legacy", "key: $legacy", []string{"small.yaml:14: not a valid jq expression: variable not defined: $legacy; available: $currency"}},
+			"small.yaml:5: connection.limits.response_bytes must be a number of bytes such as 16MiB from 1 to 1024MiB", "small.yaml:5: connection.limits.depth must be a whole number from 1 to 1000", "small.yaml:5: connection.limits.timeout must be a duration such as 10s from 1ms to 10m", "small.yaml:5: connection.limits.in_flight must be"}},
+		{"invalid budget", "ping:", "retry: {budget: NaN}\n  ping:", []string{"small.yaml:5: connection.retry.budget must be a number from 0 to 1"}},
+		{"a rule of an unknown kind", "ping:", "errors: [{when: .x, kind: gone}]\n  ping:", []string{`small.yaml:5: connection.errors[0].kind is "gone", which is not one of conflict,`}},
+		{"a rule without a condition", "ping:", "errors: [{kind: conflict}]\n  ping:", []string{"small.yaml:5: connection.errors[0] needs when"}},
+		{"an unknown resource", "  customers:\n", "  clients:\n", []string{`small.yaml:7: resources.clients is an unknown resource`, "resources.customer_addresses.part_of is customers, which resources must have"}},
+		{"an unknown attribute", "[email, group_id]", "[email, group_id, mail]", []string{`small.yaml:8: resources.customers.attributes[2] is "mail", which is not an attribute of customers`}},
+		{"the key", "[email, group_id]", "[email, group_id, entity_id]", []string{"small.yaml:8: resources.customers.attributes[2] must not be entity_id"}},
+		{"the owner", "[city]", "[city, customer_id]", []string{"resources.customer_addresses.attributes[1] must not be customer_id"}},
+		{"reference of wrong type", "{group_id: customer_groups}", "{email: customer_groups}", []string{`small.yaml:9: resources.customers.references.email is not an integer attribute`, "group_id_ref"}},
+		{"reference to unknown resource", "{group_id: customer_groups}", "{group_id: groups}", []string{`small.yaml:9: resources.customers.references.group_id is the unknown resource "groups"`}},
+		{"invalid jq", "key: .legacy", "key: .legacy[", []string{"small.yaml:14: resources.customers.key is not a valid jq expression: unexpected EOF"}},
+		{"invalid jq in a block", "key: .legacy", "key: |\n      .legacy |\n      [1,,2]", []string{`small.yaml:16: resources.customers.key is not a valid jq expression: unexpected token ","`}},
+		{"an unknown function", "key: .legacy", "key: .legacy | integer", []string{"small.yaml:14: resources.customers.key is not a valid jq expression: function not defined: integer/0"}},
+		{"an unknown variable", "key: .legacy", "key: $legacy", []string{"small.yaml:14: resources.customers.key is not a valid jq expression: variable not defined: $legacy; available: $currency"}},
 		{"unavailable variable", "body: .new}]\n    delete", "body: $secret}]\n    delete", []string{"variable not defined: $secret; available: $item, $currency"}},
-		{"input", "key: .legacy", "key: input", []string{"small.yaml:14: not a valid jq expression: input"}},
-		{"unknown attribute in read", "{email: .mail,", "{email: .mail, mail: 1,", []string{`small.yaml:15: read returns "mail", which is not one of email, group_id, group_id_ref`}},
+		{"input", "key: .legacy", "key: input", []string{"small.yaml:14: resources.customers.key is not a valid jq expression: input"}},
+		{"unknown attribute in read", "{email: .mail,", "{email: .mail, mail: 1,", []string{`small.yaml:15: resources.customers.read returns "mail", which is not one of email, group_id, group_id_ref`}},
 		{"unknown attribute behind a pipe", "'{email: .mail, group_id_ref: .group}'", "'.x as $x | if . then {email: .mail} else {mail: 1} + {(\"a\"): 1} end'", []string{`read returns "mail"`}},
 		{"functions without definitions", "vars:", "functions: .x\nvars:", []string{"small.yaml:2: functions must contain only definitions"}},
-		{"functions that do not compile", "vars:", "functions: |\n  def a: 1;\n  def b: [1;\nvars:", []string{"small.yaml:4: not a valid jq expression"}},
-		{"functions that call unknown functions", "vars:", "functions: 'def a: b;'\nvars:", []string{"small.yaml:2: not a valid jq expression: function not defined: b/0"}},
-		{"a module", "key: .legacy", "key: 'import \"x\" as x; 1'", []string{"small.yaml:14: not a valid jq expression: modules are not supported"}},
-		{"no id", "    id: id\n", "", []string{"small.yaml:7: customers needs id"}},
-		{"no pages", ", pages: {offset: offset, size: 2}", "", []string{"small.yaml:11: scan needs pages"}},
-		{"two kinds of pages", "{offset: offset,", "{offset: offset, page: page,", []string{"small.yaml:11: pages must have exactly one of"}},
-		{"cursor without next", "{offset: offset,", "{cursor: {query: after},", []string{"small.yaml:11: cursor needs query"}},
-		{"item and items", "item: customer}", "item: customer, items: x}", []string{"small.yaml:10: fetch needs items"}},
-		{"a batch of one item", "item: customer}", "item: customer, batch: 5}", []string{"small.yaml:10: fetch must not have batch together with item"}},
-		{"path with a host", "path: '/customers/{.id}', body", "path: 'http://x/{.id}', body", []string{"small.yaml:17: a path must begin with a slash"}},
-		{"a path with a query", "path: '/customers/{.id}', body", "path: '/customers/{.id}?x=1', body", []string{"small.yaml:17: a path must not contain ?"}},
-		{"path with unclosed brace", "path: '/customers/{.id}', body", "path: '/customers/{.id', body", []string{"small.yaml:17: the path has a { without a matching }"}},
-		{"an unknown method", "method: PATCH", "method: patch", []string{"small.yaml:17: method must be"}},
-		{"no method", "{method: PATCH, path", "{path", []string{"small.yaml:17: method is missing"}},
-		{"missing operation", "    delete: [{method: DELETE, path: '/customers/{.id}'}]\n", "", []string{"small.yaml:7: customers needs delete, which the contract has"}},
-		{"operation both defined and missing", "without: {delete: it keeps them}", "delete: [{method: DELETE, path: /x}]\n    without: {delete: no}", []string{"small.yaml:27: delete is defined, but without says that it is missing"}},
-		{"create without find", "    find: {path: /customers, query: {legacy: $key}, items: customers}\n", "", []string{"small.yaml:7: customers has create but no find"}},
-		{"a find without a key", "    key: .legacy\n", "", []string{"small.yaml:12: find needs key"}},
-		{"id in update", "body: .new}]\n    delete", "body: .new, id: .id}]\n    delete", []string{"small.yaml:17: id is only allowed in a request of create"}},
-		{"duplicate request name", "create: [{method: POST, path: /customers, body", "create: [{name: a, method: POST, path: /x}, {name: a, method: POST, path: /customers, body", []string{`small.yaml:16: create has two requests called "a"`}},
+		{"functions that do not compile", "vars:", "functions: |\n  def a: 1;\n  def b: [1;\nvars:", []string{"small.yaml:4: functions is not a valid jq expression"}},
+		{"functions that call unknown functions", "vars:", "functions: 'def a: b;'\nvars:", []string{"small.yaml:2: functions is not a valid jq expression: function not defined: b/0"}},
+		{"a module", "key: .legacy", "key: 'import \"x\" as x; 1'", []string{"small.yaml:14: resources.customers.key is not a valid jq expression: modules are not supported"}},
+		{"no id", "    id: id\n", "", []string{"small.yaml:7: resources.customers needs id"}},
+		{"no pages", ", pages: {offset: offset, size: 2}", "", []string{"small.yaml:11: resources.customers.scan needs pages"}},
+		{"two kinds of pages", "{offset: offset,", "{offset: offset, page: page,", []string{"small.yaml:11: resources.customers.scan.pages must have exactly one of"}},
+		{"cursor without next", "{offset: offset,", "{cursor: {query: after},", []string{"small.yaml:11: resources.customers.scan.pages.cursor needs next"}},
+		{"item and items", "item: customer}", "item: customer, items: x}", []string{"small.yaml:10: resources.customers.fetch needs items"}},
+		{"a batch of one item", "item: customer}", "item: customer, batch: 5}", []string{"small.yaml:10: resources.customers.fetch must not have batch together with item"}},
+		{"path with a host", "path: '/customers/{.id}', body", "path: 'http://x/{.id}', body", []string{"small.yaml:17: resources.customers.update[0].path must begin with a slash"}},
+		{"a path with a query", "path: '/customers/{.id}', body", "path: '/customers/{.id}?x=1', body", []string{"small.yaml:17: resources.customers.update[0].path must not contain ?"}},
+		{"path with unclosed brace", "path: '/customers/{.id}', body", "path: '/customers/{.id', body", []string{"small.yaml:17: resources.customers.update[0].path is not a valid jq expression: there is a { without a matching }"}},
+		{"an unknown method", "method: PATCH", "method: patch", []string{"small.yaml:17: resources.customers.update[0].method must be"}},
+		{"no method", "{method: PATCH, path", "{path", []string{"small.yaml:17: resources.customers.update[0].method must be"}},
+		{"missing operation", "    delete: [{method: DELETE, path: '/customers/{.id}'}]\n", "", []string{"small.yaml:7: resources.customers needs delete, which the contract has"}},
+		{"operation both defined and missing", "without: {delete: it keeps them}", "delete: [{method: DELETE, path: /x}]\n    without: {delete: no}", []string{"small.yaml:27: resources.customer_addresses.without.delete must not be given"}},
+		{"create without find", "    find: {path: /customers, query: {legacy: $key}, items: customers}\n", "", []string{"small.yaml:7: resources.customers has create but no find"}},
+		{"a find without a key", "    key: .legacy\n", "", []string{"small.yaml:12: resources.customers.find needs key"}},
+		{"id in update", "body: .new}]\n    delete", "body: .new, id: .id}]\n    delete", []string{"small.yaml:17: resources.customers.update[0].id is only allowed in a request of create"}},
+		{"duplicate request name", "create: [{method: POST, path: /customers, body", "create: [{name: a, method: POST, path: /x}, {name: a, method: POST, path: /customers, body", []string{`small.yaml:16: resources.customers.create[1].name is "a", as of another request`}},
 		{"match with identified", "identified: true", "identified: true\n    match: [city]", []string{"match must not be used together with identified"}},
-		{"match with an attribute that is not mapped", "identified: true", "match: [postcode]", []string{`"postcode" in match is not in attributes`}},
+		{"match with an attribute that is not mapped", "identified: true", "match: [postcode]", []string{`resources.customer_addresses.match[0] is "postcode", which must be in attributes`}},
 		{"a part of another root", "part_of: customers", "part_of: orders", []string{"customer_addresses are parts of customers"}},
-		{"a root as a part", "    attributes: [email, group_id]", "    part_of: orders\n    attributes: [email, group_id]", []string{"customers cannot be a part", `customers has no "fetch"; it has part_of`}},
+		{"a root as a part", "    attributes: [email, group_id]", "    part_of: orders\n    attributes: [email, group_id]", []string{"customers cannot be a part", `resources.customers.fetch is only allowed in a resource without part_of`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.Contains(smallMapping, c.old) {
@@ -132,7 +130,7 @@ func TestMappingFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := b.mapping.resources[0].read.eval(t.Context(), map[string]any{"mail": "X"})
+	v, err := b.mapping.resources[0].Read.eval(t.Context(), map[string]any{"mail": "X"})
 	if got, _ := v.(map[string]any); err != nil || got["email"] != "xeur" {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -192,7 +190,7 @@ func FuzzMapping(f *testing.F) {
 		}
 		m, err := load(&Options{Mapping: content, File: "fuzz.yaml", Secret: "s", Schemas: schemas})
 		if err == nil {
-			if len(m.resources) == 0 || m.name == "" {
+			if len(m.resources) == 0 || m.Name == "" {
 				t.Errorf("accepted an empty mapping: %+v", m)
 			}
 			return
@@ -206,9 +204,4 @@ func FuzzMapping(f *testing.F) {
 			t.Errorf("the error is not valid UTF-8: %q", err)
 		}
 	})
-}
-
-// scalarNode returns a YAML scalar located in line 1.
-func scalarNode(text string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: text, Line: 1}
 }

@@ -17,11 +17,13 @@ import (
 // A login obtains the token that other requests are sent with. Concurrent callers that
 // need a token share one login request. It is safe for concurrent use.
 type login struct {
-	request     *request
-	token       *expression
+	Request *request      `need:"true" vars:"$user $secret"`
+	Token   *expression   `need:"true"`
+	Refresh time.Duration `range:"1s 720h"`
+	Header  string        `default:"Authorization"`
+	Prefix  string        `default:"'Bearer '"` // of the token in Header
+
 	credentials []any // $user and $secret
-	refresh     time.Duration
-	header      header // its value is the prefix of the token
 
 	flight singleflight.Group
 	mu     sync.Mutex
@@ -38,9 +40,9 @@ type token struct {
 // 401, it logs in again and repeats the request once, which is safe for writes as well
 // because a request with a rejected token has no effect.
 func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
-	a := c.connection.auth
+	a := c.connection.Auth
 	switch {
-	case a.login == nil && a.fixed == nil:
+	case a.Login == nil && a.fixed == nil:
 		return c.sendOnce(ctx, m, header{})
 	case a.fixed != nil:
 		return c.sendOnce(ctx, m, *a.fixed)
@@ -50,7 +52,7 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 		return nil, err
 	}
 	send := func() (*response, error) {
-		return c.sendOnce(ctx, m, header{a.login.header.name, a.login.header.value + token})
+		return c.sendOnce(ctx, m, header{a.Login.Header, a.Login.Prefix + token})
 	}
 	r, err := send()
 	var refusal *responseError
@@ -65,7 +67,7 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 
 // authToken returns a valid token other than the rejected one, logging in if necessary.
 func (c *client) authToken(ctx context.Context, rejected string) (string, error) {
-	l := c.connection.auth.login
+	l := c.connection.Auth.Login
 	for range 2 { // a login already in progress may return the rejected token
 		if text := l.cachedToken(rejected); text != "" {
 			return text, nil
@@ -96,7 +98,7 @@ func (c *client) authToken(ctx context.Context, rejected string) (string, error)
 func (l *login) cachedToken(rejected string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cached.text == rejected || l.refresh > 0 && time.Since(l.cached.issued) >= l.refresh {
+	if l.cached.text == rejected || l.Refresh > 0 && time.Since(l.cached.issued) >= l.Refresh {
 		return ""
 	}
 	return l.cached.text
@@ -104,9 +106,9 @@ func (l *login) cachedToken(rejected string) string {
 
 // requestToken logs in and caches the token.
 func (c *client) requestToken(ctx context.Context) (string, error) {
-	l := c.connection.auth.login
+	l := c.connection.Auth.Login
 	k := call{"upstream", "login"}
-	m, err := c.prepare(ctx, k, l.request, nil, l.credentials...)
+	m, err := c.prepare(ctx, k, l.Request, nil, l.credentials...)
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
 	}
@@ -118,14 +120,14 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 		}
 		return "", err
 	}
-	body, err := decode(r.body, c.connection.limits.depth)
+	body, err := decode(r.body, c.connection.Limits.Depth)
 	if err != nil {
 		return "", c.malformedResponse(m, r.header, err)
 	}
-	v, err := l.token.eval(ctx, body)
+	v, err := l.Token.eval(ctx, body)
 	text, ok := v.(string)
 	if err != nil || !ok || text == "" || !httpguts.ValidHeaderFieldValue(text) {
-		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the response has no token", l.token.at)}
+		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the response has no token", l.Token.at)}
 	}
 	l.mu.Lock()
 	l.cached = token{text, time.Now()}

@@ -17,158 +17,117 @@ func Mapping(name string) ([]byte, bool) {
 	return content, err == nil
 }
 
-// A mapping is a mapping file, validated and compiled.
+// A mapping is a mapping file; example.yaml explains the members. A loader decodes it to the
+// exported fields, whose tags say what it demands: need that a member is given, range the
+// lowest and highest value, default the value of a missing member, and vars the variables
+// that expressions can use besides those of the file. The other fields are derived.
 type mapping struct {
-	name        string
-	fingerprint []byte // of the file and its variables; part of every tag
-	connection  connection
-	resources   []*resource // roots before their parts
-}
+	Name       string `need:"true"`
+	Vars       map[string]string
+	Functions  string
+	Connection connection
+	Resources  map[adapter.Resource]*resource
 
-// resource returns the mapping of a resource, or nil if the backend does not have it.
-func (m *mapping) resource(name adapter.Resource) *resource {
-	for _, r := range m.resources {
-		if r.name == name {
-			return r
-		}
-	}
-	return nil
+	fingerprint []byte      // of the file and its variables; part of every tag
+	resources   []*resource // roots before their parts, each in the order of the file
 }
 
 // connection configures how requests are sent and what errors mean.
 type connection struct {
-	auth    auth
-	headers []header
-	ping    *request
-	limits  limits
-	retry   retry
-	errors  []rule
+	Auth    auth
+	Headers map[string]string
+	Ping    *request
+	Limits  limits
+	Retry   retry
+	Errors  []*rule
 }
 
 // auth authenticates requests with a fixed header or with a token obtained by a login. At
-// most one is set.
+// most one of the exported fields is set.
 type auth struct {
-	fixed *header
-	login *login
+	Basic  *struct{ User, Password string }
+	Bearer string
+	Header *header
+	Login  *login
+
+	fixed *header // nil for a login
 }
 
 // A header is an HTTP request header.
-type header struct{ name, value string }
+type header struct{ Name, Value string }
 
 // limits bound a single request.
 type limits struct {
-	responseBytes int64
-	depth         int
-	timeout       time.Duration
-	inFlight      int
+	ResponseBytes byteCount     `yaml:"response_bytes" default:"16MiB" range:"1 1024MiB"`
+	Depth         int           `default:"64" range:"1 1000"`
+	Timeout       time.Duration `default:"10s" range:"1ms 10m"`
+	InFlight      int           `yaml:"in_flight" default:"32" range:"1 10000"`
 }
 
-// retry configures retries of reads. budget is the average number of retries per request.
+// retry configures retries of reads. Budget is the average number of retries per request.
 type retry struct {
-	attempts int
-	budget   float64
-	wait     time.Duration
-	maxWait  time.Duration
+	Attempts int           `default:"3" range:"1 10"`
+	Budget   float64       `default:"0.1" range:"0 1"`
+	Wait     time.Duration `default:"50ms" range:"1ms 1m"`
+	MaxWait  time.Duration `yaml:"max_wait" default:"2s" range:"1ms 1m"`
 }
 
-// A rule gives the meaning of responses for which when holds. Without a kind, the status
-// determines the kind.
+// A rule gives the meaning of responses for which When holds. Without a Kind, a key of
+// kinds, the status determines the error kind.
 type rule struct {
-	when      *expression
-	kind      adapter.ErrorKind
-	hasKind   bool
-	field     *expression
-	reason    *expression
-	anyStatus bool // also applied to responses with a success status
+	When      *expression `need:"true"`
+	Kind      string
+	Field     *expression
+	Reason    *expression
+	AnyStatus bool `yaml:"any_status"` // also applied to responses with a success status
 }
 
 // A resource configures how the records of one resource are read and written.
 type resource struct {
-	name       adapter.Resource
-	schema     *adapter.Schema
-	root       *resource // the resource itself, unless it is a part
-	owner      string    // of a part: the attribute with the key of its root record
-	attributes []string
-	// references maps attributes that hold keys to the resource they refer to. Nested
+	Attributes []string // backend-owned
+	// References maps attributes that hold keys to the resource they refer to. Nested
 	// attributes are named "list.name".
-	references map[string]adapter.Resource
-
-	// readNames are the keys that read may return, and restNames those of rest.
-	readNames, restNames map[string]bool
+	References             map[string]adapter.Resource
+	Create, Update, Delete []*step // the requests of a write, in order
+	Without                struct{ Create, Update, Delete, Find string }
 
 	// Only for a root.
-	fetch, scan, find *documentRequest
-	id                path
-	key               *expression
-	read, rest        *expression
-	parts             []*resource
-	join              *join
+	Fetch           *documentRequest `vars:"$ids $id"`
+	Scan            *documentRequest `vars:"$since"`
+	Find            *documentRequest `vars:"$key"`
+	Join            *join            `vars:"$ids"`
+	ID              path
+	Key, Read, Rest *expression
 
 	// Only for a part.
-	items      *expression
-	identified bool
-	match      []string
-	adopts     bool
+	PartOf     adapter.Resource `yaml:"part_of"`
+	Items      *expression
+	Identified bool
+	Match      []string
+	Adopts     bool
 
-	create, update, remove               *verb
-	noCreate, noUpdate, noDelete, noFind string // the reason why an operation is missing
+	name   adapter.Resource
+	schema *adapter.Schema
+	root   *resource   // the resource itself, unless it is a part
+	owner  string      // of a part: the attribute with the key of its root record
+	parts  []*resource // of a root
+	// readNames are the keys that Read may return, and restNames those of Rest.
+	readNames, restNames map[string]bool
 }
 
-// A verb is a write operation: requests in order.
-type verb struct{ steps []*step }
-
-// A documentRequest is a request for documents.
-type documentRequest struct {
-	request *request
-	items   path // of the list in a response
-	single  bool // items is the path of a single document
-	among   bool // of find: a response may contain documents that do not match
-	// where, of scan, selects the documents that are records of the contract; nil selects
-	// all.
-	where *expression
-	batch int // maximum number of ids per request
-	pages *pages
-}
-
-// pages configures how a list is read page by page: by offset, page number or cursor.
-type pages struct {
-	size   int
-	limit  string // query parameter for size; "" if there is none
-	offset string // query parameter for the number of documents to skip
-	page   string // query parameter for the page number; the first page is first
-	first  int
-	total  path   // of the total number of documents; nil if the backend does not report it
-	cursor string // query parameter for the cursor
-	next   path   // of the next cursor
-}
-
-// A step is one request of a write. With each, it is sent once for every value of each.
-type step struct {
-	name      string
-	when      *expression
-	each      *expression
-	request   *request
-	multipart *multipart
-	id        *expression // of the new record, in the response
-	undo      *step       // reverts the step if a later one is rejected
-}
-
-// A multipart is a request body that uploads a file.
-type multipart struct {
-	field     string
-	attribute string // attribute with the file's content
-	filename  *expression
-	mediaType *expression
-}
+// resource returns the mapping of a resource, or nil if the backend does not have it.
+func (m *mapping) resource(name adapter.Resource) *resource { return m.Resources[name] }
 
 // A request is a request of the mapping file. Its expressions are evaluated for each call.
 type request struct {
-	at      string // file and line, for errors
-	method  string
-	path    *template
-	query   []parameter
-	headers []header
-	body    *expression
+	Method  string
+	Path    *template `need:"true"`
+	Query   map[string]*expression
+	Headers map[string]string
+	Body    *expression
+
+	at    string      // file and line, for errors
+	query []parameter // in the order of the file
 	// returnsDocuments: the response is split into documents instead of being decoded, so
 	// any_status rules see it only if it contains none.
 	returnsDocuments bool
@@ -179,6 +138,67 @@ type request struct {
 type parameter struct {
 	name  string
 	value *expression
+}
+
+// A documentRequest is a request for documents.
+type documentRequest struct {
+	request
+	Items path // of the list in a response
+	Item  path // of a single document, instead of Items
+	Among bool // of find: a response may contain documents that do not match
+	// Where, of scan, selects the documents that are records of the contract; nil selects
+	// all.
+	Where *expression `vars:""`
+	Batch int         `range:"1 1000"` // maximum number of ids per request
+	Pages *pages
+}
+
+// pages configures how a list is read page by page: by offset, page number or cursor.
+type pages struct {
+	Size   int    `default:"100" range:"1 10000"`
+	Limit  string // query parameter for Size; "" if there is none
+	Offset string // query parameter for the number of documents to skip
+	Page   string // query parameter for the page number; the first page is First
+	First  int    `default:"1" range:"0 1"`
+	Total  path   // of the total number of documents; nil if the backend does not report it
+	Cursor *struct {
+		Query string `need:"true"` // query parameter for the cursor
+		Next  path   `need:"true"` // of the next cursor
+	}
+}
+
+// A join is a second request for data that documents only refer to, such as the price list
+// of a product. The joined document is part of the document and of its tag.
+type join struct {
+	documentRequest
+	From path   `need:"true"` // where a document has the id of its joined document
+	As   string `need:"true"` // the key under which expressions see the joined document, or null
+	ID   path   `need:"true"` // where a joined document has its id
+}
+
+// A step is one request of a write. With Each, it is sent once for every value of Each.
+type step struct {
+	request   `vars:"$item"` // null unless the step has Each
+	Name      string
+	When      *expression
+	Each      *expression
+	Multipart *multipart
+	ID        *expression // of the new record, in the response
+	Undo      *undo       // reverts the step if a later one is rejected
+}
+
+// An undo is the request that reverts a step.
+type undo struct {
+	request `vars:"$item"`
+	When    *expression
+}
+
+// A multipart is a request body that uploads a file.
+type multipart struct {
+	Field     string      `need:"true"`
+	Attribute string      `need:"true"` // attribute with the file's content
+	Filename  *expression `need:"true" vars:"$item"`
+	Type      *expression `need:"true" vars:"$item"`
 }
 
 // A path is a list of member names that lead to a value in a document. The empty path is

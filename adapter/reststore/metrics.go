@@ -56,14 +56,14 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 			all.documents.WithLabelValues(string(r.name), "came")
 			all.documents.WithLabelValues(string(r.name), "read")
 		}
-		for _, to := range r.references {
+		for _, to := range r.References {
 			all.unknownReferences.WithLabelValues(string(to))
 		}
 	}
 	if reg == nil {
 		return all, nil
 	}
-	reg = prometheus.WrapRegistererWith(prometheus.Labels{"backend": m.name}, reg)
+	reg = prometheus.WrapRegistererWith(prometheus.Labels{"backend": m.Name}, reg)
 	for _, c := range []prometheus.Collector{all.requests, all.duration, all.retries, all.documents, all.unknownReferences, all.inFlight} {
 		if err := reg.Register(c); err != nil {
 			return nil, err

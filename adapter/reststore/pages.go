@@ -30,16 +30,16 @@ func (w *pager) nextQuery() string {
 		return ""
 	}
 	q := url.Values{}
-	if p.limit != "" {
-		q.Set(p.limit, strconv.Itoa(p.size))
+	if p.Limit != "" {
+		q.Set(p.Limit, strconv.Itoa(p.Size))
 	}
 	switch {
-	case p.offset != "":
-		q.Set(p.offset, strconv.Itoa(w.documentCount))
-	case p.page != "":
-		q.Set(p.page, strconv.Itoa(p.first+w.pageCount))
+	case p.Offset != "":
+		q.Set(p.Offset, strconv.Itoa(w.documentCount))
+	case p.Page != "":
+		q.Set(p.Page, strconv.Itoa(p.First+w.pageCount))
 	case w.cursor != "":
-		q.Set(p.cursor, w.cursor)
+		q.Set(p.Cursor.Query, w.cursor)
 	}
 	return q.Encode()
 }
@@ -74,15 +74,15 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	w.previous = ids
 	w.documentCount += len(ids)
 	w.pageCount++
-	if p.cursor != "" {
-		raw, err := rawAt(body, p.next)
+	if p.Cursor != nil {
+		raw, err := rawAt(body, p.Cursor.Next)
 		if err != nil {
 			return false, err
 		}
 		next := ""
 		if raw != nil {
 			if next, err = textAt(raw, nil); err != nil {
-				return false, fmt.Errorf("%s is not a cursor", p.next)
+				return false, fmt.Errorf("%s is not a cursor", p.Cursor.Next)
 			}
 		}
 		if next != "" && next == w.cursor {
@@ -94,20 +94,20 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	if len(ids) == 0 || w.repeated {
 		return false, nil
 	}
-	if p.total == nil {
+	if p.Total == nil {
 		return true, nil
 	}
-	raw, err := rawAt(body, p.total)
+	raw, err := rawAt(body, p.Total)
 	if err != nil {
 		return false, err
 	}
 	count, err := textAt(raw, nil)
 	if err != nil {
-		return false, fmt.Errorf("%s is not a number", p.total)
+		return false, fmt.Errorf("%s is not a number", p.Total)
 	}
 	total, err := parseInteger(count)
 	if err != nil {
-		return false, fmt.Errorf("%s %w", p.total, err)
+		return false, fmt.Errorf("%s %w", p.Total, err)
 	}
 	return int64(w.documentCount) < total, nil
 }

@@ -27,7 +27,7 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 	if err != nil {
 		return nil, err
 	}
-	batches := batches(ids, r.fetch.batch)
+	batches := batches(ids, r.Fetch.Batch)
 	results := make([][]replica.Document, len(batches))
 	if len(batches) == 1 {
 		results[0], err = b.fetch(ctx, r, k, batches[0])
@@ -74,9 +74,9 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 	for i, id := range ids {
 		list[i], requested[id] = id, true
 	}
-	found, err := b.requestDocuments(ctx, r, k, r.fetch, list, ids[0])
+	found, err := b.requestDocuments(ctx, r, k, r.Fetch, list, ids[0])
 	if err != nil {
-		if adapter.KindOf(err) == adapter.NotFound && r.fetch.single {
+		if adapter.KindOf(err) == adapter.NotFound && r.Fetch.single() {
 			return nil, nil
 		}
 		// A 404 on a list means a wrong path, not an empty list.
@@ -94,7 +94,7 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 
 // requestDocuments sends a request for documents and parses the response.
 func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]replica.Document, error) {
-	resp, err := b.client.send(ctx, k, g.request, nil, variables)
+	resp, err := b.client.send(ctx, k, &g.request, nil, variables)
 	if err != nil {
 		return nil, err
 	}
@@ -113,14 +113,14 @@ func readError(ctx context.Context, op string, err error) error {
 
 // inContract reports whether a document is a record of the contract, by the scan's where.
 func (b *Backend) inContract(ctx context.Context, r *resource, g *documentRequest, raw, joined jsontext.Value) (bool, error) {
-	if g.where == nil {
+	if g.Where == nil {
 		return true, nil
 	}
 	input, err := b.decodeDocument(r, raw, joined)
 	if err != nil {
 		return false, err
 	}
-	return g.where.evalBool(ctx, input)
+	return g.Where.evalBool(ctx, input)
 }
 
 // parseDocuments splits a response into documents. Documents that are not records of the
@@ -140,9 +140,9 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 	keys := &keyCache{keys: map[adapter.Resource]map[string]adapter.Key{}}
 	all := make([]replica.Document, 0, len(raws))
 	for _, raw := range raws {
-		id, err := textAt(raw, r.id)
+		id, err := textAt(raw, r.ID)
 		if err == nil && id == "" {
-			err = fmt.Errorf("a document has no id at %s", r.id)
+			err = fmt.Errorf("a document has no id at %s", r.ID)
 		}
 		if err != nil {
 			return nil, b.client.unusableDocuments(ctx, resp, err)
@@ -164,12 +164,15 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 	return all, nil
 }
 
+// single reports whether a response has one document instead of a list.
+func (g *documentRequest) single() bool { return g.Item != nil }
+
 // split returns the raw documents of a response.
 func (g *documentRequest) split(body []byte) ([]jsontext.Value, error) {
-	if !g.single {
-		return splitList(body, g.items)
+	if !g.single() {
+		return splitList(body, g.Items)
 	}
-	v, err := rawAt(body, g.items)
+	v, err := rawAt(body, g.Item)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -214,22 +217,22 @@ func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined 
 }
 
 func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *documentKeys) (item replica.Item, err error) {
-	if item.Key, err = legacyID(ctx, r.key, input); err != nil {
+	if item.Key, err = legacyID(ctx, r.Key, input); err != nil {
 		return item, err
 	}
-	values, err := evalObject(ctx, r.read, input)
+	values, err := evalObject(ctx, r.Read, input)
 	if err != nil {
 		return item, err
 	}
-	if item.Record, _, err = b.buildRecord(ctx, r, r.read.at, values, r.readNames, keys); err != nil {
+	if item.Record, _, err = b.buildRecord(ctx, r, r.Read.at, values, r.readNames, keys); err != nil {
 		return item, err
 	}
 	item.Initial = adapter.NewRecord(r.schema)
-	if r.rest != nil {
-		if values, err = evalObject(ctx, r.rest, input); err != nil {
+	if r.Rest != nil {
+		if values, err = evalObject(ctx, r.Rest, input); err != nil {
 			return item, err
 		}
-		item.Initial, _, err = b.buildRecord(ctx, r, r.rest.at, values, r.restNames, keys)
+		item.Initial, _, err = b.buildRecord(ctx, r, r.Rest.at, values, r.restNames, keys)
 	}
 	return item, err
 }
@@ -242,7 +245,7 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is not an attribute that is allowed here", at, name)
 		}
 	}
-	if len(r.references) > 0 {
+	if len(r.References) > 0 {
 		wanted := map[adapter.Resource][]string{}
 		r.collectIDs(values, "", wanted)
 		if err := b.resolve(ctx, keys.keyCache, wanted); err != nil {
@@ -314,13 +317,13 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	if !since.IsZero() {
 		from = since.UTC().Format(time.RFC3339)
 	}
-	p := &pager{pages: r.scan.pages}
+	p := &pager{pages: r.Scan.Pages}
 	for {
-		resp, err := b.fetchPage(ctx, k, r.scan.request, p, from)
+		resp, err := b.fetchPage(ctx, k, &r.Scan.request, p, from)
 		if err != nil {
 			return err
 		}
-		documents, err := b.parseDocuments(ctx, r, k, r.scan, resp)
+		documents, err := b.parseDocuments(ctx, r, k, r.Scan, resp)
 		if err != nil {
 			return readError(ctx, k.op(), err)
 		}
@@ -352,12 +355,12 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 	if err != nil {
 		return noDocument, err
 	}
-	if r.find == nil {
-		return noDocument, unsupported(k.op(), "the mapping has no find"+reasonSuffix(r.noFind))
+	if r.Find == nil {
+		return noDocument, unsupported(k.op(), "the mapping has no find"+reasonSuffix(r.Without.Find))
 	}
-	documents, err := b.requestDocuments(ctx, r, k, r.find, jqInteger(int64(key)))
+	documents, err := b.requestDocuments(ctx, r, k, r.Find, jqInteger(int64(key)))
 	if err != nil {
-		if adapter.KindOf(err) == adapter.NotFound && r.find.single {
+		if adapter.KindOf(err) == adapter.NotFound && r.Find.single() {
 			return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: err}
 		}
 		return noDocument, readError(ctx, k.op(), err)
@@ -377,9 +380,9 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 		return matches[0], nil
 	case len(matches) > 1:
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents have the legacy id %d: remove it from all but one", len(matches), key)}
-	case len(documents) > 0 && !r.find.among:
+	case len(documents) > 0 && !r.Find.Among:
 		// Documents that do not match show that the query is wrong, not that there is none.
-		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: the response to a query for the legacy id %d contains only other documents: correct the query of find", r.find.request.at, key)}
+		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: the response to a query for the legacy id %d contains only other documents: correct the query of find", r.Find.request.at, key)}
 	}
 	return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: fmt.Errorf("no document has the legacy id %d", key)}
 }

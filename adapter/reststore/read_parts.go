@@ -12,20 +12,20 @@ import (
 // readParts returns the parts of resource p in a document, or nil if the mapping returns
 // null because the document does not say.
 func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *documentKeys) ([]replica.Item, error) {
-	v, err := p.items.eval(ctx, input)
+	v, err := p.Items.eval(ctx, input)
 	if err != nil || v == nil {
 		return nil, err
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: does not return a list", p.items.at)
+		return nil, fmt.Errorf("%s: does not return a list", p.Items.at)
 	}
 	items := make([]replica.Item, 0, len(list))
 	seen := map[string]bool{}
 	for _, e := range list {
 		object, ok := e.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%s: returns a list element that is not an object", p.items.at)
+			return nil, fmt.Errorf("%s: returns a list element that is not an object", p.Items.at)
 		}
 		item, known, err := b.readPart(ctx, p, object, keys)
 		if err != nil {
@@ -36,7 +36,7 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *d
 		}
 		name := p.partIdentity(item)
 		if seen[name] {
-			return nil, fmt.Errorf("%s: returns two parts with the same identity", p.items.at)
+			return nil, fmt.Errorf("%s: returns two parts with the same identity", p.Items.at)
 		}
 		seen[name] = true
 		items = append(items, item)
@@ -53,13 +53,13 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 		switch name {
 		case "id":
 			if item.ID = backendID(v); item.ID == "" && v != nil {
-				return item, false, fmt.Errorf("%s: the id of a part is neither a string nor an integer", p.items.at)
+				return item, false, fmt.Errorf("%s: the id of a part is neither a string nor an integer", p.Items.at)
 			}
 		case "key":
 			if v != nil {
 				key, err := parseInteger(v)
 				if err != nil || key < 1 {
-					return item, false, fmt.Errorf("%s: the legacy id of a part is not a positive integer", p.items.at)
+					return item, false, fmt.Errorf("%s: the legacy id of a part is not a positive integer", p.Items.at)
 				}
 				item.Key = adapter.Key(key)
 			}
@@ -67,25 +67,25 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 			values[name] = v
 		}
 	}
-	if p.identified && item.ID == "" {
-		return item, false, fmt.Errorf("%s: a part has no id", p.items.at)
+	if p.Identified && item.ID == "" {
+		return item, false, fmt.Errorf("%s: a part has no id", p.Items.at)
 	}
-	record, unknown, err := b.buildRecord(ctx, p, p.items.at, values, p.restNames, keys)
+	record, unknown, err := b.buildRecord(ctx, p, p.Items.at, values, p.restNames, keys)
 	if err != nil {
 		return item, false, err
 	}
-	for _, name := range p.match {
+	for _, name := range p.Match {
 		if record.Get(name).Kind() == adapter.Absent {
 			if unknown {
 				return item, false, nil
 			}
-			return item, false, fmt.Errorf("%s: a part has no %s, which identifies it", p.items.at, name)
+			return item, false, fmt.Errorf("%s: a part has no %s, which identifies it", p.Items.at, name)
 		}
 	}
 	// Attributes that are not backend-owned are only used for newly imported records.
 	item.Record, item.Initial = adapter.NewRecord(p.schema), adapter.NewRecord(p.schema)
 	for i, v := range record.Values {
-		if slices.Contains(p.attributes, p.schema.Attributes[i].Name) {
+		if slices.Contains(p.Attributes, p.schema.Attributes[i].Name) {
 			item.Record.Values[i] = v
 		} else {
 			item.Initial.Values[i] = v
@@ -96,11 +96,11 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 
 // partIdentity returns a string that is unique among the parts of one root.
 func (p *resource) partIdentity(item replica.Item) string {
-	if p.identified {
+	if p.Identified {
 		return item.ID
 	}
 	name := ""
-	for _, attribute := range p.match {
+	for _, attribute := range p.Match {
 		name += item.Record.Get(attribute).Text() + "\x00"
 	}
 	return name

@@ -79,7 +79,7 @@ func (r *resource) collectIDs(object map[string]any, prefix string, all map[adap
 			}
 		}
 		of, is := strings.CutSuffix(name, refSuffix)
-		to, mapped := r.references[prefix+of]
+		to, mapped := r.References[prefix+of]
 		if id := backendID(v); is && mapped && id != "" {
 			all[to] = append(all[to], id)
 		}
@@ -103,7 +103,7 @@ func (r *resource) collectKeys(record adapter.Record, prefix string, all map[ada
 		for _, nested := range a.Records() {
 			r.collectKeys(nested, prefix+name+".", all)
 		}
-		if to, mapped := r.references[prefix+name]; mapped && a.Kind() == adapter.Integer && a.Int() > 0 {
+		if to, mapped := r.References[prefix+name]; mapped && a.Kind() == adapter.Integer && a.Int() > 0 {
 			all[to] = append(all[to], adapter.Key(a.Int()))
 		}
 	}

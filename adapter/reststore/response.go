@@ -99,23 +99,23 @@ func redirectTarget(headers http.Header) string {
 // not match.
 func (c *client) matchRule(ctx context.Context, status int, headers http.Header, body []byte, success bool) (kind *adapter.ErrorKind, field, reason string) {
 	var input map[string]any
-	for i := range c.connection.errors {
-		r := &c.connection.errors[i]
-		if success && !r.anyStatus {
+	for i := range c.connection.Errors {
+		r := c.connection.Errors[i]
+		if success && !r.AnyStatus {
 			continue
 		}
 		if input == nil {
 			input = c.ruleInput(status, headers, body)
 		}
-		if holds, err := r.when.evalBool(ctx, input); err != nil || !holds {
+		if holds, err := r.When.evalBool(ctx, input); err != nil || !holds {
 			continue
 		}
-		field, reason = evalText(ctx, r.field, input), evalText(ctx, r.reason, input)
+		field, reason = evalText(ctx, r.Field, input), evalText(ctx, r.Reason, input)
 		if reason != "" {
 			reason = ", " + strconv.Quote(reason[:min(len(reason), 200)])
 		}
-		if r.hasKind {
-			kind = &r.kind
+		if meant, ok := kinds[r.Kind]; ok {
+			kind = &meant
 		}
 		return kind, field, reason
 	}
@@ -141,7 +141,7 @@ func (c *client) ruleInput(status int, headers http.Header, body []byte) map[str
 	for name, values := range headers {
 		all[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
-	decoded, err := decode(body, c.connection.limits.depth)
+	decoded, err := decode(body, c.connection.Limits.Depth)
 	if err != nil {
 		decoded = nil
 	}

@@ -40,11 +40,11 @@ func (b *budget) spend() bool {
 
 // sendWithRetry sends a request and retries reads whose error is transient.
 func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*response, error) {
-	rules := c.connection.retry
+	rules := c.connection.Retry
 	c.budget.earn()
 	for attempt := 1; ; attempt++ {
 		r, err := c.sendAuthorized(ctx, m)
-		if err == nil || m.method != http.MethodGet || attempt >= rules.attempts || !isTransient(err) {
+		if err == nil || m.method != http.MethodGet || attempt >= rules.Attempts || !isTransient(err) {
 			return r, err
 		}
 		pause := backoff(rules, attempt)
@@ -53,7 +53,7 @@ func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*respon
 			pause = known.RetryAfter
 		}
 		// Return immediately if the pause is too long or would exceed the caller's deadline.
-		if deadline, limited := ctx.Deadline(); pause > rules.maxWait || limited && time.Until(deadline) <= pause {
+		if deadline, limited := ctx.Deadline(); pause > rules.MaxWait || limited && time.Until(deadline) <= pause {
 			c.metrics.retries.WithLabelValues("wait").Inc()
 			return nil, err
 		}
@@ -86,6 +86,6 @@ func isTransient(err error) bool {
 // backoff returns the pause before the next attempt. It doubles with every attempt, and
 // half of it is random.
 func backoff(rules retry, attempt int) time.Duration {
-	most := min(rules.wait<<(attempt-1), rules.maxWait)
+	most := min(rules.Wait<<(attempt-1), rules.MaxWait)
 	return most/2 + rand.N(most/2+1)
 }

@@ -25,11 +25,11 @@ func (b *Backend) Create(ctx context.Context, w *replica.Write) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if r.create == nil {
-		return "", unsupported(k.op(), "the mapping has no create"+reasonSuffix(r.noCreate))
+	if r.Create == nil {
+		return "", unsupported(k.op(), "the mapping has no create"+reasonSuffix(r.Without.Create))
 	}
-	id, err := b.write(ctx, k, r, r.create, w)
-	if err == nil && id == "" && (r.root == r || r.identified) {
+	id, err := b.write(ctx, k, r, r.Create, w)
+	if err == nil && id == "" && (r.root == r || r.Identified) {
 		return "", &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: errNoID}
 	}
 	return id, err
@@ -42,10 +42,10 @@ func (b *Backend) Update(ctx context.Context, w *replica.Write) error {
 	if err != nil {
 		return err
 	}
-	if r.update == nil {
-		return unsupported(k.op(), "the mapping has no update"+reasonSuffix(r.noUpdate))
+	if r.Update == nil {
+		return unsupported(k.op(), "the mapping has no update"+reasonSuffix(r.Without.Update))
 	}
-	_, err = b.write(ctx, k, r, r.update, w)
+	_, err = b.write(ctx, k, r, r.Update, w)
 	return err
 }
 
@@ -56,10 +56,10 @@ func (b *Backend) Delete(ctx context.Context, w *replica.Write) error {
 	if err != nil {
 		return err
 	}
-	if r.remove == nil {
-		return unsupported(k.op(), "the mapping has no delete"+reasonSuffix(r.noDelete))
+	if r.Delete == nil {
+		return unsupported(k.op(), "the mapping has no delete"+reasonSuffix(r.Without.Delete))
 	}
-	_, err = b.write(ctx, k, r, r.remove, w)
+	_, err = b.write(ctx, k, r, r.Delete, w)
 	return err
 }
 
@@ -78,19 +78,19 @@ type writeOperation struct {
 
 // A compensation reverts a completed step.
 type compensation struct {
-	step *step
+	undo *undo
 	item any
 }
 
 // write sends the requests of an operation and returns the id of a new record.
-func (b *Backend) write(ctx context.Context, k call, r *resource, v *verb, w *replica.Write) (string, error) {
+func (b *Backend) write(ctx context.Context, k call, r *resource, steps []*step, w *replica.Write) (string, error) {
 	input, err := b.writeInput(ctx, r, w)
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
 	}
 	operation := &writeOperation{Backend: b, call: k, write: w, input: input, steps: map[string]any{}}
 	input["steps"] = operation.steps
-	for _, s := range v.steps {
+	for _, s := range steps {
 		if err := operation.runStep(ctx, s); err != nil {
 			return "", operation.fail(ctx, r, err)
 		}
@@ -118,8 +118,8 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range r.match {
-		if to, mapped := r.references[name]; mapped && len(w.New.Values) > 0 {
+	for _, name := range r.Match {
+		if to, mapped := r.References[name]; mapped && len(w.New.Values) > 0 {
 			if key := w.New.Get(name).Int(); key != 0 && ids[to][adapter.Key(key)] == "" {
 				return nil, &adapter.Error{Kind: adapter.Invalid, Op: "write " + string(r.name), Field: name,
 					Err: fmt.Errorf("%d in %s has no backend id: import it with portico ids import", key, to)}
@@ -170,23 +170,23 @@ func (r *resource) recordInput(record adapter.Record, ids map[adapter.Resource]m
 
 // runStep sends the requests of a step.
 func (w *writeOperation) runStep(ctx context.Context, s *step) error {
-	if s.when != nil {
-		holds, err := s.when.evalBool(ctx, w.input)
+	if s.When != nil {
+		holds, err := s.When.evalBool(ctx, w.input)
 		if err != nil || !holds {
 			return err
 		}
 	}
-	if s.each == nil {
+	if s.Each == nil {
 		resp, err := w.sendStep(ctx, s, nil)
 		if err != nil {
 			return err
 		}
-		if s.name != "" {
-			w.steps[s.name] = resp
+		if s.Name != "" {
+			w.steps[s.Name] = resp
 		}
 		return w.captureID(ctx, s, resp)
 	}
-	items, err := s.each.evalAll(ctx, maxEach, w.input)
+	items, err := s.Each.evalAll(ctx, maxEach, w.input)
 	if err != nil {
 		return err
 	}
@@ -198,8 +198,8 @@ func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 		}
 		results = append(results, resp)
 	}
-	if s.name != "" {
-		w.steps[s.name] = results
+	if s.Name != "" {
+		w.steps[s.Name] = results
 	}
 	return nil
 }
@@ -207,15 +207,15 @@ func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 // captureID takes the id of the new record from a response. Later expressions see it as
 // .id.
 func (w *writeOperation) captureID(ctx context.Context, s *step, resp any) error {
-	if s.id == nil {
+	if s.ID == nil {
 		return nil
 	}
-	v, err := s.id.eval(ctx, resp)
+	v, err := s.ID.eval(ctx, resp)
 	if err != nil {
 		return err
 	}
 	if w.id = backendID(v); w.id == "" {
-		return fmt.Errorf("%s: the response has no id", s.id.at)
+		return fmt.Errorf("%s: the response has no id", s.ID.at)
 	}
 	w.input["id"] = w.id
 	return nil
@@ -223,29 +223,29 @@ func (w *writeOperation) captureID(ctx context.Context, s *step, resp any) error
 
 // sendStep sends one request and returns the decoded response, or nil if nothing needs it.
 func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, error) {
-	m, err := w.client.prepare(ctx, w.call, s.request, w.input, item)
+	m, err := w.client.prepare(ctx, w.call, &s.request, w.input, item)
 	if err != nil {
 		return nil, err
 	}
-	if s.multipart != nil {
-		if m.file, err = s.multipart.file(ctx, w.write.New, w.input, item); err != nil {
+	if s.Multipart != nil {
+		if m.file, err = s.Multipart.file(ctx, w.write.New, w.input, item); err != nil {
 			return nil, err
 		}
 	}
-	changes := s.request.method != "GET"
+	changes := s.Method != "GET"
 	resp, err := w.client.sendWithRetry(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	w.changed = w.changed || changes
-	w.irreversible = w.irreversible || changes && s.undo == nil
-	if s.undo != nil {
-		w.undo = append(w.undo, compensation{s.undo, item})
+	w.irreversible = w.irreversible || changes && s.Undo == nil
+	if s.Undo != nil {
+		w.undo = append(w.undo, compensation{s.Undo, item})
 	}
-	if s.name == "" && s.id == nil || len(resp.body) == 0 {
+	if s.Name == "" && s.ID == nil || len(resp.body) == 0 {
 		return nil, nil
 	}
-	decoded, err := decode(resp.body, w.mapping.connection.limits.depth)
+	decoded, err := decode(resp.body, w.mapping.Connection.Limits.Depth)
 	if err != nil {
 		return nil, w.client.malformedResponse(m, resp.header, err)
 	}
@@ -294,8 +294,8 @@ func (w *writeOperation) rollBack(ctx context.Context) error {
 	}
 	ctx = context.WithoutCancel(ctx) // roll back even if the caller has gone
 	for _, u := range slices.Backward(w.undo) {
-		if u.step.when != nil {
-			holds, err := u.step.when.evalBool(ctx, w.input)
+		if u.undo.When != nil {
+			holds, err := u.undo.When.evalBool(ctx, w.input)
 			if err != nil {
 				return err
 			}
@@ -303,7 +303,7 @@ func (w *writeOperation) rollBack(ctx context.Context) error {
 				continue
 			}
 		}
-		m, err := w.client.prepare(ctx, w.call, u.step.request, w.input, u.item)
+		m, err := w.client.prepare(ctx, w.call, &u.undo.request, w.input, u.item)
 		if err != nil {
 			return err
 		}
@@ -316,19 +316,19 @@ func (w *writeOperation) rollBack(ctx context.Context) error {
 
 // file returns the file part of a multipart body.
 func (p *multipart) file(ctx context.Context, record adapter.Record, input, item any) (*file, error) {
-	name, err := p.filename.eval(ctx, input, item)
+	name, err := p.Filename.eval(ctx, input, item)
 	if err != nil {
 		return nil, err
 	}
-	mediaType, err := p.mediaType.eval(ctx, input, item)
+	mediaType, err := p.Type.eval(ctx, input, item)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{field: p.field, content: record.Get(p.attribute).Text()}
+	f := &file{field: p.Field, content: record.Get(p.Attribute).Text()}
 	f.name, _ = name.(string)
 	f.mediaType, _ = mediaType.(string)
 	if f.name == "" || f.mediaType == "" {
-		return nil, fmt.Errorf("%s: a file needs a file name and a media type", p.filename.at)
+		return nil, fmt.Errorf("%s: a file needs a file name and a media type", p.Filename.at)
 	}
 	return f, nil
 }
