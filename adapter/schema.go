@@ -66,6 +66,10 @@ type Schema struct {
 	// Owner names the attribute that holds the id of the customer who owns a record; "" if
 	// customers do not own records of the resource.
 	Owner string
+	// Root is the resource of which the records are parts, as addresses are of customers, and
+	// RootAttribute the attribute that holds the key of a part's root; "" if they are no parts.
+	Root          Resource
+	RootAttribute string
 	// PerLevel: a record has values of its own at each level at which it was written. They
 	// cannot be unset, and the record can be deleted from one level.
 	PerLevel bool
@@ -107,6 +111,15 @@ func (s *Schema) OwnedBy(attribute string) *Schema {
 		panic("adapter: " + string(s.Resource) + " has no owner attribute " + attribute)
 	}
 	s.Owner = attribute
+	return s
+}
+
+// PartOf sets Root and RootAttribute and returns s. It panics if s has no such attribute.
+func (s *Schema) PartOf(root Resource, attribute string) *Schema {
+	if _, ok := s.index[attribute]; !ok {
+		panic("adapter: " + string(s.Resource) + " has no attribute " + attribute)
+	}
+	s.Root, s.RootAttribute = root, attribute
 	return s
 }
 

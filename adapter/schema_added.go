@@ -53,8 +53,9 @@ func (all *Schemas) add(a AddedAttribute) error {
 		return fmt.Errorf("%s have an attribute %q: choose another name, such as shop_%[2]s", a.Resource, a.Name)
 	}
 	attributes := append(slices.Clone(s.Attributes), Attribute{Name: a.Name, Kind: a.Kind, Scope: a.Scope, Added: true, Doc: "an attribute added by the store's configuration"})
-	extended := NewSchema(s.Resource, s.Key, attributes)
-	extended.Owner, extended.Filters, extended.Unique, extended.DistinctNulls = s.Owner, s.Filters, s.Unique, s.DistinctNulls
-	all.of[a.Resource] = extended
+	fresh := NewSchema(s.Resource, s.Key, attributes)
+	extended := *s
+	extended.Attributes, extended.index = fresh.Attributes, fresh.index
+	all.of[a.Resource] = &extended
 	return nil
 }

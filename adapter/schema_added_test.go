@@ -26,8 +26,8 @@ func TestWith(t *testing.T) {
 		t.Run(string(c.resource), func(t *testing.T) {
 			before, after := standard.Of(c.resource), extended.Of(c.resource)
 			checkSchema(t, after)
-			if after.Key != before.Key || after.Owner != before.Owner {
-				t.Errorf("key %q, owner %q; want %q, %q", after.Key, after.Owner, before.Key, before.Owner)
+			if after.Key != before.Key || after.Owner != before.Owner || after.Root != before.Root || after.RootAttribute != before.RootAttribute {
+				t.Errorf("key %q, owner %q, part of %q by %q; want %q, %q, %q, %q", after.Key, after.Owner, after.Root, after.RootAttribute, before.Key, before.Owner, before.Root, before.RootAttribute)
 			}
 			if len(before.Attributes)+len(c.added) != len(after.Attributes) {
 				t.Fatalf("%d attributes, before %d", len(after.Attributes), len(before.Attributes))

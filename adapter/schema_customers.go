@@ -56,5 +56,5 @@ func customerAddressSchema() *Schema {
 		{Name: "is_default_billing", Kind: KindInteger, Exclusive: true, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
 		{Name: "is_default_shipping", Kind: KindInteger, Exclusive: true, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
 		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
-	}).OwnedBy("customer_id").WithDistinctNulls()
+	}).PartOf(Customers, "customer_id").OwnedBy("customer_id").WithDistinctNulls()
 }

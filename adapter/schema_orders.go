@@ -85,7 +85,7 @@ func orderItemSchema() *Schema {
 		{Name: "base_price_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "unit price with tax"},
 		{Name: "row_total_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "the line with tax"},
 		{Name: "base_row_total_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "the line with tax"},
-	})
+	}).PartOf(Orders, "order_id")
 }
 
 // orderAddressSchema returns the schema of the billing and shipping addresses of orders, as
@@ -108,7 +108,7 @@ func orderAddressSchema() *Schema {
 		{Name: "middlename", Kind: KindText, ReadOnly: true, Doc: "middle name or initial"},
 		{Name: "suffix", Kind: KindText, ReadOnly: true, Doc: "title after the name"},
 		{Name: "company", Kind: KindText, ReadOnly: true, Doc: "company"},
-	})
+	}).PartOf(Orders, "parent_id")
 }
 
 // orderCommentSchema returns the schema of the entries in an order's history. Creating one
@@ -124,5 +124,5 @@ func orderCommentSchema() *Schema {
 		{Name: "is_customer_notified", Kind: KindInteger, Doc: "1: the customer was notified by e-mail, 0: not notified, 2: not applicable"},
 		{Name: "is_visible_on_front", Kind: KindInteger, Doc: "1: visible to the customer"},
 		{Name: "status", Kind: KindText, Doc: "status that the comment gave the order"},
-	})
+	}).PartOf(Orders, "parent_id")
 }

@@ -132,7 +132,7 @@ func productImageSchema() *Schema {
 		{Name: "content", Kind: KindText, Fixed: true, WriteOnly: true, Doc: "bytes of the image"},
 		{Name: "number_from", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "first number tried if file is taken; absent: 1"},
 		{Name: "removed", Kind: KindInteger, WriteOnly: true, Doc: "1, in a change: the image loses its types at the level and keeps its other values"},
-	})
+	}).PartOf(Products, "product_id")
 	s.PerLevel, s.HasFile = true, true
 	return s
 }
@@ -152,7 +152,7 @@ func productWebsiteSchema() *Schema {
 		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website; once per product"},
 		{Name: "copies", Kind: KindRecords, Nested: productCopySchema(), Fixed: true, WriteOnly: true, Doc: "which store views get the values of which others"},
 		{Name: "copy_website_values", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "1: values of website scope are copied, too, to all store views of the website"},
-	}).UniqueBy("product_id", "website_id")
+	}).PartOf(Products, "product_id").UniqueBy("product_id", "website_id")
 }
 
 func productCopySchema() *Schema {
@@ -172,5 +172,5 @@ func productCategorySchema() *Schema {
 		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of the product"},
 		{Name: "category_id", Kind: KindInteger, Fixed: true, Doc: "id of the category; once per product"},
 		{Name: "position", Kind: KindInteger, Fixed: true, Doc: "position in the category, ascending; 1 if absent on creation"},
-	}).UniqueBy("product_id", "category_id")
+	}).PartOf(Products, "product_id").UniqueBy("product_id", "category_id")
 }

@@ -31,5 +31,5 @@ func stockItemSchema() *Schema {
 		{Name: "is_decimal_divided", Kind: KindInteger, Doc: "1: fractions may be shipped in several boxes"},
 		{Name: "product_created_at", Kind: KindTime, ReadOnly: true, OnDemand: true, Doc: "when the product was created"},
 		{Name: "product_updated_at", Kind: KindTime, ReadOnly: true, OnDemand: true, Doc: "when the product was last changed"},
-	})
+	}).PartOf(Products, "product_id")
 }

@@ -30,6 +30,9 @@ func checkSchema(t *testing.T, schema *Schema) {
 	if !ok || schema.Attributes[key].Kind != KindInteger || !schema.Attributes[key].ReadOnly {
 		t.Errorf("key %q is not a read-only integer", schema.Key)
 	}
+	if root, ok := schema.Index(schema.RootAttribute); (schema.Root != "") != ok || ok && schema.Attributes[root].Kind != KindInteger {
+		t.Errorf("part of %q by %q, which is not an integer", schema.Root, schema.RootAttribute)
+	}
 	for i, a := range schema.Attributes {
 		if at, ok := schema.Index(a.Name); !ok || at != i {
 			t.Errorf("Index(%q) = %d, %v; want %d", a.Name, at, ok, i)
@@ -64,4 +67,12 @@ func TestNewSchemaPanics(t *testing.T) {
 			NewSchema("r", c.key, c.attributes)
 		})
 	}
+	t.Run("missing root attribute", func(t *testing.T) {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		NewSchema("r", "a", []Attribute{{Name: "a"}}).PartOf(Orders, "b")
+	})
 }

@@ -16,8 +16,7 @@ import (
 // comments.
 type orderPart struct {
 	resource
-	field          string // of the order that holds their list
-	orderAttribute string // names their order
+	field string // of the order that holds their list
 	// customerFilter selects the records that a Customer sees.
 	customerFilter []adapter.Condition
 }
@@ -45,7 +44,7 @@ func (p *orderPart) listsByOrder(ctx context.Context, c *Call, view contract.Vie
 			return nil, selectionFault
 		}
 		for _, rec := range records {
-			order := adapter.Key(rec.Get(p.orderAttribute).Int())
+			order := adapter.Key(rec.Get(p.schema.RootAttribute).Int())
 			list := lists[order]
 			list.Kind = codec.Struct
 			list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: renderer.render(rec)})
@@ -61,7 +60,7 @@ func (p *orderPart) visibleConditions(c *Call, orders ...adapter.Key) []adapter.
 	for i, key := range orders {
 		ids[i] = strconv.FormatInt(int64(key), 10)
 	}
-	where := []adapter.Condition{condition(p.orderAttribute, adapter.In, ids...)}
+	where := []adapter.Condition{condition(p.schema.RootAttribute, adapter.In, ids...)}
 	if c.Principal.Role != contract.Admin {
 		where = append(where, p.customerFilter...)
 	}

@@ -24,10 +24,10 @@ func newOrders(d *contract.Dialect, fields *contract.Fields, backend *invalidati
 	// A Customer sees only comments that are visible in the storefront.
 	onFront := []adapter.Condition{integerEquals("is_visible_on_front", 1)}
 	o := &orders{
-		addresses:   orderPart{field: "addresses", orderAttribute: "parent_id"},
-		items:       orderPart{field: "order_items", orderAttribute: "order_id"},
-		comments:    orderPart{field: "order_comments", orderAttribute: "parent_id", customerFilter: onFront},
-		commentList: orderPart{field: "order_comments", orderAttribute: "parent_id", customerFilter: onFront},
+		addresses:   orderPart{field: "addresses"},
+		items:       orderPart{field: "order_items"},
+		comments:    orderPart{field: "order_comments", customerFilter: onFront},
+		commentList: orderPart{field: "order_comments", customerFilter: onFront},
 	}
 	for _, part := range []struct {
 		of       *resource

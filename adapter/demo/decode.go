@@ -371,12 +371,11 @@ func (d *decoder) addOrder(pointer jsontext.Pointer, o object) {
 	kinds := []struct {
 		name     string
 		resource adapter.Resource
-		owner    string
 		list     []object
 	}{
-		{name: "order_items", resource: adapter.OrderItems, owner: "order_id"},
-		{name: "addresses", resource: adapter.OrderAddresses, owner: "parent_id"},
-		{name: "comments", resource: adapter.OrderComments, owner: "parent_id"},
+		{name: "order_items", resource: adapter.OrderItems},
+		{name: "addresses", resource: adapter.OrderAddresses},
+		{name: "comments", resource: adapter.OrderComments},
 	}
 	for i := range kinds {
 		kinds[i].list = d.decodeObjects(pointer.AppendToken(kinds[i].name), takeMember(o, kinds[i].name))
@@ -389,7 +388,7 @@ func (d *decoder) addOrder(pointer jsontext.Pointer, o object) {
 			if part == nil {
 				continue
 			}
-			part[p.owner] = o["entity_id"]
+			part[d.schemas.Of(p.resource).RootAttribute] = o["entity_id"]
 			if p.resource == adapter.OrderItems {
 				// A line without dates has those of its order (stock_orders 4).
 				setDefault(part, "created_at", o["created_at"])

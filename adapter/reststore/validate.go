@@ -260,21 +260,6 @@ func (l *loader) setMethod(p place, r *request, method string) {
 	}
 }
 
-// partOwners has the resources that can be parts.
-var partOwners = map[adapter.Resource]struct {
-	root      adapter.Resource
-	attribute string // of the part; holds the key of the root record
-}{
-	adapter.StockItems:        {adapter.Products, "product_id"},
-	adapter.ProductImages:     {adapter.Products, "product_id"},
-	adapter.ProductWebsites:   {adapter.Products, "product_id"},
-	adapter.ProductCategories: {adapter.Products, "product_id"},
-	adapter.CustomerAddresses: {adapter.Customers, "customer_id"},
-	adapter.OrderItems:        {adapter.Orders, "order_id"},
-	adapter.OrderAddresses:    {adapter.Orders, "parent_id"},
-	adapter.OrderComments:     {adapter.Orders, "parent_id"},
-}
-
 // requiredVerbs are the operations that the contract has for a resource. A mapping must
 // define each of them or give the reason why it is missing.
 var requiredVerbs = map[adapter.Resource][]string{
@@ -309,16 +294,14 @@ func (l *loader) loadResources(p place, m *mapping) {
 	}
 	for _, r := range parts {
 		p := p.in(string(r.name))
-		owner, may := partOwners[r.name]
-		switch {
-		case !may:
+		switch r.root, r.owner = m.Resources[r.schema.Root], r.schema.RootAttribute; {
+		case r.schema.Root == "":
 			l.errorf(p, "cannot be a part of another resource")
-		case r.PartOf != owner.root:
-			l.errorf(p.in("part_of"), "must be %s: %s are parts of %[1]s", owner.root, r.name)
-		case m.Resources[owner.root] == nil:
-			l.errorf(p.in("part_of"), "is %s, which resources must have, too", owner.root)
+		case r.PartOf != r.schema.Root:
+			l.errorf(p.in("part_of"), "must be %s: %s are parts of %[1]s", r.schema.Root, r.name)
+		case r.root == nil:
+			l.errorf(p.in("part_of"), "is %s, which resources must have, too", r.PartOf)
 		default:
-			r.root, r.owner = m.Resources[owner.root], owner.attribute
 			r.root.parts = append(r.root.parts, r)
 		}
 		m.resources = append(m.resources, r)
