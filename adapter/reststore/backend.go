@@ -114,7 +114,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	if b.mapping.Connection.Ping == nil {
 		return nil
 	}
-	_, err := b.client.send(ctx, call{"upstream", "ping"}, b.mapping.Connection.Ping, nil, nil)
+	_, err := b.client.send(ctx, call{"upstream", "ping"}, b.mapping.Connection.Ping, nil)
 	var known *adapter.Error
 	if errors.As(err, &known) {
 		known.Kind = adapter.Unavailable

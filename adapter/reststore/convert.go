@@ -139,7 +139,7 @@ func toTime(v any) (string, error) {
 // fromRecord converts a record to the object that expressions see: decimals and times as
 // strings, and the backend's ids next to references, from ids. Absent attributes are omitted.
 // prefix is the path of a nested record, such as "items.", and "" otherwise.
-func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adapter.Resource]map[adapter.Key]string) map[string]any {
+func (r *resource) fromRecord(record adapter.Record, prefix string, ids *idCache) map[string]any {
 	object := make(map[string]any, len(record.Values))
 	for i, v := range record.Values {
 		a := &record.Schema.Attributes[i]
@@ -152,11 +152,7 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adap
 		case adapter.Integer:
 			object[a.Name] = jqInteger(v.Int())
 		case adapter.Texts:
-			list := make([]any, len(v.Texts()))
-			for j, t := range v.Texts() {
-				list[j] = t
-			}
-			object[a.Name] = list
+			object[a.Name] = anys(v.Texts())
 		case adapter.Records:
 			list := make([]any, len(v.Records()))
 			for j, nested := range v.Records() {
@@ -167,10 +163,7 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adap
 			object[a.Name] = v.Text()
 		}
 		if mapped {
-			object[a.Name+refSuffix] = nil
-			if id := ids[to][adapter.Key(v.Int())]; id != "" {
-				object[a.Name+refSuffix] = id
-			}
+			object[a.Name+refSuffix] = ids.id(to, adapter.Key(v.Int()))
 		}
 	}
 	return object

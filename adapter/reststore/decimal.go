@@ -132,16 +132,13 @@ func parseInteger(v any) (int64, error) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
 		return i, nil
 	}
-	// Compare with the exact value to accept 5.0 and 5e0 but not 5.5.
-	n, err := parseScaled(text, 0)
-	if err != nil {
-		return 0, err
-	}
+	// Parse the exact value to accept 5.0 and 5e0 but not 5.5.
 	exact, err := parseScaled(text, maxPlaces)
 	if err != nil {
 		return 0, err
 	}
-	if new(big.Int).Mul(n, pow10(maxPlaces)).Cmp(exact) != 0 || !n.IsInt64() {
+	n, rest := exact.QuoRem(exact, pow10(maxPlaces), new(big.Int))
+	if rest.Sign() != 0 || !n.IsInt64() {
 		return 0, errors.New("is not a whole number")
 	}
 	return n.Int64(), nil

@@ -71,7 +71,7 @@ func BenchmarkDocument(b *testing.B) {
 		}
 	})
 	each("read", func() error {
-		_, _, err := backend.read(b.Context(), r, "1001", []byte(shelfArticle), nil, &keyCache{keys: map[adapter.Resource]map[string]adapter.Key{}})
+		_, _, err := backend.read(b.Context(), r, "1001", []byte(shelfArticle), nil, &keyCache{keys: map[reference]adapter.Key{}})
 		return err
 	})
 	each("decode", func() error { _, err := decode([]byte(shelfArticle), 64); return err })

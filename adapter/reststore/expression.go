@@ -67,8 +67,12 @@ func (e *expression) eval(ctx context.Context, input any, variables ...any) (any
 	return values[0], nil
 }
 
-// evalBool reports whether the value of the expression is neither false nor null.
-func (e *expression) evalBool(ctx context.Context, input any, variables ...any) (bool, error) {
+// holds reports whether the value of the expression is neither false nor null. A missing
+// expression always holds.
+func (e *expression) holds(ctx context.Context, input any, variables ...any) (bool, error) {
+	if e == nil {
+		return true, nil
+	}
 	v, err := e.eval(ctx, input, variables...)
 	return err == nil && v != nil && v != false, err
 }

@@ -3,10 +3,8 @@ package reststore
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/sync/errgroup"
 )
 
 // fetchJoined returns the joined documents of raws by id, or nil without a join.
@@ -22,21 +20,22 @@ func (b *Backend) fetchJoined(ctx context.Context, r *resource, k call, raws []j
 		}
 		ids = append(ids, id)
 	}
-	parts := batches(ids, r.Join.Batch)
-	results := make([][]jsontext.Value, len(parts))
-	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(maxParallel)
-	for i, part := range parts {
-		group.Go(func() (err error) {
-			results[i], err = b.fetchJoinedBatch(inner, r.Join, k, part)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	list, err := inBatches(ctx, ids, r.Join.Batch, func(ctx context.Context, ids []string) ([]jsontext.Value, error) {
+		resp, err := b.client.send(ctx, k, &r.Join.request, nil, anys(ids))
+		if err != nil {
+			return nil, err
+		}
+		list, err := r.Join.split(resp.body)
+		if err != nil {
+			return nil, b.client.unusableDocuments(ctx, resp, err)
+		}
+		return list, nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	all := map[string]jsontext.Value{}
-	for _, raw := range slices.Concat(results...) {
+	for _, raw := range list {
 		id, err := textAt(raw, r.Join.ID)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Join.ID, err)
@@ -46,20 +45,13 @@ func (b *Backend) fetchJoined(ctx context.Context, r *resource, k call, raws []j
 	return all, nil
 }
 
-func (b *Backend) fetchJoinedBatch(ctx context.Context, j *join, k call, ids []string) ([]jsontext.Value, error) {
-	list := make([]any, len(ids))
-	for i, id := range ids {
-		list[i] = id
+// anys returns texts as expressions see them.
+func anys(texts []string) []any {
+	all := make([]any, len(texts))
+	for i, t := range texts {
+		all[i] = t
 	}
-	resp, err := b.client.send(ctx, k, &j.request, nil, []any{list})
-	if err != nil {
-		return nil, err
-	}
-	raws, err := j.split(resp.body)
-	if err != nil {
-		return nil, b.client.unusableDocuments(ctx, resp, err)
-	}
-	return raws, nil
+	return all
 }
 
 // joinedFor returns the joined document of a document, or nil if it has none.

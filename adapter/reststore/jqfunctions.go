@@ -28,16 +28,15 @@ func jqNumber(v any, arguments []any) any {
 	if err != nil {
 		return err
 	}
-	if len(arguments) > 0 {
-		n, err := parseScaled(text, units)
-		if err != nil {
-			return fmt.Errorf("number: the input %w", err)
-		}
-		return n
+	if len(arguments) == 0 {
+		units = maxPlaces
 	}
-	n, err := parseScaled(text, maxPlaces)
+	n, err := parseScaled(text, units)
 	if err != nil {
 		return fmt.Errorf("number: the input %w", err)
+	}
+	if len(arguments) > 0 {
+		return n
 	}
 	exact := formatScaled(n, maxPlaces)
 	return json.Number(strings.TrimSuffix(strings.TrimRight(exact, "0"), "."))

@@ -40,19 +40,16 @@ type token struct {
 // 401, it logs in again and repeats the request once, which is safe for writes as well
 // because a request with a rejected token has no effect.
 func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
-	a := c.connection.Auth
-	switch {
-	case a.Login == nil && a.fixed == nil:
-		return c.sendOnce(ctx, m, header{})
-	case a.fixed != nil:
-		return c.sendOnce(ctx, m, *a.fixed)
+	in := c.connection.Auth.Login
+	if in == nil {
+		return c.sendOnce(ctx, m, nil)
 	}
 	token, err := c.authToken(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	send := func() (*response, error) {
-		return c.sendOnce(ctx, m, header{a.Login.Header, a.Login.Prefix + token})
+		return c.sendOnce(ctx, m, map[string]string{in.Header: in.Prefix + token})
 	}
 	r, err := send()
 	var refusal *responseError
@@ -112,7 +109,7 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	r, err := c.sendOnce(ctx, m, header{})
+	r, err := c.sendOnce(ctx, m, nil)
 	if err != nil {
 		// A rejected login must not look like the backend's answer to the caller's request.
 		if kind := adapter.KindOf(err); kind != adapter.Unavailable {
@@ -122,7 +119,7 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 	}
 	body, err := decode(r.body, c.connection.Limits.Depth)
 	if err != nil {
-		return "", c.malformedResponse(m, r.header, err)
+		return "", malformed(r, err)
 	}
 	v, err := l.Token.eval(ctx, body)
 	text, ok := v.(string)

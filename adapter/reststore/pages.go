@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -50,20 +51,16 @@ func (b *Backend) fetchPage(ctx context.Context, k call, r *request, w *pager, s
 	if err != nil {
 		return nil, errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	if more := w.nextQuery(); more != "" {
-		sign := "?"
-		if len(r.query) > 0 && containsQuery(m.url) {
-			sign = "&"
-		}
-		m.url += sign + more
+	if more := w.nextQuery(); strings.Contains(m.url, "?") && more != "" {
+		m.url += "&" + more
+	} else if more != "" {
+		m.url += "?" + more
 	}
 	resp, err := b.client.sendWithRetry(ctx, m)
 	return resp, readError(ctx, k.op(), err)
 }
 
-func containsQuery(u string) bool { return slices.Contains([]byte(u), '?') }
-
-// advance records a page and reports whether there may be another.
+// advance records a page, whose body has been split, and reports whether there may be another.
 func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	p := w.pages
 	if p == nil {
@@ -74,36 +71,21 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	w.previous = ids
 	w.documentCount += len(ids)
 	w.pageCount++
-	if p.Cursor != nil {
-		raw, err := rawAt(body, p.Cursor.Next)
-		if err != nil {
-			return false, err
+	switch {
+	case p.Cursor != nil:
+		before := w.cursor
+		if w.cursor, err = textAt(body, p.Cursor.Next); err == nil && w.cursor != "" && w.cursor == before {
+			err = errors.New("the next cursor is the same as the current one")
 		}
-		next := ""
-		if raw != nil {
-			if next, err = textAt(raw, nil); err != nil {
-				return false, fmt.Errorf("%s is not a cursor", p.Cursor.Next)
-			}
-		}
-		if next != "" && next == w.cursor {
-			return false, errors.New("the next cursor is the same as the current one")
-		}
-		w.cursor = next
-		return next != "", nil
-	}
-	if len(ids) == 0 || w.repeated {
+		return w.cursor != "", err
+	case len(ids) == 0 || w.repeated:
 		return false, nil
-	}
-	if p.Total == nil {
+	case p.Total == nil:
 		return true, nil
 	}
-	raw, err := rawAt(body, p.Total)
+	count, err := textAt(body, p.Total)
 	if err != nil {
 		return false, err
-	}
-	count, err := textAt(raw, nil)
-	if err != nil {
-		return false, fmt.Errorf("%s is not a number", p.Total)
 	}
 	total, err := parseInteger(count)
 	if err != nil {

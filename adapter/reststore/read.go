@@ -27,28 +27,31 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 	if err != nil {
 		return nil, err
 	}
-	batches := batches(ids, r.Fetch.Batch)
-	results := make([][]replica.Document, len(batches))
+	return inBatches(ctx, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
+		return b.fetch(ctx, r, k, ids)
+	})
+}
+
+// inBatches calls request, in parallel, with at most size ids each, without duplicates and
+// empty ids. It returns all results in the order of the ids.
+func inBatches[T any](ctx context.Context, ids []string, size int, request func(context.Context, []string) ([]T, error)) ([]T, error) {
+	batches := batches(ids, size)
 	if len(batches) == 1 {
-		results[0], err = b.fetch(ctx, r, k, batches[0])
-		return results[0], err
+		return request(ctx, batches[0])
 	}
-	group, inner := errgroup.WithContext(ctx)
+	results := make([][]T, len(batches))
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
 	for i, batch := range batches {
 		group.Go(func() (err error) {
-			results[i], err = b.fetch(inner, r, k, batch)
+			results[i], err = request(ctx, batch)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var all []replica.Document
-	for _, resp := range results {
-		all = append(all, resp...)
-	}
-	return all, nil
+	return slices.Concat(results...), nil
 }
 
 // batches splits ids into lists of at most size, without duplicates and empty ids.
@@ -69,12 +72,8 @@ func batches(ids []string, size int) [][]string {
 }
 
 func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
-	list := make([]any, len(ids))
-	requested := make(map[string]bool, len(ids))
-	for i, id := range ids {
-		list[i], requested[id] = id, true
-	}
-	found, err := b.requestDocuments(ctx, r, k, r.Fetch, list, ids[0])
+	requested := toSet(ids)
+	found, err := b.requestDocuments(ctx, r, k, r.Fetch, anys(ids), ids[0])
 	if err != nil {
 		if adapter.KindOf(err) == adapter.NotFound && r.Fetch.single() {
 			return nil, nil
@@ -92,9 +91,17 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 	return wanted, nil
 }
 
+func toSet(names []string) map[string]bool {
+	all := make(map[string]bool, len(names))
+	for _, name := range names {
+		all[name] = true
+	}
+	return all
+}
+
 // requestDocuments sends a request for documents and parses the response.
 func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]replica.Document, error) {
-	resp, err := b.client.send(ctx, k, &g.request, nil, variables)
+	resp, err := b.client.send(ctx, k, &g.request, nil, variables...)
 	if err != nil {
 		return nil, err
 	}
@@ -111,18 +118,6 @@ func readError(ctx context.Context, op string, err error) error {
 	return errorOf(ctx, adapter.Internal, op, err)
 }
 
-// inContract reports whether a document is a record of the contract, by the scan's where.
-func (b *Backend) inContract(ctx context.Context, r *resource, g *documentRequest, raw, joined jsontext.Value) (bool, error) {
-	if g.Where == nil {
-		return true, nil
-	}
-	input, err := b.decodeDocument(r, raw, joined)
-	if err != nil {
-		return false, err
-	}
-	return g.Where.evalBool(ctx, input)
-}
-
 // parseDocuments splits a response into documents. Documents that are not records of the
 // contract are returned without Read: a scan needs them to count its pages.
 func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, resp *response) ([]replica.Document, error) {
@@ -131,13 +126,13 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 		return nil, b.client.unusableDocuments(ctx, resp, err)
 	}
 	if len(raws) == 0 {
-		return nil, b.client.errorInSuccess(ctx, resp)
+		return nil, b.client.meaning(ctx, resp)
 	}
 	joined, err := b.fetchJoined(ctx, r, k, raws)
 	if err != nil {
 		return nil, readError(ctx, k.op(), err)
 	}
-	keys := &keyCache{keys: map[adapter.Resource]map[string]adapter.Key{}}
+	keys := &keyCache{keys: map[reference]adapter.Key{}}
 	all := make([]replica.Document, 0, len(raws))
 	for _, raw := range raws {
 		id, err := textAt(raw, r.ID)
@@ -148,13 +143,19 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 			return nil, b.client.unusableDocuments(ctx, resp, err)
 		}
 		joinedDocument := r.joinedFor(raw, joined)
-		included, err := b.inContract(ctx, r, g, raw, joinedDocument)
-		if err != nil {
-			return nil, errorOf(ctx, adapter.Unavailable, k.op(), err)
-		}
-		if !included {
-			all = append(all, replica.Document{ID: id})
-			continue
+		if g.Where != nil {
+			input, err := b.decodeDocument(r, raw, joinedDocument)
+			included := false
+			if err == nil {
+				included, err = g.Where.holds(ctx, input)
+			}
+			if err != nil {
+				return nil, errorOf(ctx, adapter.Unavailable, k.op(), err)
+			}
+			if !included {
+				all = append(all, replica.Document{ID: id})
+				continue
+			}
 		}
 		all = append(all, replica.Document{ID: id, Version: b.tag(raw, joinedDocument), Read: func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 			return b.read(ctx, r, id, raw, joinedDocument, keys)
@@ -246,18 +247,15 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 		}
 	}
 	if len(r.References) > 0 {
-		wanted := map[adapter.Resource][]string{}
-		r.collectIDs(values, "", wanted)
+		wanted := r.appendReferences(nil, values, "")
 		if err := b.resolve(ctx, keys.keyCache, wanted); err != nil {
 			return adapter.Record{}, false, err
 		}
-		for to, ids := range wanted {
-			for _, id := range ids {
-				if keys.key(to, id) == 0 {
-					keys.unresolved[to] = append(keys.unresolved[to], id)
-					b.metrics.unknownReferences.WithLabelValues(string(to)).Inc()
-					b.log.DebugContext(ctx, "reference to a record without a legacy id", "resource", to, "backend_id", id)
-				}
+		for _, ref := range wanted {
+			if keys.key(ref.resource, ref.id) == 0 {
+				keys.unresolved[ref.resource] = append(keys.unresolved[ref.resource], ref.id)
+				b.metrics.unknownReferences.WithLabelValues(string(ref.resource)).Inc()
+				b.log.DebugContext(ctx, "reference to a record without a legacy id", "resource", ref.resource, "backend_id", ref.id)
 			}
 		}
 	}

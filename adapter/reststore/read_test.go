@@ -262,6 +262,28 @@ func formatParts(parts map[adapter.Resource][]replica.Item) string {
 	return strings.Join(all, " ")
 }
 
+// TestUnknownReferences checks that references without a legacy id are counted, and no others.
+func TestUnknownReferences(t *testing.T) {
+	mapping := strings.NewReplacer("[email, group_id]", "[tier_price]", "{group_id: customer_groups}", "{tier_price.cust_group: customer_groups}",
+		"customers:\n", "products:\n", "'{email: .mail, group_id_ref: .group}'", "'{tier_price: [.groups[] | {cust_group_ref: .}]}'").Replace(tinyMappingWith(""))
+	mapping = mapping[:strings.Index(mapping, "    create:")] + "    without: {create: x, update: x, delete: x}\n"
+	b := serve(t, mapping, groups, func(w http.ResponseWriter, _ *http.Request) {
+		respond(w, 200, `{"data": {"list": [{"id": "1", "groups": ["g-one", "g-two", "g-one", "lost"]}, {"id": "2", "groups": ["g-two", "g-one", "g-one"]}]}}`)
+	})
+	found, err := b.Fetch(t.Context(), adapter.Products, []string{"1", "2"})
+	if err != nil || len(found) != 2 {
+		t.Fatal(found, err)
+	}
+	for _, d := range found {
+		if _, _, err := d.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := value(t, b.metrics.unknownReferences); got != 1 {
+		t.Errorf("%v unknown references counted, want 1", got)
+	}
+}
+
 func TestScan(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	list := func(from, to int) string {

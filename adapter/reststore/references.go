@@ -17,11 +17,17 @@ const refSuffix = "_ref"
 // errNoIDs is the error of a reference if Options.IDs is nil.
 var errNoIDs = errors.New("the mapping has references, but there is no ID map to translate them")
 
+// A reference is a backend's record to which a document refers.
+type reference struct {
+	resource adapter.Resource
+	id       string
+}
+
 // A keyCache caches the legacy ids that the documents of one response refer to, because
 // many documents refer to the same few records. It is safe for concurrent use.
 type keyCache struct {
 	mu   sync.Mutex
-	keys map[adapter.Resource]map[string]adapter.Key // 0: the record has no legacy id
+	keys map[reference]adapter.Key // 0: the record has no legacy id
 }
 
 // documentKeys are the legacy ids that one document refers to.
@@ -30,60 +36,59 @@ type documentKeys struct {
 	unresolved map[adapter.Resource][]string // backend ids that have none
 }
 
-// resolve looks up the wanted ids that are not cached yet.
-func (b *Backend) resolve(ctx context.Context, known *keyCache, wanted map[adapter.Resource][]string) error {
-	for r, ids := range wanted {
-		known.mu.Lock()
-		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := known.keys[r][id]; return ok })
-		known.mu.Unlock()
-		if len(missing) == 0 {
-			continue
+// resolve looks up the legacy ids that are not cached yet.
+func (b *Backend) resolve(ctx context.Context, cache *keyCache, wanted []reference) error {
+	missing := map[adapter.Resource][]string{}
+	cache.mu.Lock()
+	for _, ref := range wanted {
+		if _, known := cache.keys[ref]; !known && !slices.Contains(missing[ref.resource], ref.id) {
+			missing[ref.resource] = append(missing[ref.resource], ref.id)
 		}
+	}
+	cache.mu.Unlock()
+	for r, ids := range missing {
 		if b.ids == nil {
 			return errNoIDs
 		}
-		slices.Sort(missing)
-		missing = slices.Compact(missing)
-		keys, err := b.ids.Keys(ctx, r, missing)
+		slices.Sort(ids)
+		keys, err := b.ids.Keys(ctx, r, ids)
 		if err != nil {
 			return err
 		}
-		known.mu.Lock()
-		if known.keys[r] == nil {
-			known.keys[r] = map[string]adapter.Key{}
+		cache.mu.Lock()
+		for _, id := range ids {
+			cache.keys[reference{r, id}] = keys[id]
 		}
-		for _, id := range missing {
-			known.keys[r][id] = keys[id]
-		}
-		known.mu.Unlock()
+		cache.mu.Unlock()
 	}
 	return nil
 }
 
 // key returns the legacy id of a record that was looked up, or 0 if it has none.
-func (f *keyCache) key(r adapter.Resource, id string) adapter.Key {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.keys[r][id]
+func (c *keyCache) key(r adapter.Resource, id string) adapter.Key {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keys[reference{r, id}]
 }
 
-// collectIDs adds the backend ids that an object refers to to all. prefix is the path of a
+// appendReferences appends the references in an object to all. prefix is the path of a
 // nested object.
-func (r *resource) collectIDs(object map[string]any, prefix string, all map[adapter.Resource][]string) {
+func (r *resource) appendReferences(all []reference, object map[string]any, prefix string) []reference {
 	for name, v := range object {
 		if list, ok := v.([]any); ok {
 			for _, e := range list {
 				if nested, ok := e.(map[string]any); ok {
-					r.collectIDs(nested, prefix+name+".", all)
+					all = r.appendReferences(all, nested, prefix+name+".")
 				}
 			}
 		}
-		of, is := strings.CutSuffix(name, refSuffix)
-		to, mapped := r.References[prefix+of]
-		if id := backendID(v); is && mapped && id != "" {
-			all[to] = append(all[to], id)
+		if of, is := strings.CutSuffix(name, refSuffix); is {
+			if to, id := r.References[prefix+of], backendID(v); to != "" && id != "" {
+				all = append(all, reference{to, id})
+			}
 		}
 	}
+	return all
 }
 
 // backendID returns an id of the backend as a string, or "" if v is not an id.
@@ -96,32 +101,32 @@ func backendID(v any) string {
 	return id
 }
 
-// collectKeys adds the legacy ids that a record refers to to all.
-func (r *resource) collectKeys(record adapter.Record, prefix string, all map[adapter.Resource][]adapter.Key) {
-	for i, a := range record.Values {
-		name := record.Schema.Attributes[i].Name
-		for _, nested := range a.Records() {
-			r.collectKeys(nested, prefix+name+".", all)
-		}
-		if to, mapped := r.References[prefix+name]; mapped && a.Kind() == adapter.Integer && a.Int() > 0 {
-			all[to] = append(all[to], adapter.Key(a.Int()))
-		}
-	}
+// An idCache has the backend ids to which the records of one write refer.
+type idCache struct {
+	ids    map[adapter.Resource]map[adapter.Key]string
+	wanted map[adapter.Resource][]adapter.Key // not looked up yet
 }
 
-// lookUpIDs returns the backend ids of legacy ids.
-func (b *Backend) lookUpIDs(ctx context.Context, wanted map[adapter.Resource][]adapter.Key) (map[adapter.Resource]map[adapter.Key]string, error) {
-	all := map[adapter.Resource]map[adapter.Key]string{}
-	for r, keys := range wanted {
+// id returns the backend id of a legacy id, or nil if it is unknown.
+func (c *idCache) id(r adapter.Resource, key adapter.Key) any {
+	if c.ids[r] == nil && key > 0 {
+		c.wanted[r] = append(c.wanted[r], key)
+	}
+	return nullable(c.ids[r][key])
+}
+
+// lookUp looks up the ids that were wanted.
+func (b *Backend) lookUp(ctx context.Context, c *idCache) error {
+	for r, keys := range c.wanted {
 		if b.ids == nil {
-			return nil, errNoIDs
+			return errNoIDs
 		}
 		slices.Sort(keys)
 		ids, err := b.ids.BackendIDs(ctx, r, slices.Compact(keys))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all[r] = ids
+		c.ids[r] = ids
 	}
-	return all, nil
+	return nil
 }

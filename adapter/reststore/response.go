@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,55 +17,80 @@ import (
 // maxErrorText limits how many bytes of the response text error rules see.
 const maxErrorText = 4096
 
-// interpretResponse returns a successful response, or the error that the response means.
-func (c *client) interpretResponse(ctx context.Context, m *preparedRequest, status int, headers http.Header, body []byte) (*response, error) {
-	success := status >= 200 && status < 300
-	if success {
-		r := &response{request: m, status: status, header: headers, body: body}
-		if !m.returnsDocuments {
-			if err := c.errorInSuccess(ctx, r); err != nil {
-				return nil, err
-			}
-		}
-		if len(body) > 0 && !jsonType(headers.Get("Content-Type")) {
-			return nil, c.malformedResponse(m, headers, errors.New("its type is not JSON"))
-		}
-		return r, nil
-	}
-	kind, field, reason := c.matchRule(ctx, status, headers, body, false)
-	known := adapter.Error{Kind: kindOfStatus(status), Op: m.op, Field: field, Err: fmt.Errorf("status %d%s", status, reason)}
-	if kind != nil {
-		known.Kind = *kind
-	}
-	switch {
-	case status >= 300 && status < 400:
-		known.Err = fmt.Errorf("status %d: not following the redirect to %.100q; set rest.url to its target", status, redirectTarget(headers))
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		known.Err = fmt.Errorf("status %d%s: check rest.user and rest.secret", status, reason)
-	}
-	if known.Kind == adapter.Unavailable {
-		known.RetryAfter = retryAfter(headers.Get("Retry-After"), time.Now())
-	}
-	return nil, &responseError{status, &known}
+// A response is a complete response of the backend.
+type response struct {
+	request *preparedRequest
+	status  int
+	header  http.Header
+	body    []byte
 }
 
-// errorInSuccess returns the error that an any_status rule finds in a response with a
-// success status, or nil.
-func (c *client) errorInSuccess(ctx context.Context, r *response) error {
-	kind, field, reason := c.matchRule(ctx, r.status, r.header, r.body, true)
-	if kind == nil {
-		return nil
+// succeeded reports whether the status is one of success.
+func (r *response) succeeded() bool { return r.status >= 200 && r.status < 300 }
+
+// interpretResponse returns the error that a response means, or nil.
+func (c *client) interpretResponse(ctx context.Context, r *response) error {
+	// Rules see a list of documents only if there are none in it.
+	if !r.succeeded() || !r.request.returnsDocuments {
+		if err := c.meaning(ctx, r); err != nil {
+			return err
+		}
 	}
-	return &responseError{r.status, &adapter.Error{Kind: *kind, Op: r.request.op, Field: field, Err: fmt.Errorf("status %d%s", r.status, reason)}}
+	if len(r.body) > 0 && !jsonType(r.header.Get("Content-Type")) {
+		return malformed(r, errors.New("its type is not JSON"))
+	}
+	return nil
+}
+
+// meaning returns the error that a response means by its status and by the first error rule
+// that matches, or nil. A rule whose expression fails, perhaps because the body has another
+// form, does not match.
+func (c *client) meaning(ctx context.Context, r *response) error {
+	var input map[string]any
+	matched, reason := false, ""
+	known := adapter.Error{Kind: kindOfStatus(r.status), Op: r.request.op}
+	for _, rule := range c.connection.Errors {
+		if r.succeeded() && !rule.AnyStatus {
+			continue
+		}
+		if input == nil {
+			input = c.ruleInput(r)
+		}
+		if holds, err := rule.When.holds(ctx, input); err != nil || !holds {
+			continue
+		}
+		if kind, ok := kinds[rule.Kind]; ok {
+			known.Kind = kind
+		}
+		known.Field = evalText(ctx, rule.Field, input)
+		if reason = evalText(ctx, rule.Reason, input); reason != "" {
+			reason = ", " + strconv.Quote(reason[:min(len(reason), 200)])
+		}
+		matched = true
+		break
+	}
+	known.Err = fmt.Errorf("status %d%s", r.status, reason)
+	switch {
+	case r.succeeded() && !matched:
+		return nil
+	case r.status >= 300 && r.status < 400:
+		known.Err = fmt.Errorf("status %d: not following the redirect to %.100q; set rest.url to its target", r.status, redirectTarget(r.header.Get("Location")))
+	case r.status == http.StatusUnauthorized || r.status == http.StatusForbidden:
+		known.Err = fmt.Errorf("%w: check rest.user and rest.secret", known.Err)
+	}
+	if known.Kind == adapter.Unavailable && !r.succeeded() {
+		known.RetryAfter = retryAfter(r.header.Get("Retry-After"), time.Now())
+	}
+	return &responseError{r.status, &known}
 }
 
 // unusableDocuments returns the error of a response without the expected documents: the
 // error that an any_status rule finds in it, or a malformed response.
 func (c *client) unusableDocuments(ctx context.Context, r *response, err error) error {
-	if meant := c.errorInSuccess(ctx, r); meant != nil {
+	if meant := c.meaning(ctx, r); meant != nil {
 		return meant
 	}
-	return c.malformedResponse(r.request, r.header, err)
+	return malformed(r, err)
 }
 
 // A responseError is an error in a complete response of the backend, or a response that
@@ -76,50 +103,27 @@ type responseError struct {
 func (a *responseError) Error() string { return a.err.Error() }
 func (a *responseError) Unwrap() error { return a.err }
 
-// malformedResponse returns the error of a response that does not have the expected form.
-func (c *client) malformedResponse(m *preparedRequest, headers http.Header, err error) error {
-	return &responseError{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: fmt.Errorf("cannot read the response of type %.100q: %w", headers.Get("Content-Type"), err)}}
+// malformed returns the error of a response that does not have the expected form.
+func malformed(r *response, err error) error {
+	return &responseError{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: r.request.op, Err: fmt.Errorf("cannot read the response of type %.100q: %w", r.header.Get("Content-Type"), err)}}
 }
 
 // redirectTarget returns scheme and host of a redirect's target. The rest is not fit for a
 // log.
-func redirectTarget(headers http.Header) string {
-	location := headers.Get("Location")
-	if i := strings.Index(location, "://"); i >= 0 {
-		if j := strings.IndexAny(location[i+3:], "/?#"); j >= 0 {
-			location = location[:i+3+j]
-		}
-		return location[:i+3] + location[max(i+3, strings.LastIndexByte(location, '@')+1):] // without credentials
+func redirectTarget(location string) string {
+	if to, err := url.Parse(location); err == nil && to.Scheme != "" && to.Host != "" {
+		return to.Scheme + "://" + to.Host
 	}
 	return "another path of the same host"
 }
 
-// matchRule returns the kind, field and reason of the first error rule that matches a
-// response. A rule whose expression fails, perhaps because the body has another form, does
-// not match.
-func (c *client) matchRule(ctx context.Context, status int, headers http.Header, body []byte, success bool) (kind *adapter.ErrorKind, field, reason string) {
-	var input map[string]any
-	for i := range c.connection.Errors {
-		r := c.connection.Errors[i]
-		if success && !r.AnyStatus {
-			continue
-		}
-		if input == nil {
-			input = c.ruleInput(status, headers, body)
-		}
-		if holds, err := r.When.evalBool(ctx, input); err != nil || !holds {
-			continue
-		}
-		field, reason = evalText(ctx, r.Field, input), evalText(ctx, r.Reason, input)
-		if reason != "" {
-			reason = ", " + strconv.Quote(reason[:min(len(reason), 200)])
-		}
-		if meant, ok := kinds[r.Kind]; ok {
-			kind = &meant
-		}
-		return kind, field, reason
+// jsonType reports whether a Content-Type is a JSON type or empty.
+func jsonType(contentType string) bool {
+	if contentType == "" {
+		return true
 	}
-	return nil, "", ""
+	t, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (t == "application/json" || strings.HasSuffix(t, "+json") || t == "text/json")
 }
 
 // evalText returns the string that an expression returns, or "" for anything else.
@@ -136,17 +140,17 @@ func evalText(ctx context.Context, e *expression, input any) string {
 }
 
 // ruleInput returns the input of error rules. A body that is not JSON is null.
-func (c *client) ruleInput(status int, headers http.Header, body []byte) map[string]any {
-	all := map[string]any{}
-	for name, values := range headers {
-		all[strings.ToLower(name)] = strings.Join(values, ", ")
+func (c *client) ruleInput(r *response) map[string]any {
+	headers := map[string]any{}
+	for name, values := range r.header {
+		headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
-	decoded, err := decode(body, c.connection.Limits.Depth)
+	body, err := decode(r.body, c.connection.Limits.Depth)
 	if err != nil {
-		decoded = nil
+		body = nil
 	}
-	text := strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "")
-	return map[string]any{"status": status, "headers": all, "body": decoded, "text": text}
+	text := strings.ToValidUTF8(string(r.body[:min(len(r.body), maxErrorText)]), "")
+	return map[string]any{"status": r.status, "headers": headers, "body": body, "text": text}
 }
 
 // retryAfter parses the value of a Retry-After header: seconds or a date. The result is

@@ -44,7 +44,7 @@ func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*respon
 	c.budget.earn()
 	for attempt := 1; ; attempt++ {
 		r, err := c.sendAuthorized(ctx, m)
-		if err == nil || m.method != http.MethodGet || attempt >= rules.Attempts || !isTransient(err) {
+		if err == nil || m.Method != http.MethodGet || attempt >= rules.Attempts || !isTransient(err) {
 			return r, err
 		}
 		pause := backoff(rules, attempt)

@@ -20,46 +20,18 @@ const maxEach = 1000
 
 // Create creates a record with the mapping's create requests and returns its id.
 func (b *Backend) Create(ctx context.Context, w *replica.Write) (string, error) {
-	k := call{string(w.Resource), "create"}
-	r, err := b.resource(w.Resource, k.op())
-	if err != nil {
-		return "", err
-	}
-	if r.Create == nil {
-		return "", unsupported(k.op(), "the mapping has no create"+reasonSuffix(r.Without.Create))
-	}
-	id, err := b.write(ctx, k, r, r.Create, w)
-	if err == nil && id == "" && (r.root == r || r.Identified) {
-		return "", &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: errNoID}
-	}
-	return id, err
+	return b.write(ctx, "create", w)
 }
 
 // Update changes a record with the mapping's update requests.
 func (b *Backend) Update(ctx context.Context, w *replica.Write) error {
-	k := call{string(w.Resource), "update"}
-	r, err := b.resource(w.Resource, k.op())
-	if err != nil {
-		return err
-	}
-	if r.Update == nil {
-		return unsupported(k.op(), "the mapping has no update"+reasonSuffix(r.Without.Update))
-	}
-	_, err = b.write(ctx, k, r, r.Update, w)
+	_, err := b.write(ctx, "update", w)
 	return err
 }
 
 // Delete deletes a record with the mapping's delete requests.
 func (b *Backend) Delete(ctx context.Context, w *replica.Write) error {
-	k := call{string(w.Resource), "delete"}
-	r, err := b.resource(w.Resource, k.op())
-	if err != nil {
-		return err
-	}
-	if r.Delete == nil {
-		return unsupported(k.op(), "the mapping has no delete"+reasonSuffix(r.Without.Delete))
-	}
-	_, err = b.write(ctx, k, r, r.Delete, w)
+	_, err := b.write(ctx, "delete", w)
 	return err
 }
 
@@ -83,7 +55,16 @@ type compensation struct {
 }
 
 // write sends the requests of an operation and returns the id of a new record.
-func (b *Backend) write(ctx context.Context, k call, r *resource, steps []*step, w *replica.Write) (string, error) {
+func (b *Backend) write(ctx context.Context, verb string, w *replica.Write) (string, error) {
+	k := call{string(w.Resource), verb}
+	r, err := b.resource(w.Resource, k.op())
+	if err != nil {
+		return "", err
+	}
+	steps, reason := r.verb(verb)
+	if steps == nil {
+		return "", unsupported(k.op(), "the mapping has no "+verb+reasonSuffix(reason))
+	}
 	input, err := b.writeInput(ctx, r, w)
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
@@ -95,37 +76,31 @@ func (b *Backend) write(ctx context.Context, k call, r *resource, steps []*step,
 			return "", operation.fail(ctx, r, err)
 		}
 	}
+	if verb == "create" && operation.id == "" && (r.root == r || r.Identified) {
+		return "", &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: errNoID}
+	}
 	return operation.id, nil
 }
 
 // writeInput returns the object that the expressions of a write see.
 func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write) (map[string]any, error) {
-	wanted := map[adapter.Resource][]adapter.Key{}
-	for _, record := range []adapter.Record{w.Old, w.New} {
-		r.collectKeys(record, "", wanted)
-	}
-	for _, s := range w.Siblings {
-		r.collectKeys(s.Record, "", wanted)
-	}
-	for name, parts := range w.Parts {
-		if p := b.mapping.resource(name); p != nil {
-			for _, part := range parts {
-				p.collectKeys(part.Record, "", wanted)
-			}
-		}
-	}
-	ids, err := b.lookUpIDs(ctx, wanted)
-	if err != nil {
+	ids := &idCache{map[adapter.Resource]map[adapter.Key]string{}, map[adapter.Resource][]adapter.Key{}}
+	b.writeInputWith(ids, r, w) // collects the references
+	if err := b.lookUp(ctx, ids); err != nil {
 		return nil, err
 	}
 	for _, name := range r.Match {
 		if to, mapped := r.References[name]; mapped && len(w.New.Values) > 0 {
-			if key := w.New.Get(name).Int(); key != 0 && ids[to][adapter.Key(key)] == "" {
+			if key := w.New.Get(name).Int(); key != 0 && ids.id(to, adapter.Key(key)) == nil {
 				return nil, &adapter.Error{Kind: adapter.Invalid, Op: "write " + string(r.name), Field: name,
 					Err: fmt.Errorf("%d in %s has no backend id: import it with portico ids import", key, to)}
 			}
 		}
 	}
+	return b.writeInputWith(ids, r, w), nil
+}
+
+func (b *Backend) writeInputWith(ids *idCache, r *resource, w *replica.Write) map[string]any {
 	changed := make(map[string]any, len(w.Changed))
 	for _, name := range w.Changed {
 		changed[name] = true
@@ -149,7 +124,7 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 		"root": map[string]any{"id": nullable(w.RootID), "key": jqInteger(int64(w.RootKey))},
 		"old":  r.recordInput(w.Old, ids), "new": r.recordInput(w.New, ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
-	}, nil
+	}
 }
 
 // nullable returns an id, or nil if it is empty.
@@ -161,7 +136,7 @@ func nullable(id string) any {
 }
 
 // recordInput returns a record as expressions see it, or nil for an empty record.
-func (r *resource) recordInput(record adapter.Record, ids map[adapter.Resource]map[adapter.Key]string) any {
+func (r *resource) recordInput(record adapter.Record, ids *idCache) any {
 	if len(record.Values) == 0 {
 		return nil
 	}
@@ -170,46 +145,38 @@ func (r *resource) recordInput(record adapter.Record, ids map[adapter.Resource]m
 
 // runStep sends the requests of a step.
 func (w *writeOperation) runStep(ctx context.Context, s *step) error {
-	if s.When != nil {
-		holds, err := s.When.evalBool(ctx, w.input)
-		if err != nil || !holds {
-			return err
-		}
-	}
-	if s.Each == nil {
-		resp, err := w.sendStep(ctx, s, nil)
-		if err != nil {
-			return err
-		}
-		if s.Name != "" {
-			w.steps[s.Name] = resp
-		}
-		return w.captureID(ctx, s, resp)
-	}
-	items, err := s.Each.evalAll(ctx, maxEach, w.input)
-	if err != nil {
+	if holds, err := s.When.holds(ctx, w.input); err != nil || !holds {
 		return err
 	}
-	results := make([]any, 0, len(items))
-	for _, item := range items {
-		resp, err := w.sendStep(ctx, s, item)
-		if err != nil {
+	items := []any{nil}
+	if s.Each != nil {
+		var err error
+		if items, err = s.Each.evalAll(ctx, maxEach, w.input); err != nil {
 			return err
 		}
-		results = append(results, resp)
 	}
-	if s.Name != "" {
-		w.steps[s.Name] = results
+	responses := make([]any, len(items))
+	for i, item := range items {
+		var err error
+		if responses[i], err = w.sendStep(ctx, s, item); err != nil {
+			return err
+		}
 	}
-	return nil
+	switch {
+	case s.Each == nil && s.Name != "":
+		w.steps[s.Name] = responses[0]
+	case s.Name != "":
+		w.steps[s.Name] = responses
+	}
+	if s.ID == nil {
+		return nil
+	}
+	return w.captureID(ctx, s, responses[0])
 }
 
 // captureID takes the id of the new record from a response. Later expressions see it as
 // .id.
 func (w *writeOperation) captureID(ctx context.Context, s *step, resp any) error {
-	if s.ID == nil {
-		return nil
-	}
 	v, err := s.ID.eval(ctx, resp)
 	if err != nil {
 		return err
@@ -247,34 +214,29 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 	}
 	decoded, err := decode(resp.body, w.mapping.Connection.Limits.Depth)
 	if err != nil {
-		return nil, w.client.malformedResponse(m, resp.header, err)
+		return nil, malformed(resp, err)
 	}
 	return decoded, nil
 }
 
-// isRejection reports whether the backend refused a request without doing anything.
-func isRejection(err error) bool {
-	switch adapter.KindOf(err) {
-	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
-		return true
-	}
-	return false
+// isRejection reports whether errors of a kind say that the backend refused a request
+// without doing anything.
+func isRejection(kind adapter.ErrorKind) bool {
+	return slices.Contains([]adapter.ErrorKind{adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported}, kind)
 }
 
 // fail returns the error of a failed write. The kinds NotFound, Conflict, Invalid and
 // Unsupported promise that nothing was changed. They are returned only if no request had
 // changed anything, or if all changes could be rolled back.
 func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error {
-	var refusedByMapping *refusal
-	if errors.As(err, &refusedByMapping) {
-		err = &adapter.Error{Kind: kinds[refusedByMapping.kind], Op: w.call.op(), Field: refusedByMapping.field, Err: err}
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		err = &adapter.Error{Kind: kinds[refused.kind], Op: w.call.op(), Field: refused.field, Err: err}
 	}
 	err = errorOf(ctx, adapter.Internal, w.call.op(), err)
-	if !isRejection(err) {
+	known, ok := errors.AsType[*adapter.Error](err)
+	if !ok || !isRejection(known.Kind) {
 		return err
 	}
-	var known *adapter.Error
-	errors.As(err, &known)
 	if _, ok := r.schema.Index(known.Field); !ok {
 		known.Field = ""
 	}
@@ -294,20 +256,11 @@ func (w *writeOperation) rollBack(ctx context.Context) error {
 	}
 	ctx = context.WithoutCancel(ctx) // roll back even if the caller has gone
 	for _, u := range slices.Backward(w.undo) {
-		if u.undo.When != nil {
-			holds, err := u.undo.When.evalBool(ctx, w.input)
-			if err != nil {
-				return err
-			}
-			if !holds {
-				continue
-			}
+		holds, err := u.undo.When.holds(ctx, w.input)
+		if err == nil && holds {
+			_, err = w.client.send(ctx, w.call, &u.undo.request, w.input, u.item)
 		}
-		m, err := w.client.prepare(ctx, w.call, &u.undo.request, w.input, u.item)
 		if err != nil {
-			return err
-		}
-		if _, err := w.client.sendWithRetry(ctx, m); err != nil {
 			return err
 		}
 	}
