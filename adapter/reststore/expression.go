@@ -156,41 +156,30 @@ func (d *compiler) usedFunctions(text string) []*gojq.FuncDef {
 // A variable is a constant defined by the mapping.
 type variable struct{ name, value string }
 
-// objectKeys returns the keys of the objects that a query constructs, as far as they are
-// known without running it.
-func objectKeys(q *gojq.Query) []string {
+// objectKeys returns the keys of the objects that a query constructs, alone or in lists, as
+// far as they are known without running it: not those that are computed.
+func objectKeys(q *gojq.Query) (names []string) {
 	switch {
 	case q == nil:
 		return nil
-	case q.Term != nil:
-		return objectKeysOfTerm(q.Term)
 	case q.Op == gojq.OpPipe:
 		return objectKeys(q.Right)
 	case q.Op == gojq.OpAdd, q.Op == gojq.OpMul, q.Op == gojq.OpAlt, q.Op == gojq.OpComma:
 		return append(objectKeys(q.Left), objectKeys(q.Right)...)
-	}
-	return nil
-}
-
-// objectKeysOfTerm is objectKeys for a term: an object, or parentheses, a list or an if with
-// objects in it. It leaves out computed keys.
-func objectKeysOfTerm(t *gojq.Term) []string {
-	if len(t.SuffixList) > 0 {
+	case q.Term == nil, len(q.Term.SuffixList) > 0:
 		return nil
 	}
-	switch t.Type {
+	switch t := q.Term; t.Type {
 	case gojq.TermTypeQuery:
 		return objectKeys(t.Query)
 	case gojq.TermTypeArray:
 		return objectKeys(t.Array.Query)
 	case gojq.TermTypeIf:
-		names := append(objectKeys(t.If.Then), objectKeys(t.If.Else)...)
+		names = append(objectKeys(t.If.Then), objectKeys(t.If.Else)...)
 		for _, elif := range t.If.Elif {
 			names = append(names, objectKeys(elif.Then)...)
 		}
-		return names
 	case gojq.TermTypeObject:
-		var names []string
 		for _, m := range t.Object.KeyVals {
 			if m.Key != "" && !strings.HasPrefix(m.Key, "$") {
 				names = append(names, m.Key)
@@ -198,7 +187,6 @@ func objectKeysOfTerm(t *gojq.Term) []string {
 				names = append(names, m.KeyString.Str)
 			}
 		}
-		return names
 	}
-	return nil
+	return names
 }

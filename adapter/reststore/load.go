@@ -153,6 +153,9 @@ type place struct {
 // isSet reports whether there is a value.
 func (p place) isSet() bool { return p.node != nil }
 
+// name returns the last name in the path.
+func (p place) name() string { return p.path[strings.LastIndexByte(p.path, '.')+1:] }
+
 // has reports which of the members have a value.
 func (p place) has(names ...string) (found []string) {
 	for _, name := range names {
@@ -169,15 +172,11 @@ func (p place) in(name string) place {
 	if !plainName.MatchString(name) {
 		text = fmt.Sprintf("%.40q", name)
 	}
-	at := place{line: p.line, path: strings.TrimPrefix(p.path+"."+text, ".")}
-	if p.isSet() && p.node.Kind == yaml.MappingNode {
-		for pair := range slices.Chunk(p.node.Content, 2) {
-			if pair[0].Value == name {
-				return newPlace(pair[1], pair[0].Line, at.path)
-			}
-		}
+	path := strings.TrimPrefix(p.path+"."+text, ".")
+	if i := slices.Index(p.names(), name); i >= 0 {
+		return newPlace(p.node.Content[2*i+1], p.node.Content[2*i].Line, path)
 	}
-	return at
+	return place{line: p.line, path: path}
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
@@ -210,9 +209,7 @@ func newPlace(n *yaml.Node, line int, path string) place {
 // what the YAML library would do for structs, maps and lists, in order to report problems
 // with their paths. tag is that of the field v.
 func (l *loader) decode(p place, v reflect.Value, tag reflect.StructTag, variables []string) {
-	if names, ok := tag.Lookup("vars"); ok {
-		variables = strings.Fields(names)
-	}
+	variables = variablesOf(tag, variables)
 	if !p.isSet() && v.Kind() != reflect.Struct {
 		if text := tag.Get("default"); text != "" {
 			_ = yaml.Unmarshal([]byte(text), v.Addr().Interface())
@@ -284,20 +281,27 @@ func (l *loader) decodeFields(p place, v reflect.Value, variables []string) (nam
 		name := cmp.Or(f.Tag.Get("yaml"), strings.ToLower(f.Name))
 		switch {
 		case f.Anonymous:
-			if vars, ok := f.Tag.Lookup("vars"); ok {
-				names = append(names, l.decodeFields(p, field, strings.Fields(vars))...)
-			} else {
-				names = append(names, l.decodeFields(p, field, variables)...)
-			}
+			names = append(names, l.decodeFields(p, field, variablesOf(f.Tag, variables))...)
 		case f.IsExported():
 			names = append(names, name)
 			if f.Tag.Get("need") != "" {
 				l.need(p, name)
 			}
+			if only := f.Tag.Get("only"); only != "" && !slices.Contains(strings.Fields(only), p.name()) {
+				l.refuse(p, strings.ReplaceAll(only, " ", " or "), name)
+			}
 			l.decode(p.in(name), field, f.Tag, variables)
 		}
 	}
 	return names
+}
+
+// variablesOf returns the variables that expressions of a field can use.
+func variablesOf(tag reflect.StructTag, inherited []string) []string {
+	if names, ok := tag.Lookup("vars"); ok {
+		return strings.Fields(names)
+	}
+	return inherited
 }
 
 // need reports members that are missing.
@@ -324,25 +328,21 @@ func (l *loader) distinctNames(p place) []string {
 	return names
 }
 
+// forms says how the values of types are written.
+var forms = map[reflect.Type]string{
+	reflect.TypeFor[int]():           "a whole number",
+	reflect.TypeFor[float64]():       "a number",
+	reflect.TypeFor[bool]():          "true or false",
+	reflect.TypeFor[time.Duration](): "a duration such as 10s",
+	reflect.TypeFor[byteCount]():     "a number of bytes such as 16MiB",
+	reflect.TypeFor[path]():          "names separated by dots, such as data.items, or . for the whole body",
+}
+
 // decodeScalar decodes a value that is neither a list nor a mapping. limits are the lowest
 // and the highest value, or empty. It reports whether the value is valid.
 func (l *loader) decodeScalar(p place, v reflect.Value, limits string) bool {
 	err := p.node.Decode(v.Addr().Interface())
-	form := "a string"
-	switch v.Interface().(type) {
-	case int:
-		form = "a whole number"
-	case float64:
-		form = "a number"
-	case bool:
-		form = "true or false"
-	case time.Duration:
-		form = "a duration such as 10s"
-	case byteCount:
-		form = "a number of bytes such as 16MiB"
-	case path:
-		form = "names separated by dots, such as data.items, or . for the whole body"
-	}
+	form := cmp.Or(forms[v.Type()], "a string")
 	if from, to, limited := strings.Cut(limits, " "); limited {
 		lowest, highest := reflect.New(v.Type()), reflect.New(v.Type())
 		_, _ = yaml.Unmarshal([]byte(from), lowest.Interface()), yaml.Unmarshal([]byte(to), highest.Interface())

@@ -20,7 +20,8 @@ func Mapping(name string) ([]byte, bool) {
 // A mapping is a mapping file; example.yaml explains the members. A loader decodes it to the
 // exported fields, whose tags say what it demands: need that a member is given, range the
 // lowest and highest value, default the value of a missing member, and vars the variables
-// that expressions can use besides those of the file. The other fields are derived.
+// that expressions can use besides those of the file, and only where a member is allowed.
+// The other fields are derived.
 type mapping struct {
 	Name       string `need:"true"`
 	Vars       map[string]string
@@ -144,13 +145,12 @@ type parameter struct {
 type documentRequest struct {
 	request
 	Items path // of the list in a response
-	Item  path // of a single document, instead of Items
-	Among bool // of find: a response may contain documents that do not match
-	// Where, of scan, selects the documents that are records of the contract; nil selects
-	// all.
-	Where *expression `vars:""`
-	Batch int         `range:"1 1000"` // maximum number of ids per request
-	Pages *pages
+	Item  path `only:"fetch scan find"` // of a single document, instead of Items
+	Among bool `only:"find"`            // a response may contain documents that do not match
+	// Where selects the documents that are records of the contract; nil selects all.
+	Where *expression `only:"scan" vars:""`
+	Batch int         `only:"fetch join" range:"1 1000"` // maximum number of ids per request
+	Pages *pages      `only:"scan"`
 }
 
 // pages configures how a list is read page by page: by offset, page number or cursor.

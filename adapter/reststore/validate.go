@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,11 +19,13 @@ import (
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// checkName reports a name at p that is set and not plain.
-func (l *loader) checkName(p place, name string) {
-	if name != "" && !namePattern.MatchString(name) {
+// checkName reports whether a name at p is empty or plain, and adds an error if not.
+func (l *loader) checkName(p place, name string) bool {
+	plain := name == "" || namePattern.MatchString(name)
+	if !plain {
 		l.errorf(p, "must consist of lower-case letters, digits and underscores")
 	}
+	return plain
 }
 
 // refuse reports members that are set though they are only allowed elsewhere.
@@ -41,9 +42,11 @@ var reserved = []string{"ids", "id", "key", "since", "item", "user", "secret", "
 // loadVariables loads the variables of the file. overrides replace their values.
 func (l *loader) loadVariables(p place, overrides map[string]string) {
 	for _, name := range p.names() {
-		l.checkName(p.in(name), name)
 		if slices.Contains(reserved, name) {
 			l.errorf(p.in(name), "is reserved: choose another name")
+			continue
+		}
+		if !l.checkName(p.in(name), name) {
 			continue
 		}
 		value, overridden := overrides[name]
@@ -181,9 +184,6 @@ var kinds = map[string]adapter.ErrorKind{
 
 func (c *connection) check(l *loader, p place) {
 	l.checkHeaders(p.in("headers"), c.Headers)
-	if c.Ping != nil {
-		l.setMethod(p.in("ping"), c.Ping, http.MethodGet)
-	}
 }
 
 func (r *rule) check(l *loader, p place) {
@@ -239,11 +239,12 @@ func (l *loader) checkHeaders(p place, headers map[string]string) {
 
 func (in *login) check(l *loader, p place) {
 	l.checkHeader(p.in("header"), in.Header, "")
-	if in.Request != nil {
-		l.setMethod(p.in("request"), in.Request, http.MethodPost)
-	}
 	in.credentials = []any{l.user, l.secret}
 }
+
+// defaultMethods are the methods of requests by the member that holds them. The requests of
+// writes have none.
+var defaultMethods = map[string]string{"ping": "GET", "fetch": "GET", "scan": "GET", "find": "GET", "join": "GET", "request": "POST"}
 
 func (r *request) check(l *loader, p place) {
 	r.at = l.at(p.line)
@@ -251,11 +252,8 @@ func (r *request) check(l *loader, p place) {
 		r.query = append(r.query, parameter{name, r.Query[name]})
 	}
 	l.checkHeaders(p.in("headers"), r.Headers)
-}
-
-// setMethod sets a method that is not given, and checks it.
-func (l *loader) setMethod(p place, r *request, method string) {
-	if r.Method = cmp.Or(r.Method, method); !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, r.Method) {
+	r.Method = cmp.Or(r.Method, defaultMethods[p.name()])
+	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, r.Method) {
 		l.errorf(p.in("method"), "must be GET, POST, PUT, PATCH or DELETE")
 	}
 }
@@ -317,15 +315,6 @@ func (l *loader) checkRoot(p place, r *resource) {
 	l.checkKeys(p.in("read"), r.Read, r.readNames)
 	l.checkKeys(p.in("rest"), r.Rest, r.restNames)
 	fetch, scan, find := p.in("fetch"), p.in("scan"), p.in("find")
-	l.refuse(scan, "fetch", "batch")
-	l.refuse(find, "fetch", "batch")
-	l.refuse(p.in("join"), "fetch, scan or find", "item")
-	for _, other := range []place{fetch, find, p.in("join")} {
-		l.refuse(other, "scan", "where", "pages")
-	}
-	for _, other := range []place{fetch, scan, p.in("join")} {
-		l.refuse(other, "find", "among")
-	}
 	if r.Fetch != nil {
 		r.Fetch.Batch = max(r.Fetch.Batch, 1)
 		if r.Fetch.single() && r.Fetch.Batch > 1 {
@@ -468,20 +457,13 @@ func (r *resource) verb(name string) (steps []*step, without string) {
 func (s *step) check(l *loader, p place) {
 	s.request.check(l, p)
 	l.checkName(p.in("name"), s.Name)
-	l.setMethod(p, &s.request, "")
 	if s.Multipart != nil && (s.Body != nil || s.Method == "GET" || s.Method == "DELETE") {
 		l.errorf(p.in("multipart"), "needs the method POST, PUT or PATCH, and no body")
 	}
 }
 
-func (u *undo) check(l *loader, p place) {
-	u.request.check(l, p)
-	l.setMethod(p, &u.request, "")
-}
-
 func (g *documentRequest) check(l *loader, p place) {
 	g.request.check(l, p)
-	l.setMethod(p, &g.request, http.MethodGet)
 	g.returnsDocuments = true
 	if len(p.has("items", "item")) != 1 {
 		l.errorf(p, "needs items, the path of the list in a response, or item for a single document")
