@@ -115,8 +115,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 		return nil
 	}
 	_, err := b.client.send(ctx, call{"upstream", "ping"}, b.mapping.Connection.Ping, nil)
-	var known *adapter.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*adapter.Error](err); ok {
 		known.Kind = adapter.Unavailable
 	}
 	return err
@@ -155,8 +154,7 @@ func unsupported(op, why string) error {
 // errorOf converts err to an adapter.Error of the given kind. An error that already is
 // one, and a context error of ctx, are returned unchanged.
 func errorOf(ctx context.Context, kind adapter.ErrorKind, op string, err error) error {
-	var known *adapter.Error
-	if err == nil || errors.As(err, &known) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if _, known := errors.AsType[*adapter.Error](err); err == nil || known || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
 	return &adapter.Error{Kind: kind, Op: op, Err: err}
@@ -165,16 +163,17 @@ func errorOf(ctx context.Context, kind adapter.ErrorKind, op string, err error) 
 // kindOfStatus returns the error kind of an HTTP status that no rule of the mapping
 // matches.
 func kindOfStatus(status int) adapter.ErrorKind {
-	switch {
-	case status == http.StatusNotFound, status == http.StatusGone:
+	switch status {
+	case http.StatusNotFound, http.StatusGone:
 		return adapter.NotFound
-	case status == http.StatusConflict:
+	case http.StatusConflict:
 		return adapter.Conflict
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		return adapter.Internal
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return adapter.Unavailable
-	case status >= 400 && status < 500:
+	}
+	if status >= 400 && status < 500 {
 		return adapter.Invalid
 	}
 	return adapter.Unavailable

@@ -13,11 +13,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-resty/resty/v2"
 	"github.com/itchyny/gojq"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -28,8 +30,8 @@ type client struct {
 	transport  *http.Transport
 	base       string // the base URL without a trailing slash
 	connection *connection
-	slots      chan struct{} // semaphore: one element per request in flight
-	budget     budget
+	inFlight   *semaphore.Weighted
+	budget     *budget
 	metrics    *metrics
 	log        *slog.Logger
 }
@@ -54,8 +56,8 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 	c := &client{
 		base:       strings.TrimRight(base.String(), "/"),
 		connection: &m.Connection,
-		slots:      make(chan struct{}, m.Connection.Limits.InFlight),
-		budget:     budget{perRequest: m.Connection.Retry.Budget, tokens: maxBudget},
+		inFlight:   semaphore.NewWeighted(int64(m.Connection.Limits.InFlight)),
+		budget:     newBudget(m.Connection.Retry.Budget),
 		metrics:    requestMetrics,
 		log:        o.Logger,
 		transport: &http.Transport{
@@ -134,12 +136,13 @@ func (c *client) close() { c.transport.CloseIdleConnections() }
 // A preparedRequest is a request with all expressions evaluated.
 type preparedRequest struct {
 	*request
-	call call
-	op   string // for errors: call, method, and path as written in the mapping
-	url  string
-	body []byte // JSON; nil if there is none
-	file *file
-	id   string // X-Request-Id, the same for all attempts
+	call  call
+	op    string // for errors: call, method, and path as written in the mapping
+	url   string
+	query url.Values
+	body  []byte // JSON; nil if there is none
+	file  *file
+	id    string // X-Request-Id, the same for all attempts
 }
 
 // A file is a file part of a multipart body.
@@ -152,11 +155,10 @@ func (c *client) prepare(ctx context.Context, k call, r *request, input any, var
 	if err != nil {
 		return nil, err
 	}
-	query, err := queryOf(ctx, r.query, input, variables...)
-	if err != nil {
+	if m.query, err = r.evalQuery(ctx, input, variables...); err != nil {
 		return nil, err
 	}
-	m.url = c.base + path + query
+	m.url = c.base + path
 	if r.Body != nil {
 		v, err := r.Body.eval(ctx, input, variables...)
 		if err != nil {
@@ -184,14 +186,13 @@ func (r *request) urlPath(ctx context.Context, input any, variables ...any) (str
 	return path, nil
 }
 
-// queryOf returns the query of a URL with its leading "?", or "" if there are no
-// parameters.
-func queryOf(ctx context.Context, parameters []parameter, input any, variables ...any) (string, error) {
-	var b strings.Builder
-	for _, p := range parameters {
-		v, err := p.value.eval(ctx, input, variables...)
+// evalQuery returns the query parameters of the request.
+func (r *request) evalQuery(ctx context.Context, input any, variables ...any) (url.Values, error) {
+	query := url.Values{}
+	for name, e := range r.Query {
+		v, err := e.eval(ctx, input, variables...)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		list, ok := v.([]any)
 		if !ok && v != nil {
@@ -200,16 +201,15 @@ func queryOf(ctx context.Context, parameters []parameter, input any, variables .
 		for _, v := range list {
 			text, ok := numberText(v)
 			if flag, is := v.(bool); is {
-				text, ok = fmt.Sprint(flag), true
+				text, ok = strconv.FormatBool(flag), true
 			}
 			if !ok {
-				return "", fmt.Errorf("%s: the parameter %s must be a string, a number, a boolean or a list of these", p.value.at, p.name)
+				return nil, fmt.Errorf("%s: the parameter %s must be a string, a number, a boolean or a list of these", e.at, name)
 			}
-			b.WriteByte("?&"[min(b.Len(), 1)])
-			b.WriteString(url.QueryEscape(p.name) + "=" + url.QueryEscape(text))
+			query.Add(name, text)
 		}
 	}
-	return b.String(), nil
+	return query, nil
 }
 
 // send prepares a request and sends it, retrying reads.
@@ -227,13 +227,11 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials m
 	limit := c.connection.Limits.Timeout
 	limitedCtx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
-	select {
-	case c.slots <- struct{}{}:
-	case <-limitedCtx.Done():
-		return nil, c.transportError(ctx, limitedCtx, m, fmt.Errorf("no free slot: %d requests are already in flight", cap(c.slots)))
+	if err := c.inFlight.Acquire(limitedCtx, 1); err != nil {
+		return nil, c.transportError(ctx, limitedCtx, m, err)
 	}
 	c.metrics.inFlight.Inc()
-	defer func() { <-c.slots; c.metrics.inFlight.Dec() }()
+	defer func() { c.inFlight.Release(1); c.metrics.inFlight.Dec() }()
 
 	start, outcome := time.Now(), "canceled"
 	defer func() {
@@ -259,8 +257,7 @@ var errTimeout = errors.New("no response in time")
 // transportError returns the error of a request without a response. It omits the URL,
 // whose query may contain personal data.
 func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequest, err error) error {
-	var known *adapter.Error
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*adapter.Error](err); known {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -269,8 +266,7 @@ func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequ
 	if limitedCtx.Err() != nil {
 		err = fmt.Errorf("%w, %s", errTimeout, c.connection.Limits.Timeout)
 	}
-	var inURL *url.Error
-	if errors.As(err, &inURL) {
+	if inURL, ok := errors.AsType[*url.Error](err); ok {
 		err = inURL.Err
 	}
 	return &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: err}
@@ -279,7 +275,7 @@ func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequ
 // roundTrip sends a request and interprets the response. Its errors are transport errors
 // or adapter errors.
 func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials map[string]string) (*response, error) {
-	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id).SetHeaders(credentials).SetHeaders(m.Headers)
+	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id).SetHeaders(credentials).SetHeaders(m.Headers).SetQueryParamsFromValues(m.query)
 	if m.body != nil {
 		r.SetHeader("Content-Type", "application/json").SetBody(m.body)
 	}

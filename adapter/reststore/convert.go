@@ -69,10 +69,7 @@ func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *key
 		list, err := r.toRecords(v, a, prefix, keys)
 		return adapter.RecordsValue(list), err
 	default:
-		t, ok := v.(string)
-		if !ok {
-			t, ok = numberText(v)
-		}
+		t, ok := numberText(v)
 		if !ok {
 			return adapter.Value{}, errors.New("is not a string")
 		}
@@ -109,13 +106,11 @@ func toTexts(v any) ([]string, error) {
 	if !ok {
 		return nil, errNotList
 	}
-	all := make([]string, 0, len(list))
-	for _, e := range list {
-		t, ok := numberText(e)
-		if !ok {
+	all := make([]string, len(list))
+	for i, e := range list {
+		if all[i], ok = numberText(e); !ok {
 			return nil, errors.New("has an element that is not a string")
 		}
-		all = append(all, t)
 	}
 	return all, nil
 }

@@ -116,13 +116,7 @@ func seekPath(d *jsontext.Decoder, p path) (found bool, err error) {
 // expectEnd reads the rest of the JSON value and fails if anything follows it.
 func expectEnd(d *jsontext.Decoder) error {
 	for d.StackDepth() > 0 {
-		var err error
-		if k := d.PeekKind(); k == '}' || k == ']' {
-			_, err = d.ReadToken()
-		} else {
-			err = d.SkipValue()
-		}
-		if err != nil {
+		if _, err := d.ReadToken(); err != nil {
 			return err
 		}
 	}
@@ -172,10 +166,8 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 		return nil, err
 	}
 	switch t.Kind() {
-	case 't':
-		return true, nil
-	case 'f':
-		return false, nil
+	case 't', 'f':
+		return t.Bool(), nil
 	case '"':
 		return t.String(), nil
 	case '0':
@@ -184,27 +176,13 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 			return nil, fmt.Errorf("contains a number of %d characters", len(n))
 		}
 		return json.Number(n), nil
-	case '{':
-		if depth == 0 {
-			return nil, errDepth
-		}
-		members := map[string]any{}
-		for d.PeekKind() != '}' {
-			name, err := d.ReadToken()
-			if err != nil {
-				return nil, err
-			}
-			key := name.String()
-			if members[key], err = decodeValue(d, depth-1); err != nil {
-				return nil, err
-			}
-		}
-		_, err := d.ReadToken()
-		return members, err
-	case '[':
-		if depth == 0 {
-			return nil, errDepth
-		}
+	case 'n':
+		return nil, nil
+	}
+	if depth == 0 {
+		return nil, errDepth
+	}
+	if t.Kind() == '[' {
 		elements := []any{}
 		for d.PeekKind() != ']' {
 			v, err := decodeValue(d, depth-1)
@@ -213,10 +191,22 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 			}
 			elements = append(elements, v)
 		}
-		_, err := d.ReadToken()
+		_, err = d.ReadToken()
 		return elements, err
 	}
-	return nil, nil
+	members := map[string]any{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		if members[key], err = decodeValue(d, depth-1); err != nil {
+			return nil, err
+		}
+	}
+	_, err = d.ReadToken()
+	return members, err
 }
 
 // String returns the path as it is written in a mapping file.

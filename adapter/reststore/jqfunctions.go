@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
 
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -93,23 +96,12 @@ func jqSlug(v any, _ []any) any {
 	if !ok {
 		return errors.New("slug: the input is not a string")
 	}
-	var slug strings.Builder
-	gap := false
-	for _, r := range norm.NFKD.String(text) {
-		r = unicode.ToLower(r)
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			if gap && slug.Len() > 0 {
-				slug.WriteByte('-')
-			}
-			gap = false
-			slug.WriteRune(r)
-		case !unicode.Is(unicode.Mn, r):
-			gap = true
-		}
-	}
-	return slug.String()
+	plain := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), runes.Map(unicode.ToLower))
+	text, _, _ = transform.String(plain, text)
+	return strings.Trim(slugGap.ReplaceAllString(text, "-"), "-")
 }
+
+var slugGap = regexp.MustCompile(`[^a-z0-9]+`)
 
 var errSegment = errors.New("a path segment is empty, a dot segment, or not a string")
 

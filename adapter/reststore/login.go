@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -26,8 +26,7 @@ type login struct {
 	credentials []any // $user and $secret
 
 	flight singleflight.Group
-	mu     sync.Mutex
-	cached token
+	cached atomic.Pointer[token] // nil before the first login
 }
 
 // A token is the result of a login request, and its time.
@@ -52,8 +51,7 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 		return c.sendOnce(ctx, m, map[string]string{in.Header: in.Prefix + token})
 	}
 	r, err := send()
-	var refusal *responseError
-	if errors.As(err, &refusal) && refusal.status == http.StatusUnauthorized {
+	if refusal, ok := errors.AsType[*responseError](err); ok && refusal.status == http.StatusUnauthorized {
 		if token, err = c.authToken(ctx, token); err != nil {
 			return nil, err
 		}
@@ -93,12 +91,11 @@ func (c *client) authToken(ctx context.Context, rejected string) (string, error)
 
 // cachedToken returns the cached token, or "" if it is the rejected one or too old.
 func (l *login) cachedToken(rejected string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cached.text == rejected || l.Refresh > 0 && time.Since(l.cached.issued) >= l.Refresh {
+	t := l.cached.Load()
+	if t == nil || t.text == rejected || l.Refresh > 0 && time.Since(t.issued) >= l.Refresh {
 		return ""
 	}
-	return l.cached.text
+	return t.text
 }
 
 // requestToken logs in and caches the token.
@@ -126,8 +123,6 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 	if err != nil || !ok || text == "" || !httpguts.ValidHeaderFieldValue(text) {
 		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the response has no token", l.Token.at)}
 	}
-	l.mu.Lock()
-	l.cached = token{text, time.Now()}
-	l.mu.Unlock()
+	l.cached.Store(&token{text, time.Now()})
 	return text, nil
 }

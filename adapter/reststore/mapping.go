@@ -121,24 +121,18 @@ func (m *mapping) resource(name adapter.Resource) *resource { return m.Resources
 
 // A request is a request of the mapping file. Its expressions are evaluated for each call.
 type request struct {
-	Method  string
-	Path    *template `need:"true"`
+	Method string
+	Path   *template `need:"true"`
+	// Query has the parameters. One is omitted if its value is null, and repeated for the
+	// elements of a list.
 	Query   map[string]*expression
 	Headers map[string]string
 	Body    *expression
 
-	at    string      // file and line, for errors
-	query []parameter // in the order of the file
+	at string // file and line, for errors
 	// returnsDocuments: the response is split into documents instead of being decoded, so
 	// any_status rules see it only if it contains none.
 	returnsDocuments bool
-}
-
-// A parameter is a query parameter. It is omitted if its value is null and repeated for
-// the elements of a list.
-type parameter struct {
-	name  string
-	value *expression
 }
 
 // A documentRequest is a request for documents.

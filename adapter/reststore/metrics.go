@@ -1,6 +1,7 @@
 package reststore
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,32 +20,21 @@ type metrics struct {
 
 // newMetrics creates the metrics of a backend and registers them if reg is not nil.
 func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	all := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_backend_requests_total",
-			Help: "Requests sent to the backend, including retries, by outcome.",
-		}, []string{"resource", "operation", "outcome"}),
+		requests: counter("portico_backend_requests_total", "Requests sent to the backend, including retries, by outcome.", "resource", "operation", "outcome"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "portico_backend_request_duration_seconds",
 			Help:    "Duration of requests to the backend, until the response or the failure.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"resource", "operation"}),
-		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_backend_retries_total",
-			Help: "Failed reads that could be retried, by decision: sent, or given up because the retry budget was exhausted (budget) or the wait would have been too long (wait).",
-		}, []string{"decision"}),
-		documents: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_backend_documents_total",
-			Help: "Documents received from the backend (came), and documents that had changed and were decoded (read).",
-		}, []string{"resource", "step"}),
-		unknownReferences: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_backend_unknown_references_total",
-			Help: "References in documents to backend records that have no legacy id.",
-		}, []string{"resource"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_backend_requests_in_flight",
-			Help: "Requests to the backend in flight.",
-		}),
+		retries: counter("portico_backend_retries_total",
+			"Failed reads that could be retried, by decision: sent, or given up because the retry budget was exhausted (budget) or the wait would have been too long (wait).", "decision"),
+		documents:         counter("portico_backend_documents_total", "Documents received from the backend (came), and documents that had changed and were decoded (read).", "resource", "step"),
+		unknownReferences: counter("portico_backend_unknown_references_total", "References in documents to backend records that have no legacy id.", "resource"),
+		inFlight:          prometheus.NewGauge(prometheus.GaugeOpts{Name: "portico_backend_requests_in_flight", Help: "Requests to the backend in flight."}),
 	}
 	// Create rare series with value 0: otherwise the first event would not show as an
 	// increase.
@@ -64,12 +54,11 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 		return all, nil
 	}
 	reg = prometheus.WrapRegistererWith(prometheus.Labels{"backend": m.Name}, reg)
+	var errs []error
 	for _, c := range []prometheus.Collector{all.requests, all.duration, all.retries, all.documents, all.unknownReferences, all.inFlight} {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
+		errs = append(errs, reg.Register(c))
 	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // A call names what a request is for, as used in metric labels and errors.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -24,25 +23,23 @@ type pager struct {
 	repeated      bool     // the last page was the same as the previous one
 }
 
-// nextQuery returns the query parameters of the next page.
-func (w *pager) nextQuery() string {
+// addTo adds the query parameters of the next page.
+func (w *pager) addTo(q url.Values) {
 	p := w.pages
 	if p == nil {
-		return ""
+		return
 	}
-	q := url.Values{}
 	if p.Limit != "" {
-		q.Set(p.Limit, strconv.Itoa(p.Size))
+		q.Add(p.Limit, strconv.Itoa(p.Size))
 	}
 	switch {
 	case p.Offset != "":
-		q.Set(p.Offset, strconv.Itoa(w.documentCount))
+		q.Add(p.Offset, strconv.Itoa(w.documentCount))
 	case p.Page != "":
-		q.Set(p.Page, strconv.Itoa(p.First+w.pageCount))
+		q.Add(p.Page, strconv.Itoa(p.First+w.pageCount))
 	case w.cursor != "":
-		q.Set(p.Cursor.Query, w.cursor)
+		q.Add(p.Cursor.Query, w.cursor)
 	}
-	return q.Encode()
 }
 
 // fetchPage requests the next page.
@@ -51,11 +48,7 @@ func (b *Backend) fetchPage(ctx context.Context, k call, r *request, w *pager, s
 	if err != nil {
 		return nil, errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	if more := w.nextQuery(); strings.Contains(m.url, "?") && more != "" {
-		m.url += "&" + more
-	} else if more != "" {
-		m.url += "?" + more
-	}
+	w.addTo(m.query)
 	resp, err := b.client.sendWithRetry(ctx, m)
 	return resp, readError(ctx, k.op(), err)
 }

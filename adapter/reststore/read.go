@@ -56,19 +56,13 @@ func inBatches[T any](ctx context.Context, ids []string, size int, request func(
 
 // batches splits ids into lists of at most size, without duplicates and empty ids.
 func batches(ids []string, size int) [][]string {
-	seen := make(map[string]bool, len(ids))
-	var all [][]string
-	for _, id := range ids {
-		if id == "" || seen[id] {
-			continue
-		}
+	seen := map[string]bool{"": true}
+	distinct := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := seen[id]
 		seen[id] = true
-		if len(all) == 0 || len(all[len(all)-1]) == size {
-			all = append(all, nil)
-		}
-		all[len(all)-1] = append(all[len(all)-1], id)
-	}
-	return all
+		return again
+	})
+	return slices.Collect(slices.Chunk(distinct, size))
 }
 
 func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
@@ -218,8 +212,14 @@ func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined 
 }
 
 func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *documentKeys) (item replica.Item, err error) {
-	if item.Key, err = legacyID(ctx, r.Key, input); err != nil {
-		return item, err
+	if r.Key != nil {
+		v, err := r.Key.eval(ctx, input)
+		if err == nil {
+			item.Key, err = r.Key.legacyID(v)
+		}
+		if err != nil {
+			return item, err
+		}
 	}
 	values, err := evalObject(ctx, r.Read, input)
 	if err != nil {
@@ -266,22 +266,17 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 	return record, unknown, err
 }
 
-// legacyID returns the id that the expression e finds in a document for the legacy clients,
-// or 0 if e is nil or finds none. Anything but a positive whole number is an error.
-func legacyID(ctx context.Context, e *expression, input any) (adapter.Key, error) {
-	if e == nil {
+// legacyID returns the id for the legacy clients that expression e found in a document, or 0
+// if it found none. Anything but a positive whole number is an error.
+func (e *expression) legacyID(v any) (adapter.Key, error) {
+	if v == nil || v == "" {
 		return 0, nil
 	}
-	v, err := e.eval(ctx, input)
-	if err != nil || v == nil || v == "" {
-		return 0, err
-	}
 	key, err := parseInteger(v)
-	if err == nil && key < 1 {
-		err = errors.New("is not positive")
-	}
 	if _, flag := v.(bool); flag {
 		err = errNotNumber
+	} else if err == nil && key < 1 {
+		err = errors.New("is not positive")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%s: the legacy id %w", e.at, err)

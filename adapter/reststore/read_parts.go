@@ -56,12 +56,8 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 				return item, false, fmt.Errorf("%s: the id of a part is neither a string nor an integer", p.Items.at)
 			}
 		case "key":
-			if v != nil {
-				key, err := parseInteger(v)
-				if err != nil || key < 1 {
-					return item, false, fmt.Errorf("%s: the legacy id of a part is not a positive integer", p.Items.at)
-				}
-				item.Key = adapter.Key(key)
+			if item.Key, err = p.Items.legacyID(v); err != nil {
+				return item, false, err
 			}
 		default:
 			values[name] = v

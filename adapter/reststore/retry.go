@@ -5,8 +5,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
-	"sync"
+	"slices"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -17,39 +20,31 @@ const maxBudget = 10
 // A budget limits retries to a fraction of the requests, so that a backend that is down
 // does not receive a multiple of the normal load. It is safe for concurrent use.
 type budget struct {
-	mu         sync.Mutex
-	perRequest float64
-	tokens     float64
+	limiter  *rate.Limiter // its clock counts requests: one a second
+	requests atomic.Int64
 }
 
-func (b *budget) earn() {
-	b.mu.Lock()
-	b.tokens = min(b.tokens+b.perRequest, maxBudget)
-	b.mu.Unlock()
-}
-
-func (b *budget) spend() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.perRequest == 0 || b.tokens < 1 {
-		return false
+func newBudget(perRequest float64) *budget {
+	if perRequest == 0 {
+		return &budget{limiter: rate.NewLimiter(0, 0)}
 	}
-	b.tokens--
-	return true
+	return &budget{limiter: rate.NewLimiter(rate.Limit(perRequest), maxBudget)}
 }
+
+// spend reports whether a request may be retried.
+func (b *budget) spend() bool { return b.limiter.AllowN(time.Unix(b.requests.Load(), 0), 1) }
 
 // sendWithRetry sends a request and retries reads whose error is transient.
 func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*response, error) {
 	rules := c.connection.Retry
-	c.budget.earn()
+	c.budget.requests.Add(1)
 	for attempt := 1; ; attempt++ {
 		r, err := c.sendAuthorized(ctx, m)
 		if err == nil || m.Method != http.MethodGet || attempt >= rules.Attempts || !isTransient(err) {
 			return r, err
 		}
 		pause := backoff(rules, attempt)
-		var known *adapter.Error
-		if errors.As(err, &known) && known.RetryAfter > 0 {
+		if known, ok := errors.AsType[*adapter.Error](err); ok && known.RetryAfter > 0 {
 			pause = known.RetryAfter
 		}
 		// Return immediately if the pause is too long or would exceed the caller's deadline.
@@ -61,11 +56,9 @@ func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*respon
 			c.metrics.retries.WithLabelValues("budget").Inc()
 			return nil, err
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, ctx.Err()
 		}
 		c.metrics.retries.WithLabelValues("sent").Inc()
@@ -75,12 +68,9 @@ func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*respon
 // isTransient reports whether repeating a request may succeed: the backend was
 // unreachable, did not send a complete response in time, or reported a temporary status.
 func isTransient(err error) bool {
-	var said *responseError
-	if errors.As(err, &said) {
-		return said.err.Kind == adapter.Unavailable && (said.status == http.StatusTooManyRequests || said.status == http.StatusTooEarly ||
-			said.status == http.StatusRequestTimeout || said.status >= 500)
-	}
-	return adapter.KindOf(err) == adapter.Unavailable
+	said, ok := errors.AsType[*responseError](err)
+	return adapter.KindOf(err) == adapter.Unavailable && (!ok || said.status >= 500 ||
+		slices.Contains([]int{http.StatusTooManyRequests, http.StatusTooEarly, http.StatusRequestTimeout}, said.status))
 }
 
 // backoff returns the pause before the next attempt. It doubles with every attempt, and

@@ -248,9 +248,6 @@ var defaultMethods = map[string]string{"ping": "GET", "fetch": "GET", "scan": "G
 
 func (r *request) check(l *loader, p place) {
 	r.at = l.at(p.line)
-	for _, name := range p.in("query").names() {
-		r.query = append(r.query, parameter{name, r.Query[name]})
-	}
 	l.checkHeaders(p.in("headers"), r.Headers)
 	r.Method = cmp.Or(r.Method, defaultMethods[p.name()])
 	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, r.Method) {
