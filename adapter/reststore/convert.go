@@ -133,8 +133,12 @@ func toTime(v any) (string, error) {
 
 // fromRecord converts a record to the object that expressions see: decimals and times as
 // strings, and the backend's ids next to references, from ids. Absent attributes are omitted.
-// prefix is the path of a nested record, such as "items.", and "" otherwise.
-func (r *resource) fromRecord(record adapter.Record, prefix string, ids *idCache) map[string]any {
+// prefix is the path of a nested record, such as "items.", and "" otherwise. An empty record
+// is nil.
+func (r *resource) fromRecord(record adapter.Record, prefix string, ids *idCache) any {
+	if len(record.Values) == 0 {
+		return nil
+	}
 	object := make(map[string]any, len(record.Values))
 	for i, v := range record.Values {
 		a := &record.Schema.Attributes[i]

@@ -10,11 +10,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-var (
-	errNoID   = errors.New("no request of create returned the id of the new record")
-	errNoUndo = errors.New("the mapping has no undo for that request")
-)
-
 // maxEach limits how often one step of a write is sent.
 const maxEach = 1000
 
@@ -41,17 +36,11 @@ type writeOperation struct {
 	call         call
 	write        *replica.Write
 	input        map[string]any
-	steps        map[string]any // responses by step name
-	id           string         // of a new record
-	changed      bool           // a request that changes the backend has succeeded
-	irreversible bool           // one of these requests has no undo
-	undo         []compensation
-}
-
-// A compensation reverts a completed step.
-type compensation struct {
-	undo *undo
-	item any
+	steps        map[string]any                // responses by step name
+	id           string                        // of a new record
+	changed      bool                          // a request that changes the backend has succeeded
+	irreversible bool                          // one of these requests has no undo
+	undo         []func(context.Context) error // revert completed steps
 }
 
 // write sends the requests of an operation and returns the id of a new record.
@@ -77,7 +66,7 @@ func (b *Backend) write(ctx context.Context, verb string, w *replica.Write) (str
 		}
 	}
 	if verb == "create" && operation.id == "" && (r.root == r || r.Identified) {
-		return "", &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: errNoID}
+		return "", &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: errors.New("no request of create returned the id of the new record")}
 	}
 	return operation.id, nil
 }
@@ -107,14 +96,14 @@ func (b *Backend) writeInputWith(ids *idCache, r *resource, w *replica.Write) ma
 	}
 	siblings := make([]any, len(w.Siblings))
 	for i, s := range w.Siblings {
-		siblings[i] = map[string]any{"id": nullable(s.ID), "record": r.recordInput(s.Record, ids)}
+		siblings[i] = map[string]any{"id": nullable(s.ID), "record": r.fromRecord(s.Record, "", ids)}
 	}
 	parts := make(map[string]any, len(w.Parts))
 	for name, records := range w.Parts {
 		if p := b.mapping.resource(name); p != nil {
 			list := make([]any, len(records))
 			for i, part := range records {
-				list[i] = map[string]any{"key": jqInteger(part.Record.Get(p.schema.Key).Int()), "record": p.recordInput(part.Record, ids)}
+				list[i] = map[string]any{"key": jqInteger(part.Record.Get(p.schema.Key).Int()), "record": p.fromRecord(part.Record, "", ids)}
 			}
 			parts[string(name)] = list
 		}
@@ -122,7 +111,7 @@ func (b *Backend) writeInputWith(ids *idCache, r *resource, w *replica.Write) ma
 	return map[string]any{
 		"id": nullable(w.ID), "key": jqInteger(int64(w.Key)),
 		"root": map[string]any{"id": nullable(w.RootID), "key": jqInteger(int64(w.RootKey))},
-		"old":  r.recordInput(w.Old, ids), "new": r.recordInput(w.New, ids),
+		"old":  r.fromRecord(w.Old, "", ids), "new": r.fromRecord(w.New, "", ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}
 }
@@ -133,14 +122,6 @@ func nullable(id string) any {
 		return nil
 	}
 	return id
-}
-
-// recordInput returns a record as expressions see it, or nil for an empty record.
-func (r *resource) recordInput(record adapter.Record, ids *idCache) any {
-	if len(record.Values) == 0 {
-		return nil
-	}
-	return r.fromRecord(record, "", ids)
 }
 
 // runStep sends the requests of a step.
@@ -207,7 +188,13 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 	w.changed = w.changed || changes
 	w.irreversible = w.irreversible || changes && s.Undo == nil
 	if s.Undo != nil {
-		w.undo = append(w.undo, compensation{s.Undo, item})
+		w.undo = append(w.undo, func(ctx context.Context) error {
+			holds, err := s.Undo.When.holds(ctx, w.input)
+			if err == nil && holds {
+				_, err = w.client.send(ctx, w.call, &s.Undo.request, w.input, item)
+			}
+			return err
+		})
 	}
 	if s.Name == "" && s.ID == nil || len(resp.body) == 0 {
 		return nil, nil
@@ -252,15 +239,11 @@ func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error
 // rollBack reverts the completed steps in reverse order.
 func (w *writeOperation) rollBack(ctx context.Context) error {
 	if w.irreversible {
-		return errNoUndo
+		return errors.New("the mapping has no undo for that request")
 	}
 	ctx = context.WithoutCancel(ctx) // roll back even if the caller has gone
-	for _, u := range slices.Backward(w.undo) {
-		holds, err := u.undo.When.holds(ctx, w.input)
-		if err == nil && holds {
-			_, err = w.client.send(ctx, w.call, &u.undo.request, w.input, u.item)
-		}
-		if err != nil {
+	for _, undo := range slices.Backward(w.undo) {
+		if err := undo(ctx); err != nil {
 			return err
 		}
 	}
