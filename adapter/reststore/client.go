@@ -178,10 +178,8 @@ func (r *request) urlPath(ctx context.Context, input any, variables ...any) (str
 		return "", err
 	}
 	path, _ := v.(string)
-	for segment := range strings.SplitSeq(path, "/") {
-		if path == "" || segment == "." || segment == ".." {
-			return "", fmt.Errorf("%s: %w", r.Path.at, errSegment)
-		}
+	if path == "" || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") {
+		return "", fmt.Errorf("%s: %w", r.Path.at, errSegment)
 	}
 	return path, nil
 }

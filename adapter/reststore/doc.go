@@ -9,7 +9,7 @@
 //     expressions convert documents to attributes and back, and what its errors mean.
 //  2. A mapping file is validated completely before any request is sent. Unknown
 //     attributes and keys, expressions that do not compile, and missing operations are
-//     reported together, each with file and line.
+//     reported together, each with file, line and path.
 //  3. Expressions see the backend's JSON and the legacy attribute names. Values are
 //     converted by the attribute's kind; decimals and times are converted exactly, without
 //     floating point.

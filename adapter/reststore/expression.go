@@ -24,9 +24,6 @@ type expression struct {
 	constants []any
 }
 
-// errManyValues reports an expression that returned several values where one is allowed.
-var errManyValues = errors.New("returns more than one value")
-
 // A refusal is the error of an expression that rejects a write on purpose: error({invalid:
 // "attribute"}). The key is the error kind, the value the name of the offending attribute
 // or null.
@@ -50,7 +47,7 @@ func (e *expression) evalAll(ctx context.Context, limit int, input any, variable
 		}
 		if len(found) == limit {
 			if limit == 1 {
-				return nil, fmt.Errorf("%s: %w", e.at, errManyValues)
+				return nil, fmt.Errorf("%s: returns more than one value", e.at)
 			}
 			return nil, fmt.Errorf("%s: returns more than %d values", e.at, limit)
 		}
@@ -83,8 +80,7 @@ func (e *expression) wrapError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var value gojq.ValueError
-	if errors.As(err, &value) {
+	if value, ok := errors.AsType[gojq.ValueError](err); ok {
 		if members, ok := value.Value().(map[string]any); ok && len(members) == 1 {
 			for kind, field := range members {
 				if _, known := kinds[kind]; known {

@@ -18,10 +18,10 @@ func Mapping(name string) ([]byte, bool) {
 }
 
 // A mapping is a mapping file; example.yaml explains the members. A loader decodes it to the
-// exported fields, whose tags say what it demands: need that a member is given, range the
-// lowest and highest value, default the value of a missing member, and vars the variables
-// that expressions can use besides those of the file, and only where a member is allowed.
-// The other fields are derived.
+// exported fields. Tags of fields say that a member is required (need), where it is allowed
+// (only), its lowest and highest value (range), its value if it is missing (default), and
+// which variables expressions in it can use besides those of the file (vars). The fields that
+// are not exported are derived.
 type mapping struct {
 	Name       string `need:"true"`
 	Vars       map[string]string
