@@ -342,6 +342,9 @@ var forms = map[reflect.Type]string{
 // and the highest value, or empty. It reports whether the value is valid.
 func (l *loader) decodeScalar(p place, v reflect.Value, limits string) bool {
 	err := p.node.Decode(v.Addr().Interface())
+	if v.Kind() == reflect.Int {
+		_, err = strconv.Atoi(p.node.Value) // the library cuts 1.5 to 1
+	}
 	form := cmp.Or(forms[v.Type()], "a string")
 	if from, to, limited := strings.Cut(limits, " "); limited {
 		lowest, highest := reflect.New(v.Type()), reflect.New(v.Type())

@@ -65,7 +65,12 @@ func TestMappingErrors(t *testing.T) {
 		{"login without token", "{bearer: $secret}", "{login: {request: {path: /in}}}", []string{"small.yaml:4: connection.auth.login needs token"}},
 		{"limits out of range", "ping:", "limits: {response_bytes: 9GiB, depth: 0, timeout: 1h, in_flight: x}\n  ping:", []string{
 			"small.yaml:5: connection.limits.response_bytes must be a number of bytes such as 16MiB from 1 to 1024MiB", "small.yaml:5: connection.limits.depth must be a whole number from 1 to 1000", "small.yaml:5: connection.limits.timeout must be a duration such as 10s from 1ms to 10m", "small.yaml:5: connection.limits.in_flight must be"}},
+		{"a fraction", "ping:", "limits: {depth: 1.5}\n  ping:", []string{"small.yaml:5: connection.limits.depth must be a whole number"}},
 		{"invalid budget", "ping:", "retry: {budget: NaN}\n  ping:", []string{"small.yaml:5: connection.retry.budget must be a number from 0 to 1"}},
+		{"values of another form", "ping:", "limits: [1]\n  errors: {when: .x}\n  headers: {X: [1]}\n  ping:", []string{
+			"small.yaml:5: connection.limits must be a mapping", "small.yaml:6: connection.errors must be a list", "small.yaml:7: connection.headers.X must be a string"}},
+		{"null in lists and mappings", "ping: {path: /health}", "errors: [~]\n  ping: {path: /health, query: {a: ~}}", []string{
+			"small.yaml:5: connection.errors[0] has no value", "small.yaml:6: connection.ping.query.a has no value"}},
 		{"a rule of an unknown kind", "ping:", "errors: [{when: .x, kind: gone}]\n  ping:", []string{`small.yaml:5: connection.errors[0].kind is "gone", which is not one of conflict,`}},
 		{"a rule without a condition", "ping:", "errors: [{kind: conflict}]\n  ping:", []string{"small.yaml:5: connection.errors[0] needs when"}},
 		{"an unknown resource", "  customers:\n", "  clients:\n", []string{`small.yaml:7: resources.clients is an unknown resource`, "resources.customer_addresses.part_of is customers, which resources must have"}},
