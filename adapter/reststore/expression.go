@@ -55,8 +55,11 @@ func (e *expression) evalAll(ctx context.Context, limit int, input any, variable
 	}
 }
 
-// eval returns the only value of the expression, or nil if it returns none.
+// eval returns the only value of the expression, or nil if it returns none or is missing.
 func (e *expression) eval(ctx context.Context, input any, variables ...any) (any, error) {
+	if e == nil {
+		return nil, nil
+	}
 	values, err := e.evalAll(ctx, 1, input, variables...)
 	if err != nil || len(values) == 0 {
 		return nil, err

@@ -105,8 +105,7 @@ func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *
 // readError returns the error of a read. Error kinds that only writes can have become
 // Internal: they indicate a mistake in the mapping.
 func readError(ctx context.Context, op string, err error) error {
-	switch adapter.KindOf(err) {
-	case adapter.Conflict, adapter.Invalid, adapter.Unsupported, adapter.NotFound:
+	if isRejection(adapter.KindOf(err)) {
 		return &adapter.Error{Kind: adapter.Internal, Op: op, Err: err}
 	}
 	return errorOf(ctx, adapter.Internal, op, err)
@@ -212,38 +211,40 @@ func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined 
 }
 
 func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *documentKeys) (item replica.Item, err error) {
-	if r.Key != nil {
-		v, err := r.Key.eval(ctx, input)
-		if err == nil {
-			item.Key, err = r.Key.legacyID(v)
-		}
-		if err != nil {
-			return item, err
-		}
-	}
-	values, err := evalObject(ctx, r.Read, input)
+	v, err := r.Key.eval(ctx, input)
 	if err != nil {
 		return item, err
 	}
-	if item.Record, _, err = b.buildRecord(ctx, r, r.Read.at, values, r.readNames, keys); err != nil {
+	if item.Key, err = r.Key.legacyID(v); err != nil {
 		return item, err
 	}
-	item.Initial = adapter.NewRecord(r.schema)
-	if r.Rest != nil {
-		if values, err = evalObject(ctx, r.Rest, input); err != nil {
-			return item, err
-		}
-		item.Initial, _, err = b.buildRecord(ctx, r, r.Rest.at, values, r.restNames, keys)
+	if item.Record, err = b.evalRecord(ctx, r, r.Read, input, r.readNames, keys); err != nil {
+		return item, err
 	}
+	item.Initial, err = b.evalRecord(ctx, r, r.Rest, input, r.restNames, keys)
 	return item, err
 }
 
-// buildRecord converts the object that an expression returned to a record. It checks the
+// evalRecord converts the object that expression e returns, or null, to a record.
+func (b *Backend) evalRecord(ctx context.Context, r *resource, e *expression, input any, allowed map[string]bool, keys *documentKeys) (adapter.Record, error) {
+	v, err := e.eval(ctx, input)
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return adapter.Record{}, fmt.Errorf("%s: does not return an object", e.at)
+	}
+	record, _, err := b.buildRecord(ctx, r, e, object, allowed, keys)
+	return record, err
+}
+
+// buildRecord converts an object that expression e returned to a record. It checks the
 // object's keys against allowed and translates references.
-func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, values map[string]any, allowed map[string]bool, keys *documentKeys) (adapter.Record, bool, error) {
+func (b *Backend) buildRecord(ctx context.Context, r *resource, e *expression, values map[string]any, allowed map[string]bool, keys *documentKeys) (adapter.Record, bool, error) {
 	for name := range values {
 		if !allowed[name] {
-			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is not an attribute that is allowed here", at, name)
+			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is not an attribute that is allowed here", e.at, name)
 		}
 	}
 	if len(r.References) > 0 {
@@ -261,7 +262,7 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 	}
 	record, unknown, err := r.toRecord(values, r.schema, "", keys.keyCache)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", at, err)
+		err = fmt.Errorf("%s: %w", e.at, err)
 	}
 	return record, unknown, err
 }
@@ -282,19 +283,6 @@ func (e *expression) legacyID(v any) (adapter.Key, error) {
 		return 0, fmt.Errorf("%s: the legacy id %w", e.at, err)
 	}
 	return adapter.Key(key), nil
-}
-
-// evalObject returns the object that an expression returns, or nil for null.
-func evalObject(ctx context.Context, e *expression, input any) (map[string]any, error) {
-	v, err := e.eval(ctx, input)
-	if err != nil || v == nil {
-		return nil, err
-	}
-	object, ok := v.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("%s: does not return an object", e.at)
-	}
-	return object, nil
 }
 
 // Scan calls found with the documents of each page, in the backend's order. If the request

@@ -66,7 +66,7 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 	if p.Identified && item.ID == "" {
 		return item, false, fmt.Errorf("%s: a part has no id", p.Items.at)
 	}
-	record, unknown, err := b.buildRecord(ctx, p, p.Items.at, values, p.restNames, keys)
+	record, unknown, err := b.buildRecord(ctx, p, p.Items, values, p.restNames, keys)
 	if err != nil {
 		return item, false, err
 	}
