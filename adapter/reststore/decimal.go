@@ -21,10 +21,11 @@ const (
 
 var errNotNumber = errors.New("is not a number")
 
-// parseScaled parses a decimal number and returns it times 10 to the power of shift,
+// parseScaled returns a number from a document or from jq times 10 to the power of shift,
 // rounded half away from zero to an integer.
-func parseScaled(text string, shift int) (*big.Int, error) {
-	if len(text) == 0 || len(text) > maxNumberLength {
+func parseScaled(v any, shift int) (*big.Int, error) {
+	text, ok := numberText(v)
+	if !ok || text == "" || len(text) > maxNumberLength {
 		return nil, errNotNumber
 	}
 	mantissa, exponent := text, 0
@@ -106,11 +107,7 @@ func numberText(v any) (string, bool) {
 // decimal formats a number as a decimal of the contract. The number counts units of 10 to
 // the power of -units: 2 for cents.
 func decimal(v any, units int) (string, error) {
-	text, ok := numberText(v)
-	if !ok {
-		return "", errNotNumber
-	}
-	n, err := parseScaled(text, decimalPlaces-units)
+	n, err := parseScaled(v, decimalPlaces-units)
 	if err != nil {
 		return "", err
 	}
@@ -125,15 +122,12 @@ func parseInteger(v any) (int64, error) {
 		}
 		return 0, nil
 	}
-	text, ok := numberText(v)
-	if !ok {
-		return 0, errNotNumber
-	}
+	text, _ := numberText(v)
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
 		return i, nil
 	}
 	// Parse the exact value to accept 5.0 and 5e0 but not 5.5.
-	exact, err := parseScaled(text, maxPlaces)
+	exact, err := parseScaled(v, maxPlaces)
 	if err != nil {
 		return 0, err
 	}

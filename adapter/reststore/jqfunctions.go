@@ -23,10 +23,6 @@ func jqNumber(v any, arguments []any) any {
 	if v == nil {
 		return nil
 	}
-	text, ok := numberText(v)
-	if !ok {
-		return errors.New("number: the input is neither a string nor a number")
-	}
 	units, err := unitPlaces(arguments)
 	if err != nil {
 		return err
@@ -34,7 +30,7 @@ func jqNumber(v any, arguments []any) any {
 	if len(arguments) == 0 {
 		units = maxPlaces
 	}
-	n, err := parseScaled(text, units)
+	n, err := parseScaled(v, units)
 	if err != nil {
 		return fmt.Errorf("number: the input %w", err)
 	}

@@ -35,7 +35,13 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 // inBatches calls request, in parallel, with at most size ids each, without duplicates and
 // empty ids. It returns all results in the order of the ids.
 func inBatches[T any](ctx context.Context, ids []string, size int, request func(context.Context, []string) ([]T, error)) ([]T, error) {
-	batches := batches(ids, size)
+	seen := map[string]bool{"": true}
+	distinct := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
+	batches := slices.Collect(slices.Chunk(distinct, size))
 	if len(batches) == 1 {
 		return request(ctx, batches[0])
 	}
@@ -54,19 +60,11 @@ func inBatches[T any](ctx context.Context, ids []string, size int, request func(
 	return slices.Concat(results...), nil
 }
 
-// batches splits ids into lists of at most size, without duplicates and empty ids.
-func batches(ids []string, size int) [][]string {
-	seen := map[string]bool{"": true}
-	distinct := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		again := seen[id]
-		seen[id] = true
-		return again
-	})
-	return slices.Collect(slices.Chunk(distinct, size))
-}
-
 func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
-	requested := toSet(ids)
+	requested := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		requested[id] = true
+	}
 	found, err := b.requestDocuments(ctx, r, k, r.Fetch, anys(ids), ids[0])
 	if err != nil {
 		if adapter.KindOf(err) == adapter.NotFound && r.Fetch.single() {
@@ -83,14 +81,6 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 		}
 	}
 	return wanted, nil
-}
-
-func toSet(names []string) map[string]bool {
-	all := make(map[string]bool, len(names))
-	for _, name := range names {
-		all[name] = true
-	}
-	return all
 }
 
 // requestDocuments sends a request for documents and parses the response.
@@ -136,23 +126,24 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 			return nil, b.client.unusableDocuments(ctx, resp, err)
 		}
 		joinedDocument := r.joinedFor(raw, joined)
+		included := true
 		if g.Where != nil {
 			input, err := b.decodeDocument(r, raw, joinedDocument)
-			included := false
 			if err == nil {
 				included, err = g.Where.holds(ctx, input)
 			}
 			if err != nil {
 				return nil, errorOf(ctx, adapter.Unavailable, k.op(), err)
 			}
-			if !included {
-				all = append(all, replica.Document{ID: id})
-				continue
+		}
+		d := replica.Document{ID: id}
+		if included {
+			d.Version = b.tag(raw, joinedDocument)
+			d.Read = func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+				return b.read(ctx, r, id, raw, joinedDocument, keys)
 			}
 		}
-		all = append(all, replica.Document{ID: id, Version: b.tag(raw, joinedDocument), Read: func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
-			return b.read(ctx, r, id, raw, joinedDocument, keys)
-		}})
+		all = append(all, d)
 	}
 	b.metrics.documents.WithLabelValues(k.resource, "came").Add(float64(len(all)))
 	return all, nil
