@@ -35,3 +35,14 @@ func (s *Schema) CheckFilters(filters []Filter) error {
 	}
 	return nil
 }
+
+// CheckAttributes fails with kind Unsupported if names, such as those of With, has one that
+// the resource does not have.
+func (s *Schema) CheckAttributes(names []string) error {
+	for _, name := range names {
+		if _, ok := s.Index(name); !ok {
+			return unknownAttribute(s, name)
+		}
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -66,7 +67,7 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 		_, err := s.ownerColumn("list")
 		return nil, err
 	}
-	if err := s.table.schema.CheckFilters(p.Filters); err != nil {
+	if err := s.checkParams(p.Filters, p.With); err != nil {
 		return nil, err
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
@@ -78,10 +79,16 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 	return s.find(ctx, sb.Select(s.selectColumns()...), query, p, s.record)
 }
 
+// checkParams fails with kind Unsupported for filters and attributes that images do not
+// have.
+func (s *productImages) checkParams(filters []adapter.Filter, with []string) error {
+	return cmp.Or(s.table.schema.CheckFilters(filters), s.table.schema.CheckAttributes(with))
+}
+
 // Get returns one image with the values of the store view.
 func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	op := fmt.Sprintf("get product_images %d", p.Key)
-	if err := s.table.schema.CheckFilters(p.Filters); err != nil {
+	if err := s.checkParams(p.Filters, p.With); err != nil {
 		return adapter.Record{}, err
 	}
 	if p.OwnerID != 0 {

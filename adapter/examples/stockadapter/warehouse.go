@@ -63,7 +63,7 @@ func (w *warehouse) List(ctx context.Context, p *adapter.ListParams) (*adapter.L
 	if p.OwnerID != 0 {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	if err := w.schema.CheckFilters(p.Filters); err != nil {
+	if err := cmp.Or(w.schema.CheckFilters(p.Filters), w.schema.CheckAttributes(p.With)); err != nil {
 		return nil, err
 	}
 	items, err := w.read(op)
@@ -83,7 +83,7 @@ func (w *warehouse) Get(ctx context.Context, p *adapter.GetParams) (adapter.Reco
 	if err := ctx.Err(); err != nil {
 		return adapter.Record{}, err
 	}
-	if err := w.schema.CheckFilters(p.Filters); err != nil {
+	if err := cmp.Or(w.schema.CheckFilters(p.Filters), w.schema.CheckAttributes(p.With)); err != nil {
 		return adapter.Record{}, err
 	}
 	items, err := w.read(op)
