@@ -53,7 +53,26 @@ func (s *suite) testList(t *testing.T) {
 				t.Errorf("%v: error %v, want unsupported", q, err)
 			}
 		}
+		s.testUnknownNames(t, s.key(all[0]))
 	})
+}
+
+// testUnknownNames asks for attributes that the resource does not have. A store may ignore
+// those in Only.
+func (s *suite) testUnknownNames(t *testing.T, key adapter.Key) {
+	unknown := []string{"no_such_attribute"}
+	for _, count := range []bool{false, true} {
+		if _, err := s.store.List(t.Context(), &adapter.ListParams{With: unknown, Count: count}); err == nil || adapter.KindOf(err) != adapter.Unsupported {
+			t.Errorf("List with an unknown attribute, count %t: %v, want unsupported", count, err)
+		}
+	}
+	if _, err := s.store.Get(t.Context(), &adapter.GetParams{Key: key, With: unknown}); err == nil || adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("Get with an unknown attribute: %v, want unsupported", err)
+	}
+	r, err := s.store.Get(t.Context(), &adapter.GetParams{Key: key, Only: unknown})
+	if err != nil && adapter.KindOf(err) != adapter.Unsupported || err == nil && s.key(r) != key {
+		t.Errorf("Get of an unknown attribute alone: %v, %v", r.Values, err)
+	}
 }
 
 // testOwnerLists lists the records of each owner, and of nobody.

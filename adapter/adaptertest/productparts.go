@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +68,12 @@ func incrementQty(item adapter.Record) adapter.Record {
 	change := adapter.NewRecord(item.Schema)
 	change.Set("qty", adapter.TextValue(addToDecimal(item.Get("qty").Text(), 1)))
 	return change
+}
+
+// addToDecimal adds n to a decimal.
+func addToDecimal(decimal string, n int64) string {
+	r, _ := new(big.Rat).SetString(decimal)
+	return r.Add(r, big.NewRat(n, 1)).FloatString(4)
 }
 
 // testConcurrentStockWrites increments one quantity through the product and through the

@@ -265,9 +265,6 @@ func (s *suite) testPrices(t *testing.T, _ adapter.Adapter) {
 			t.Errorf("no product has a %s: the demo store is missing", name)
 		}
 	}
-	if _, err := s.store.List(t.Context(), &adapter.ListParams{With: []string{"no_such_attribute"}}); adapter.KindOf(err) != adapter.Unsupported {
-		t.Errorf("With of an unknown attribute: %v, want unsupported", err)
-	}
 }
 
 // testStock compares the stock flags that products show with the stock items.

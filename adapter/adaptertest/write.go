@@ -2,8 +2,9 @@ package adaptertest
 
 import (
 	"errors"
-	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -24,7 +25,8 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, supported suppo
 		{"values of another kind", supported.updates, (*suite).testWrongKind},
 		{"read-only", supported.updates, (*suite).testReadOnly},
 		{"unknown key", true, (*suite).testUnknownKey},
-		{"lost updates", supported.updates && writableDecimal(schema) >= 0, (*suite).testLostUpdates},
+		{"failed update", supported.updates, (*suite).testFailedUpdate},
+		{"concurrent updates", supported.updates, (*suite).testConcurrentUpdates},
 		{"checks", true, (*suite).testChecks},
 		{"create and delete", supported.creates, (*suite).testCreateDelete},
 		{"invalid create", supported.creates, (*suite).testInvalidCreate},
@@ -264,26 +266,110 @@ func (s *suite) testUnknownKey(t *testing.T) {
 	}
 }
 
-// writableDecimal returns the index of a decimal that clients can write, or -1.
-func writableDecimal(schema *adapter.Schema) int {
-	return slices.IndexFunc(schema.Attributes, func(a adapter.Attribute) bool { return a.Kind == adapter.KindDecimal && !a.ReadOnly })
+// testFailedUpdate changes all attributes of a record, one of them to a value that the
+// store must refuse. Then no record may have changed at all.
+func (s *suite) testFailedUpdate(t *testing.T) {
+	all := s.list(t, &adapter.Query{})
+	key := s.key(all[0])
+	fails := func(name string, kind adapter.ErrorKind, refused adapter.Record) {
+		t.Helper()
+		err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
+			change := refused.Clone()
+			for i, a := range s.schema.Attributes {
+				v, ok := otherValue(a, current.Values[i])
+				if ok && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.WriteOnly {
+					change.Values[i] = v
+				}
+			}
+			return change, nil
+		}})
+		if adapter.KindOf(err) != kind || err == nil {
+			t.Errorf("%s: %v, want %s", name, err, kind)
+		}
+		if after := s.list(t, &adapter.Query{}); !slices.EqualFunc(after, all, sameRecord) {
+			t.Fatalf("%s: records changed despite the error", name)
+		}
+	}
+	for i, a := range s.schema.Attributes {
+		if a.Nested == nil && !a.WriteOnly {
+			refused := adapter.NewRecord(s.schema)
+			refused.Values[i] = adapter.RecordsValue(nil)
+			fails(a.Name, adapter.Invalid, refused)
+		}
+	}
+	for _, other := range all[1:] {
+		if taken, ok := s.takenValues(all[0], other); ok {
+			fails("unique values of another record", adapter.Conflict, taken)
+		}
+	}
 }
 
-// testLostUpdates increments a decimal from many goroutines.
-func (s *suite) testLostUpdates(t *testing.T) {
+// takenValues returns a change that gives r the unique values of another record. ok is
+// false if no change can.
+func (s *suite) takenValues(r, other adapter.Record) (taken adapter.Record, ok bool) {
+	taken, ok = adapter.NewRecord(s.schema), len(s.schema.Unique) > 0
+	for _, name := range s.schema.Unique {
+		at, _ := s.schema.Index(name)
+		taken.Values[at] = other.Values[at]
+		ok = ok && (!s.schema.Attributes[at].Fixed || r.Values[at] == other.Values[at])
+	}
+	return taken, ok
+}
+
+// counters returns the indexes of up to two attributes that can hold counters.
+func (s *suite) counters() []int {
+	var found []int
+	for _, kind := range []adapter.Kind{adapter.KindDecimal, adapter.KindText} {
+		for i, a := range s.schema.Attributes {
+			if a.Kind == kind && !a.ReadOnly && !a.Fixed && !a.WriteOnly && !slices.Contains(s.schema.Unique, a.Name) {
+				found = append(found, i)
+			}
+		}
+	}
+	return found[:min(2, len(found))]
+}
+
+// testConcurrentUpdates increments attributes of one record from many goroutines. The
+// updates must be serializable: none is lost, and each sees all of every other or nothing
+// of it.
+func (s *suite) testConcurrentUpdates(t *testing.T) {
 	const writers = 50
-	at := writableDecimal(s.schema)
-	name := s.schema.Attributes[at].Name
-	key, before := s.firstRecord(t)
-	if err := s.set(t, key, name, before.Values[at]); err != nil {
-		t.Fatal(err)
+	counters := s.counters()
+	if len(counters) == 0 {
+		t.Fatal("no attribute can hold a counter")
+	}
+	key, _ := s.firstRecord(t)
+	number := func(kind adapter.Kind, n int) adapter.Value {
+		if kind == adapter.KindDecimal {
+			return adapter.TextValue(strconv.Itoa(n) + ".0000")
+		}
+		return adapter.TextValue(strconv.Itoa(n))
+	}
+	for _, at := range counters {
+		if err := s.set(t, key, s.schema.Attributes[at].Name, number(s.schema.Attributes[at].Kind, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(r adapter.Record) int {
+		n := -1
+		for _, at := range counters {
+			whole, _, _ := strings.Cut(r.Values[at].Text(), ".")
+			read, err := strconv.Atoi(whole)
+			if err != nil || n >= 0 && read != n {
+				t.Errorf("%s is %q, the attribute before %d", s.schema.Attributes[at].Name, r.Values[at].Text(), n)
+			}
+			n = read
+		}
+		return n
 	}
 	var all sync.WaitGroup
 	for range writers {
 		all.Go(func() {
 			err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
 				change := adapter.NewRecord(s.schema)
-				change.Set(name, adapter.TextValue(addToDecimal(current.Get(name).Text(), 1)))
+				for _, at := range counters {
+					change.Values[at] = number(s.schema.Attributes[at].Kind, count(current)+1)
+				}
 				return change, nil
 			}})
 			if err != nil {
@@ -292,15 +378,9 @@ func (s *suite) testLostUpdates(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got, want := s.get(t, key).Get(name).Text(), addToDecimal(before.Values[at].Text(), writers); got != want {
-		t.Errorf("%s is %s after %d increments, want %s", name, got, writers, want)
+	if got := count(s.get(t, key)); got != writers {
+		t.Errorf("%d after %d increments", got, writers)
 	}
-}
-
-// addToDecimal adds n to a decimal.
-func addToDecimal(decimal string, n int64) string {
-	r, _ := new(big.Rat).SetString(decimal)
-	return r.Add(r, big.NewRat(n, 1)).FloatString(4)
 }
 
 // testChecks runs Create and Delete with checks that fail.
