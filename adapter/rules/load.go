@@ -138,6 +138,9 @@ func (l *loader) loadPrices(ctx context.Context, product adapter.Record) error {
 		for _, entry := range product.Get(list).Records() {
 			entry = entry.Clone()
 			entry.Set(entry.Schema.Key, l.nextKey(entry.Schema.Resource, entry.Get(entry.Schema.Key)))
+			if err := canonicalize("load "+list, entry); err != nil {
+				return err
+			}
 			change.Added = append(change.Added, entry)
 		}
 		if len(change.Added) == 0 {
