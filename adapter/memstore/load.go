@@ -1,0 +1,60 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
+)
+
+var errNotEmpty = errors.New("there are records already")
+
+// Load fills an adapter without records with a data set: its records and the passwords of
+// its customers. It leaves out the credentials, which are no records. If it fails, nothing
+// is stored. Kinds: Conflict if there are records, or if two records exclude each other;
+// Invalid for a record that lacks something; Unsupported for images, of which a data set
+// lacks the bytes; Unavailable.
+func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
+	const op = "load data"
+	hashes, err := hashPasswords(ctx, data)
+	if err != nil {
+		return err
+	}
+	return a.db.Write(ctx, op, func(to rules.Tx) error {
+		for _, t := range to.(tx).tables {
+			if len(t.rows.chunks) > 0 {
+				return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: errNotEmpty}
+			}
+		}
+		return rules.Load(ctx, to, a.db.schemas, data, hashes, nil)
+	})
+}
+
+// hashPasswords returns the hashes of the customers' passwords. Those that are publicly
+// known are hashed at the lowest cost.
+func hashPasswords(ctx context.Context, data *adapter.Dataset) (map[adapter.Key]string, error) {
+	cost := bcrypt.DefaultCost
+	if data.Public {
+		cost = bcrypt.MinCost
+	}
+	hashes := make(map[adapter.Key]string, len(data.Passwords))
+	for customer, password := range data.Passwords {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		hash, err := adapter.HashPassword(password, cost)
+		if err != nil {
+			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load data", Field: "password", Err: err}
+		}
+		hashes[customer] = hash
+	}
+	return hashes, nil
+}
+
+// Import stores records of another system, as [adapter.Importer] says.
+func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	return rules.Import(ctx, a.db, batch, o)
+}

@@ -1,0 +1,133 @@
+package memstore_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/memstore"
+)
+
+// values are values by attribute.
+type values map[string]adapter.Value
+
+func record(schema *adapter.Schema, v values) adapter.Record {
+	r := adapter.NewRecord(schema)
+	for name, value := range v {
+		r.Set(name, value)
+	}
+	return r
+}
+
+// TestLoadDefaults loads records that lack what the adapter sets itself.
+func TestLoadDefaults(t *testing.T) {
+	schemas, err := adapter.NewSchemas().With(adapter.AddedAttribute{Resource: adapter.Products, Name: "brand"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := adapter.NewSchemas() // as of a data set that knows nothing of the added attribute
+	number, text := adapter.IntegerValue, adapter.TextValue
+	at, _ := base.Of(adapter.Products).Index("tier_price")
+	price := record(base.Of(adapter.Products).Attributes[at].Nested, values{"website_id": number(0), "cust_group": number(1), "price": text("9"), "price_qty": text("2")})
+	product := values{"attribute_set_id": number(4), "type_id": text("simple"), "sku": text("a"), "price": text("1.5"), "tier_price": adapter.RecordsValue([]adapter.Record{price})}
+	a := memstore.New(memstore.Options{Schemas: schemas})
+	err = a.Load(t.Context(), &adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{
+		adapter.Websites: {record(base.Of(adapter.Websites), values{"website_id": number(7)}), record(base.Of(adapter.Websites), values{"website_id": number(3)}), record(base.Of(adapter.Websites), nil)},
+		adapter.Products: {record(base.Of(adapter.Products), product)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	website, err := storeOf(t, a, adapter.Websites).Get(t.Context(), &adapter.GetParams{Key: 8})
+	if err != nil || website.Get("name").Kind() != adapter.Null {
+		t.Errorf("the website without a key: %v, %v", website, err)
+	}
+	got, err := storeOf(t, a, adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 1, With: []string{"tier_price"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices := got.Get("tier_price").Records()
+	if len(prices) != 1 || prices[0].Get("value_id").Int() != 1 || prices[0].Get("price").Text() != "9.0000" || prices[0].Schema.Key != "value_id" {
+		t.Errorf("tier prices: %v", prices)
+	}
+	if got.Schema != schemas.Of(adapter.Products) || got.Get("price").Text() != "1.5000" || got.Get("name").Kind() != adapter.Absent || got.Get("brand").Kind() != adapter.Absent {
+		t.Errorf("the product: %v", got.Values)
+	}
+	if got.Get("created_at").Empty() || got.Get("updated_at") != got.Get("created_at") {
+		t.Errorf("created at %q, updated at %q", got.Get("created_at").Text(), got.Get("updated_at").Text())
+	}
+}
+
+// TestPasswords checks that customers of the demo store can log in.
+func TestPasswords(t *testing.T) {
+	customers, err := storeOf(t, shop(t, memstore.Options{}), adapter.Customers).List(t.Context(), &adapter.ListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passwords := demoData(t).Passwords
+	if len(passwords) == 0 {
+		t.Fatal("no passwords to test")
+	}
+	for _, r := range customers.Records {
+		password, ok := passwords[adapter.Key(r.Get("entity_id").Int())]
+		if hash := r.Get("password_hash").Text(); ok != (hash != "") || ok && !adapter.PasswordMatches(hash, password) {
+			t.Errorf("customer %d: hash %q of the password %q", r.Get("entity_id").Int(), hash, password)
+		}
+	}
+}
+
+// TestLoadErrors loads data sets that cannot be stored. Nothing of them is left.
+func TestLoadErrors(t *testing.T) {
+	schemas := adapter.NewSchemas()
+	number, text := adapter.IntegerValue, adapter.TextValue
+	customer := values{"entity_id": number(1), "website_id": number(1), "email": text("a@b.example"), "group_id": number(1), "disable_auto_group_change": number(0)}
+	with := func(name string, v adapter.Value) values {
+		changed := values{name: v}
+		for other, v := range customer {
+			if other != name {
+				changed[other] = v
+			}
+		}
+		return changed
+	}
+	for name, c := range map[string]struct {
+		r       adapter.Resource
+		records []values
+		kind    adapter.ErrorKind
+		field   string
+	}{
+		"key twice":        {adapter.Customers, []values{customer, with("email", text("c@d.example"))}, adapter.Conflict, "entity_id"},
+		"e-mail twice":     {adapter.Customers, []values{customer, with("entity_id", number(2))}, adapter.Conflict, "email"},
+		"no e-mail":        {adapter.Customers, []values{with("email", adapter.Value{})}, adapter.Invalid, "email"},
+		"text as a number": {adapter.Customers, []values{with("group_id", text("1"))}, adapter.Invalid, "group_id"},
+		"owner missing":    {adapter.CustomerAddresses, []values{{"customer_id": number(9), "is_default_billing": number(0), "is_default_shipping": number(0)}}, adapter.Invalid, "customer_id"},
+		"images":           {adapter.ProductImages, []values{{"product_id": number(1)}}, adapter.Unsupported, ""},
+	} {
+		a := memstore.New(memstore.Options{Schemas: schemas})
+		data := adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{}}
+		for _, v := range c.records {
+			data.Records[c.r] = append(data.Records[c.r], record(schemas.Of(c.r), v))
+		}
+		var fault *adapter.Error
+		if err := a.Load(t.Context(), &data); !errors.As(err, &fault) || fault.Kind != c.kind || fault.Field != c.field {
+			t.Errorf("%s: %v, want %s of %q", name, err, c.kind, c.field)
+		}
+		if left := count(t, a, c.r); left != 0 {
+			t.Errorf("%s: %d records are left", name, left)
+		}
+	}
+	if err := shop(t, memstore.Options{}).Load(t.Context(), demoData(t)); adapter.KindOf(err) != adapter.Conflict || err == nil {
+		t.Errorf("loaded twice: %v, want a conflict", err)
+	}
+}
+
+// TestLoadedStock checks what loading derives from the quantity of a stock item.
+func TestLoadedStock(t *testing.T) {
+	stock := storeOf(t, shop(t, memstore.Options{}), adapter.StockItems)
+	for key, isLow := range map[adapter.Key]bool{1: false, 3: true} {
+		r, err := stock.Get(t.Context(), &adapter.GetParams{Key: key})
+		if err != nil || (r.Get("is_in_stock").Int() == 0) != isLow || r.Get("low_stock_date").Empty() == isLow {
+			t.Errorf("item %d: %v, %v", key, r.Values, err)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
+)
+
+// Options are the settings of an adapter.
+type Options struct {
+	// Schemas describe the records; nil means those of [adapter.NewSchemas].
+	Schemas *adapter.Schemas
+}
+
+// An Adapter holds a shop in memory. It implements [adapter.Adapter] and
+// [adapter.Importer].
+type Adapter struct {
+	db     *database
+	stores map[adapter.Resource]adapter.Store
+}
+
+var (
+	_ adapter.Adapter  = (*Adapter)(nil)
+	_ adapter.Importer = (*Adapter)(nil)
+)
+
+// New returns an adapter without records.
+func New(o Options) *Adapter {
+	if o.Schemas == nil {
+		o.Schemas = adapter.NewSchemas()
+	}
+	db := &database{schemas: o.Schemas, writing: make(chan struct{}, 1)}
+	db.current.Store(newState(o.Schemas))
+	readers := map[adapter.Resource]rules.Reader{}
+	for _, r := range adapter.Resources() {
+		readers[r] = reader{db, o.Schemas.Of(r)}
+	}
+	return &Adapter{db, rules.Stores(db, readers)}
+}
+
+// Name returns "memory".
+func (a *Adapter) Name() string { return "memory" }
+
+// Store returns the store of a resource. Kinds: Unsupported.
+func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
+	if store, ok := a.stores[r]; ok {
+		return store, nil
+	}
+	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
+}
+
+// Ping fails after Close. Kinds: Unavailable.
+func (a *Adapter) Ping(ctx context.Context) error {
+	_, err := a.db.read(ctx, "ping")
+	return err
+}
+
+// Close waits for a running write and discards all records. Later calls fail with kind
+// Unavailable.
+func (a *Adapter) Close() error {
+	a.db.writing <- struct{}{}
+	defer a.db.unlock()
+	a.db.current.Store(nil)
+	return nil
+}
+
+// A Snapshot is everything that an adapter held at one moment. It may be restored any
+// number of times, also in other adapters with the same schemas.
+type Snapshot struct {
+	schemas *adapter.Schemas
+	state   *state
+}
+
+// Snapshot returns what the adapter holds now. It copies nothing. Kinds: Unavailable.
+func (a *Adapter) Snapshot() (Snapshot, error) {
+	s, err := a.db.read(context.Background(), "snapshot")
+	return Snapshot{a.db.schemas, s}, err
+}
+
+// Restore replaces what the adapter holds, after a running write has ended. It copies
+// nothing. Keys that were used since are used again. Kinds: Invalid for a snapshot of
+// records with other schemas; Unavailable.
+func (a *Adapter) Restore(ctx context.Context, s Snapshot) error {
+	const op = "restore"
+	if s.schemas != a.db.schemas {
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Err: errSchemas}
+	}
+	if _, err := a.db.lock(ctx, op); err != nil {
+		return err
+	}
+	defer a.db.unlock()
+	a.db.current.Store(s.state)
+	return nil
+}
+
+var (
+	errClosed  = errors.New("the adapter is closed")
+	errSchemas = errors.New("the snapshot is of records with other schemas")
+)
+
+// A database holds the present state. Its methods are safe for concurrent use. It
+// implements [rules.Database].
+type database struct {
+	schemas *adapter.Schemas
+	current atomic.Pointer[state] // nil after Close
+	writing chan struct{}         // a lock: holds a value while someone writes
+}
+
+// read returns the present state.
+func (db *database) read(ctx context.Context, op string) (*state, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := db.current.Load()
+	if s == nil {
+		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
+	}
+	return s, nil
+}
+
+// lock waits until no one else writes, and returns the present state. Unless it fails,
+// unlock must follow.
+func (db *database) lock(ctx context.Context, op string) (*state, error) {
+	select {
+	case db.writing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s, err := db.read(ctx, op)
+	if err != nil {
+		db.unlock()
+	}
+	return s, err
+}
+
+func (db *database) unlock() { <-db.writing }
+
+// Schemas returns the schemas of the records.
+func (db *database) Schemas() *adapter.Schemas { return db.schemas }
+
+// Write runs f on a new version of the present state, which becomes the present one if f
+// returns nil and ctx has not ended. Writes run one after the other.
+func (db *database) Write(ctx context.Context, op string, f func(rules.Tx) error) error {
+	present, err := db.lock(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer db.unlock()
+	next := present.next()
+	if err := f(tx{next}); err != nil {
+		var fault *adapter.Error
+		if errors.As(err, &fault) && fault.Kind == adapter.NotFound && fault.Op == "" {
+			return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fault.Err}
+		}
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	db.current.Store(next)
+	return nil
+}

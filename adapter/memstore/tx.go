@@ -1,0 +1,331 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
+)
+
+// A tx changes the new version of a state that a write makes. No one else sees that yet,
+// and no one else writes, so that there is nothing to lock. It implements [rules.Tx].
+type tx struct{ *state }
+
+// Get returns a record as it is stored, without its parts.
+func (x tx) Get(_ context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error) {
+	found := x.row(r, key)
+	if found == nil {
+		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound}
+	}
+	return found.withoutParts(), nil
+}
+
+// withoutParts returns a copy of the record without its price lists.
+func (r *row) withoutParts() adapter.Record {
+	record := r.record.Clone()
+	for i, a := range record.Schema.Attributes {
+		if a.Nested != nil {
+			record.Values[i] = adapter.Value{}
+		}
+	}
+	return record
+}
+
+// Lock is Get.
+func (x tx) Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error) {
+	return x.Get(ctx, r, key)
+}
+
+// LockName does nothing.
+func (x tx) LockName(context.Context, string) error { return nil }
+
+// Other returns the key of a record, other than except, with values of like.
+func (x tx) Other(_ context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error) {
+	for _, r := range x.find(like, names...) {
+		if key := keyOf(r.record); key != except {
+			return key, nil
+		}
+	}
+	return 0, nil
+}
+
+// Find returns the records of which an attribute is one of some ids.
+func (x tx) Find(ctx context.Context, r adapter.Resource, attribute string, ids []int64) ([]adapter.Record, error) {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	near, ok := x.tables[r].lookUp(attribute, texts)
+	if !ok {
+		near = x.tables[r].rows.all()
+	}
+	var found []adapter.Record
+	for stored := range near {
+		if slices.Contains(texts, stored.record.Get(attribute).Text()) {
+			found = append(found, stored.withoutParts())
+		}
+	}
+	return found, nil
+}
+
+// Insert stores new records.
+func (x tx) Insert(_ context.Context, records ...adapter.Record) ([]adapter.Key, error) {
+	keys := make([]adapter.Key, len(records))
+	for i, r := range records {
+		r = r.Clone()
+		r.Set(r.Schema.Key, x.newKey(r.Schema.Resource, r.Get(r.Schema.Key)))
+		if err := x.insert(r); err != nil {
+			return nil, err
+		}
+		keys[i] = keyOf(r)
+	}
+	return keys, nil
+}
+
+// PassKeys makes later keys greater than some.
+func (x tx) PassKeys(_ context.Context, greatest map[adapter.Resource]adapter.Key) error {
+	for r, key := range greatest {
+		x.last[r] = max(x.last[r], key)
+	}
+	return nil
+}
+
+// insert stores a new record that has a key. It fails with kind Conflict if another record
+// has the key or the unique values, and with kind Invalid if the record lacks a value or its
+// owner.
+func (s *state) insert(r adapter.Record) error {
+	for i, a := range r.Schema.Attributes {
+		switch v := r.Values[i]; {
+		case v.Kind() == adapter.Unset:
+			r.Values[i] = adapter.Value{}
+		case v.Kind() == adapter.Absent && isStored(&a) && !r.Schema.DistinctNulls:
+			r.Values[i] = adapter.NullValue()
+		}
+	}
+	if err := checkRequired(r); err != nil {
+		return err
+	}
+	resource, unique := r.Schema.Resource, r.Schema.Unique
+	op := "store " + string(resource)
+	if s.row(resource, keyOf(r)) != nil {
+		return &adapter.Error{Kind: adapter.Conflict, Op: op, Field: r.Schema.Key, Err: errTaken}
+	}
+	if len(unique) > 0 && len(s.find(r, unique...)) > 0 {
+		return &adapter.Error{Kind: adapter.Conflict, Op: op, Field: unique[len(unique)-1], Err: errTaken}
+	}
+	if owner, attribute := ownerOf(resource); owner != "" && s.row(owner, adapter.Key(r.Get(attribute).Int())) == nil {
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: attribute, Err: errNoOwner}
+	}
+	s.put(&row{record: r})
+	return nil
+}
+
+var (
+	errTaken    = errors.New("another record has it")
+	errNoOwner  = errors.New("no such record")
+	errRequired = errors.New("a value is required")
+)
+
+// isStored reports whether an attribute is stored with the record itself, rather than
+// with others or not at all.
+func isStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.OnDemand && !a.WriteOnly }
+
+// Update stores the values of change that are not absent.
+func (x tx) Update(_ context.Context, current, change adapter.Record) error {
+	return x.update(x.row(current.Schema.Resource, keyOf(current)), change)
+}
+
+func (s *state) update(old *row, change adapter.Record) error {
+	next := *old
+	next.record = withChange(old.record, change)
+	if err := checkRequired(next.record); err != nil {
+		return err
+	}
+	s.put(&next)
+	return nil
+}
+
+// withChange returns a copy of r with the values that change has.
+func withChange(r, change adapter.Record) adapter.Record {
+	r = r.Clone()
+	for i, v := range change.Values {
+		switch v.Kind() {
+		case adapter.Absent:
+		case adapter.Unset:
+			r.Values[i] = adapter.Value{}
+		default:
+			r.Values[i] = v
+		}
+	}
+	return r
+}
+
+// UpdateWhere changes the records that have all values of where.
+func (x tx) UpdateWhere(_ context.Context, where, change adapter.Record, except adapter.Key) error {
+	var names []string
+	for i, v := range where.Values {
+		if v.Kind() != adapter.Absent {
+			names = append(names, where.Schema.Attributes[i].Name)
+		}
+	}
+	for _, r := range x.find(where, names...) {
+		if keyOf(r.record) == except {
+			continue
+		}
+		if err := x.update(r, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete deletes a record and its parts. The orders of a customer stay, without one. Types
+// may point to a deleted image from then on, which shows none, as no image gets its key.
+func (x tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	x.remove(r, key)
+	for _, part := range adapter.Resources() {
+		if owner, _ := ownerOf(part); owner != r {
+			continue
+		}
+		for p := range x.parts(part, key) {
+			if err := x.Delete(ctx, part, keyOf(p.record)); err != nil {
+				return err
+			}
+		}
+	}
+	if r != adapter.Customers {
+		return nil
+	}
+	where := adapter.NewRecord(x.tables[adapter.Orders].schema)
+	change := adapter.NewRecord(where.Schema)
+	where.Set("customer_id", adapter.IntegerValue(int64(key)))
+	change.Set("customer_id", adapter.NullValue())
+	return x.UpdateWhere(ctx, where, change, 0)
+}
+
+// checkRequired fails with kind Invalid if a record lacks a value that all records of its
+// resource have.
+func checkRequired(r adapter.Record) error {
+	for i, a := range r.Schema.Attributes {
+		if r.Values[i].Empty() && isRequired(r.Schema, &a) {
+			return &adapter.Error{Kind: adapter.Invalid, Op: "store " + string(r.Schema.Resource), Field: a.Name, Err: errRequired}
+		}
+	}
+	return nil
+}
+
+// isRequired reports whether all records have a value of an attribute.
+func isRequired(s *adapter.Schema, a *adapter.Attribute) bool {
+	switch s.Resource {
+	case adapter.Customers:
+		return slices.Contains([]string{"website_id", "email", "group_id", "disable_auto_group_change"}, a.Name)
+	case adapter.CustomerAddresses:
+		return slices.Contains([]string{"customer_id", "is_default_billing", "is_default_shipping"}, a.Name)
+	case adapter.Products:
+		return slices.Contains([]string{"attribute_set_id", "type_id", "sku"}, a.Name)
+	case adapter.ProductImages:
+		return slices.Contains([]string{"product_id", "file", "media_type"}, a.Name)
+	case adapter.StockItems:
+		return isStored(a) && a.Name != "low_stock_date" && a.Name != "notify_stock_qty"
+	case adapter.OrderComments:
+		return slices.Contains([]string{"parent_id", "is_customer_notified", "is_visible_on_front"}, a.Name)
+	case adapter.ProductWebsites, adapter.ProductCategories:
+		return isStored(a)
+	}
+	return false
+}
+
+// StoreViews returns all store views.
+func (x tx) StoreViews(context.Context) ([]rules.StoreView, error) {
+	var views []rules.StoreView
+	for r := range x.tables[adapter.Stores].rows.all() {
+		views = append(views, rules.StoreView{ID: int64(keyOf(r.record)), Website: r.record.Get("website_id").Int()})
+	}
+	return views, nil
+}
+
+// Websites returns the websites that a product is assigned to.
+func (x tx) Websites(_ context.Context, product adapter.Key) ([]int64, error) {
+	return x.websites(product), nil
+}
+
+func (s *state) websites(product adapter.Key) []int64 {
+	var ids []int64
+	for r := range s.parts(adapter.ProductWebsites, product) {
+		ids = append(ids, r.record.Get("website_id").Int())
+	}
+	return ids
+}
+
+// At returns a product as it is shown at a level.
+func (x tx) At(_ context.Context, product adapter.Record, level int64, parts ...string) (adapter.Record, error) {
+	v := view{schema: product.Schema, level: level}
+	if err := v.include(parts); err != nil {
+		return adapter.Record{}, err
+	}
+	return x.show(&v, x.row(adapter.Products, keyOf(product))), nil
+}
+
+// SetValues stores values of a product at store views.
+func (x tx) SetValues(_ context.Context, product adapter.Key, views []int64, values adapter.Record) error {
+	next := *x.row(adapter.Products, product)
+	next.views = cloneOrMake(next.views)
+	for _, id := range views {
+		own, ok := next.views[id]
+		if !ok {
+			own = adapter.NewRecord(values.Schema)
+		}
+		next.views[id] = withChange(own, values)
+	}
+	x.put(&next)
+	return nil
+}
+
+// SetPrices changes a price list of a product.
+func (x tx) SetPrices(_ context.Context, product adapter.Key, list string, change rules.PriceChange) error {
+	old := x.row(adapter.Products, product)
+	changed := map[adapter.Key]adapter.Record{}
+	for _, entry := range change.Changed {
+		changed[keyOf(entry)] = entry
+	}
+	var entries []adapter.Record
+	for _, entry := range old.record.Get(list).Records() {
+		if next, ok := changed[keyOf(entry)]; ok {
+			entry = next
+		}
+		if !slices.Contains(change.Removed, keyOf(entry)) {
+			entries = append(entries, entry)
+		}
+	}
+	next := *old
+	next.record = old.record.Clone()
+	next.record.Set(list, adapter.RecordsValue(append(entries, change.Added...)))
+	if err := x.completePrices(next.record, list); err != nil {
+		return err
+	}
+	x.put(&next)
+	return nil
+}
+
+// completePrices sets the keys that entries of a price list lack, and sorts them by key.
+func (s *state) completePrices(product adapter.Record, list string) error {
+	var entries []adapter.Record
+	for _, entry := range product.Get(list).Records() {
+		entry = entry.Clone()
+		entry.Set(entry.Schema.Key, s.newKey(entry.Schema.Resource, entry.Get(entry.Schema.Key)))
+		if slices.ContainsFunc(entry.Values, adapter.Value.Empty) {
+			return &adapter.Error{Kind: adapter.Invalid, Op: "store " + string(entry.Schema.Resource), Field: list, Err: errRequired}
+		}
+		entries = append(entries, entry)
+	}
+	slices.SortFunc(entries, func(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) })
+	product.Set(list, adapter.RecordsValue(entries))
+	return nil
+}
+
+// Saved does nothing, as nothing is derived from products.
+func (x tx) Saved(context.Context, ...adapter.Key) error { return nil }
