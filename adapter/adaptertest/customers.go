@@ -54,6 +54,32 @@ func testCustomers(t *testing.T, h Harness, schemas *adapter.Schemas) {
 			t.Error("the addresses of another customer are gone")
 		}
 	})
+	if h.supports(adapter.Orders) {
+		t.Run("orders of a deleted customer", func(t *testing.T) { testOrdersOfDeleted(t, h.Open(t)) })
+	}
+}
+
+// testOrdersOfDeleted checks that orders stay when their customer is deleted, and have none
+// then.
+func testOrdersOfDeleted(t *testing.T, a adapter.Adapter) {
+	before := records(t, a, adapter.Orders)
+	if err := storeOf(t, a, adapter.Customers).Delete(t.Context(), &adapter.DeleteParams{Key: aCustomer}); err != nil {
+		t.Fatal(err)
+	}
+	ordered := false
+	for i, r := range records(t, a, adapter.Orders) {
+		want := before[i].Clone()
+		if want.Get("customer_id").Int() == aCustomer {
+			ordered = true
+			want.Set("customer_id", adapter.NullValue())
+		}
+		if formatRecord(r) != formatRecord(want) {
+			t.Errorf("order %d:\n\t%s\nwant\n\t%s", keyOf(r), formatRecord(r), formatRecord(want))
+		}
+	}
+	if !ordered {
+		t.Error("the customer has no orders: the demo store is missing")
+	}
 }
 
 // testEmail stores e-mail addresses that are taken, as Fold compares them.

@@ -23,6 +23,7 @@ func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
 		{"categories", []adapter.Resource{adapter.Categories}, (*suite).testCategories},
 		{"prices on demand", nil, (*suite).testPrices},
 		{"stock on demand", []adapter.Resource{adapter.StockItems}, (*suite).testStock},
+		{"images on demand", []adapter.Resource{adapter.Stores, adapter.ProductImages}, (*suite).testImageFiles},
 		{"selected attributes", nil, (*suite).testOnlyAttributes},
 		{"store views", []adapter.Resource{adapter.Stores}, (*suite).testStoreViews},
 	} {
@@ -294,6 +295,46 @@ func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 			}
 			if formatValue(r.Get(with[i])) != formatValue(want) || formatValue(got.Get(with[i])) != formatValue(want) {
 				t.Errorf("product %d: %s is %s in a list, %s alone, want %s", s.key(r), with[i], formatValue(r.Get(with[i])), formatValue(got.Get(with[i])), formatValue(want))
+			}
+		}
+	}
+}
+
+// testImageFiles compares the image that a product shows at each level with the types of
+// the images there. Types are of store view scope.
+func (s *suite) testImageFiles(t *testing.T, a adapter.Adapter) {
+	images := storeOf(t, a, adapter.ProductImages)
+	with := []string{"image_file"}
+	views := []int64{0}
+	for _, view := range records(t, a, adapter.Stores) {
+		views = append(views, int64(keyOf(view)))
+	}
+	for _, level := range views {
+		for _, websiteScope := range []bool{false, true} {
+			p := adapter.ListParams{StoreID: level, WebsiteScope: websiteScope, With: with}
+			if websiteScope {
+				level = 0
+			}
+			gallery, err := images.List(t.Context(), &adapter.ListParams{StoreID: level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[int64]adapter.Value{}
+			for _, image := range gallery.Records {
+				if slices.Contains(image.Get("types").Texts(), "image") {
+					want[image.Get("product_id").Int()] = image.Get("file")
+				}
+			}
+			listed, err := s.store.List(t.Context(), &p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range listed.Records {
+				file := formatValue(want[int64(s.key(r))])
+				got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), StoreID: p.StoreID, WebsiteScope: websiteScope, With: with})
+				if err != nil || formatValue(r.Get("image_file")) != file || formatValue(got.Get("image_file")) != file {
+					t.Errorf("%+v: product %d lists %s, has %s alone, want %s; %v", p, s.key(r), formatValue(r.Get("image_file")), formatValue(got.Get("image_file")), file, err)
+				}
 			}
 		}
 	}
