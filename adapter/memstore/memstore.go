@@ -150,14 +150,11 @@ func (db *database) Write(ctx context.Context, op string, f func(rules.Tx) error
 	}
 	defer db.unlock()
 	next := present.next()
-	if err := f(tx{next}); err != nil {
-		var fault *adapter.Error
-		if errors.As(err, &fault) && fault.Kind == adapter.NotFound && fault.Op == "" {
-			return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fault.Err}
-		}
-		return err
+	err = f(tx{next})
+	if err == nil {
+		err = ctx.Err()
 	}
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return err
 	}
 	db.current.Store(next)

@@ -3,6 +3,7 @@ package memstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"testing"
 	"time"
@@ -275,6 +276,17 @@ func TestWriteInProgress(t *testing.T) {
 	})
 	if got := qty(); err != nil || got != "7.0000" {
 		t.Errorf("qty is %s, %v", got, err)
+	}
+}
+
+// TestErrorsNameOperation checks that the log can say what failed.
+func TestErrorsNameOperation(t *testing.T) {
+	a := shop(t, memstore.Options{})
+	for _, r := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.StockItems} {
+		err := storeOf(t, a, r).Update(t.Context(), &adapter.UpdateParams{Key: 1 << 40})
+		if want := fmt.Sprintf("update %s %d: not_found", r, 1<<40); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", r, err, want)
+		}
 	}
 }
 

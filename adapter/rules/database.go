@@ -14,8 +14,7 @@ type Database interface {
 	// not at all if it returns an error. It may run f again if the transaction failed
 	// because of concurrent ones, which are serializable as far as [Tx] locks records.
 	// op is the operation for the errors of the database itself; an [*adapter.Error] of f,
-	// and one that f does not wrap, are returned as they are. An error of f that says
-	// NotFound without an operation gets op.
+	// and one that f does not wrap, are returned as they are.
 	Write(ctx context.Context, op string, f func(Tx) error) error
 	// NewContent holds the bytes of an image ready for a transaction. Kinds: Unsupported
 	// if the database stores no images.
@@ -33,7 +32,8 @@ type Content interface {
 }
 
 // A Tx is a transaction. After an error, of which the kinds are those of [adapter.Store],
-// it must be given up. Records have the schemas of the database.
+// it must be given up. Errors need not name an operation. Records have the schemas of the
+// database.
 type Tx interface {
 	Records
 	Products

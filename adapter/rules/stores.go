@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -87,7 +88,8 @@ func (w records) unsupported(op string) error {
 // A callerError carries the error of a caller's callback out of a transaction.
 type callerError struct{ error }
 
-// write runs f in a transaction. It returns errors of callbacks unchanged.
+// write runs f in a transaction. It returns errors of callbacks unchanged, and adds the
+// operation to others that lack it.
 func (w records) write(ctx context.Context, op string, f func(Tx) error) error {
 	var refused *callerError
 	err := w.db.Write(ctx, op, func(tx Tx) error {
@@ -97,6 +99,12 @@ func (w records) write(ctx context.Context, op string, f func(Tx) error) error {
 	})
 	if refused != nil {
 		return refused.error
+	}
+	var fault *adapter.Error
+	if errors.As(err, &fault) && fault.Op == "" {
+		named := *fault
+		named.Op = op
+		return &named
 	}
 	return err
 }
