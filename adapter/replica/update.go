@@ -61,7 +61,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 		attributes, touchesOwned = nil, false
 		for i, v := range change.Values {
 			a := &s.schema.Attributes[i]
-			if v.Kind() == adapter.Absent || a.WriteOnly {
+			if v.Kind() == adapter.Absent || a.WriteOnly || a.ReadOnly { // the local replica refuses read-only ones
 				continue
 			}
 			attributes = append(attributes, a.Name)

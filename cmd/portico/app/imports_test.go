@@ -63,6 +63,7 @@ func allowedImports() map[string][]string {
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
 		"adapter/replica":              {"adapter"},
 		"adapter/rules":                {"adapter"},
+		"adapter/memstore":             {"adapter", "adapter/rules"},
 		"adapter/sqlstore":             {"adapter", "adapter/replica", "adapter/rules"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {"contracttests/programs"},
