@@ -43,6 +43,8 @@ type Attribute struct {
 	// Fixed: the attribute is set when a record is created. A change must leave it absent
 	// or unchanged.
 	Fixed bool
+	// Required: every record has a value that is neither absent nor null.
+	Required bool
 	// OnDemand: the attribute may be absent from the records of a store unless the query or
 	// With names it.
 	OnDemand bool

@@ -6,13 +6,13 @@ package adapter
 func customerSchema() *Schema {
 	return NewSchema(Customers, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer"},
-		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website of registration, or 0"},
+		{Name: "website_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the website of registration, or 0"},
 		{Name: "store_id", Kind: KindInteger, Doc: "id of the store view of registration, 0 when created by an administrator"},
-		{Name: "email", Kind: KindText, Doc: "e-mail address, unique within the website by Fold"},
-		{Name: "group_id", Kind: KindInteger, Doc: "id of the customer group, not 0"},
-		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the customer was created"},
-		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the customer, or one of the default addresses, was last changed"},
-		{Name: "disable_auto_group_change", Kind: KindInteger, Doc: "1: the VAT number does not determine the group"},
+		{Name: "email", Kind: KindText, Required: true, Doc: "e-mail address, unique within the website by Fold"},
+		{Name: "group_id", Kind: KindInteger, Required: true, Doc: "id of the customer group, not 0"},
+		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the customer was created"},
+		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the customer, or one of the default addresses, was last changed"},
+		{Name: "disable_auto_group_change", Kind: KindInteger, Required: true, Doc: "1: the VAT number does not determine the group"},
 		{Name: "prefix", Kind: KindText, Doc: "title before the name"},
 		{Name: "firstname", Kind: KindText, Doc: "first name"},
 		{Name: "middlename", Kind: KindText, Doc: "middle name or initial"},
@@ -35,9 +35,9 @@ func customerSchema() *Schema {
 func customerAddressSchema() *Schema {
 	return NewSchema(CustomerAddresses, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the address"},
-		{Name: "customer_id", Kind: KindInteger, Fixed: true, Doc: "id of its customer"},
-		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the address was created"},
-		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the address was last changed"},
+		{Name: "customer_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of its customer"},
+		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the address was created"},
+		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the address was last changed"},
 		{Name: "prefix", Kind: KindText, Doc: "title before the name"},
 		{Name: "firstname", Kind: KindText, Doc: "first name"},
 		{Name: "middlename", Kind: KindText, Doc: "middle name or initial"},
@@ -53,8 +53,8 @@ func customerAddressSchema() *Schema {
 		{Name: "telephone", Kind: KindText, Doc: "telephone number"},
 		{Name: "fax", Kind: KindText, Doc: "fax number"},
 		{Name: "vat_id", Kind: KindText, Doc: "VAT number"},
-		{Name: "is_default_billing", Kind: KindInteger, Exclusive: true, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
-		{Name: "is_default_shipping", Kind: KindInteger, Exclusive: true, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
+		{Name: "is_default_billing", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
+		{Name: "is_default_shipping", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
 		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
 	}).PartOf(Customers, "customer_id").OwnedBy("customer_id").WithDistinctNulls()
 }

@@ -28,11 +28,11 @@ const (
 func productSchema(stock *Schema) *Schema {
 	return NewSchema(Products, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the product"},
-		{Name: "attribute_set_id", Kind: KindInteger, Fixed: true, Doc: "id of its attribute set"},
-		{Name: "type_id", Kind: KindText, Fixed: true, Doc: "type, such as simple"},
-		{Name: "sku", Kind: KindText, Doc: "stock keeping unit, at most 64 characters, unique"},
-		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the product was created"},
-		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the product, an image or an assignment of it was last changed"},
+		{Name: "attribute_set_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of its attribute set"},
+		{Name: "type_id", Kind: KindText, Required: true, Fixed: true, Doc: "type, such as simple"},
+		{Name: "sku", Kind: KindText, Required: true, Doc: "stock keeping unit, at most 64 characters, unique"},
+		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the product was created"},
+		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the product, an image or an assignment of it was last changed"},
 
 		{Name: "name", Kind: KindText, Scope: ScopeStore, Doc: "name"},
 		{Name: "url_key", Kind: KindText, Scope: ScopeStore, Doc: "last part of the product's address"},
@@ -87,19 +87,19 @@ func productSchema(stock *Schema) *Schema {
 func groupPriceSchema() *Schema {
 	return NewSchema(productGroupPrices, "value_id", []Attribute{
 		{Name: "value_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
-		{Name: "website_id", Kind: KindInteger, Doc: "always 0, all websites"},
-		{Name: "cust_group", Kind: KindInteger, Doc: "id of the customer group"},
-		{Name: "price", Kind: KindDecimal, Doc: "price without tax"},
+		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "always 0, all websites"},
+		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group"},
+		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax"},
 	})
 }
 
 func tierPriceSchema() *Schema {
 	return NewSchema(productTierPrices, "value_id", []Attribute{
 		{Name: "value_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
-		{Name: "website_id", Kind: KindInteger, Doc: "always 0, all websites"},
-		{Name: "cust_group", Kind: KindInteger, Doc: "id of the customer group, 32000 for all"},
-		{Name: "price", Kind: KindDecimal, Doc: "price without tax of one unit"},
-		{Name: "price_qty", Kind: KindDecimal, Doc: "quantity from which the price applies"},
+		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "always 0, all websites"},
+		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group, 32000 for all"},
+		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax of one unit"},
+		{Name: "price_qty", Kind: KindDecimal, Required: true, Doc: "quantity from which the price applies"},
 	})
 }
 
@@ -122,9 +122,9 @@ func tierPriceSchema() *Schema {
 func productImageSchema() *Schema {
 	s := NewSchema(ProductImages, "id", []Attribute{
 		{Name: "id", Kind: KindInteger, ReadOnly: true, Doc: "id of the image, unique over all products"},
-		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of its product"},
-		{Name: "file", Kind: KindText, Fixed: true, Doc: "path below the media folder, such as f/r/front.png; only letters, digits and _.- are used"},
-		{Name: "media_type", Kind: KindText, Fixed: true, Doc: "media type of the bytes"},
+		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of its product"},
+		{Name: "file", Kind: KindText, Required: true, Fixed: true, Doc: "path below the media folder, such as f/r/front.png; only letters, digits and _.- are used"},
+		{Name: "media_type", Kind: KindText, Required: true, Fixed: true, Doc: "media type of the bytes"},
 		{Name: "label", Kind: KindText, Scope: ScopeStore, Doc: "text shown for the image at the level; never empty"},
 		{Name: "position", Kind: KindInteger, Scope: ScopeStore, Doc: "position among the images at the level"},
 		{Name: "exclude", Kind: KindInteger, Scope: ScopeStore, Doc: "not 0: hidden from customers and guests at the level"},
@@ -148,8 +148,8 @@ func productImageSchema() *Schema {
 func productWebsiteSchema() *Schema {
 	return NewSchema(ProductWebsites, "assignment_id", []Attribute{
 		{Name: "assignment_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the assignment"},
-		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of the product"},
-		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website; once per product"},
+		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the product"},
+		{Name: "website_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the website; once per product"},
 		{Name: "copies", Kind: KindRecords, Nested: productCopySchema(), Fixed: true, WriteOnly: true, Doc: "which store views get the values of which others"},
 		{Name: "copy_website_values", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "1: values of website scope are copied, too, to all store views of the website"},
 	}).PartOf(Products, "product_id").UniqueBy("product_id", "website_id")
@@ -169,8 +169,8 @@ func productCopySchema() *Schema {
 func productCategorySchema() *Schema {
 	return NewSchema(ProductCategories, "assignment_id", []Attribute{
 		{Name: "assignment_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the assignment"},
-		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of the product"},
-		{Name: "category_id", Kind: KindInteger, Fixed: true, Doc: "id of the category; once per product"},
-		{Name: "position", Kind: KindInteger, Fixed: true, Doc: "position in the category, ascending; 1 if absent on creation"},
+		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the product"},
+		{Name: "category_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the category; once per product"},
+		{Name: "position", Kind: KindInteger, Required: true, Fixed: true, Doc: "position in the category, ascending; 1 if absent on creation"},
 	}).PartOf(Products, "product_id").UniqueBy("product_id", "category_id")
 }

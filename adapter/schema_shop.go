@@ -6,8 +6,8 @@ package adapter
 func websiteSchema() *Schema {
 	return NewSchema(Websites, "website_id", []Attribute{
 		{Name: "website_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the website"},
-		{Name: "code", Kind: KindText, ReadOnly: true, Doc: "code by which paths may name the website"},
-		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "name of the website"},
+		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code by which paths may name the website"},
+		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the website"},
 		{Name: "default_store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its default store view"},
 	})
 }
@@ -15,62 +15,62 @@ func websiteSchema() *Schema {
 func storeSchema() *Schema {
 	return NewSchema(Stores, "store_id", []Attribute{
 		{Name: "store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the store view, from 1; 0 names the default scope and is not a record"},
-		{Name: "website_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its website"},
-		{Name: "code", Kind: KindText, ReadOnly: true, Doc: "code by which paths may name the store view"},
-		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "name of the store view"},
+		{Name: "website_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of its website"},
+		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code by which paths may name the store view"},
+		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the store view"},
 	})
 }
 
 func customerGroupSchema() *Schema {
 	return NewSchema(CustomerGroups, "group_id", []Attribute{
 		{Name: "group_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the group; 0 is the group of guests, the one key that is not positive"},
-		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "name of the group"},
-		{Name: "tax_class_id", Kind: KindInteger, ReadOnly: true, Doc: "customer tax class of its members"},
+		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the group"},
+		{Name: "tax_class_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "customer tax class of its members"},
 	})
 }
 
 func categorySchema() *Schema {
 	return NewSchema(Categories, "category_id", []Attribute{
 		{Name: "category_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the category"},
-		{Name: "parent_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
-		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "name of the category"},
-		{Name: "is_active", Kind: KindInteger, ReadOnly: true, Doc: "1: shown to customers and guests"},
+		{Name: "parent_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
+		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the category"},
+		{Name: "is_active", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "1: shown to customers and guests"},
 	})
 }
 
 func taxRateSchema() *Schema {
 	return NewSchema(TaxRates, "tax_rate_id", []Attribute{
 		{Name: "tax_rate_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the rate"},
-		{Name: "country_id", Kind: KindText, ReadOnly: true, Doc: "two-letter code of the country it applies in"},
-		{Name: "region", Kind: KindText, ReadOnly: true, Doc: "code of the region it applies in"},
-		{Name: "tax_class_id", Kind: KindInteger, ReadOnly: true, Doc: "product tax class it applies to"},
-		{Name: "rate", Kind: KindDecimal, ReadOnly: true, Doc: "the rate, in percent"},
-		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "title of the rate"},
+		{Name: "country_id", Kind: KindText, Required: true, ReadOnly: true, Doc: "two-letter code of the country it applies in"},
+		{Name: "region", Kind: KindText, Required: true, ReadOnly: true, Doc: "code of the region it applies in"},
+		{Name: "tax_class_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "product tax class it applies to"},
+		{Name: "rate", Kind: KindDecimal, Required: true, ReadOnly: true, Doc: "the rate, in percent"},
+		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "title of the rate"},
 	})
 }
 
 func countrySchema() *Schema {
 	return NewSchema(Countries, "country_number", []Attribute{
 		{Name: "country_number", Kind: KindInteger, ReadOnly: true, Doc: "position in the directory, from 1; serves as the key, as countries have no numeric id"},
-		{Name: "country_id", Kind: KindText, ReadOnly: true, Doc: "two-letter code, upper case"},
-		{Name: "iso3_code", Kind: KindText, ReadOnly: true, Doc: "three-letter code, upper case"},
+		{Name: "country_id", Kind: KindText, Required: true, ReadOnly: true, Doc: "two-letter code, upper case"},
+		{Name: "iso3_code", Kind: KindText, Required: true, ReadOnly: true, Doc: "three-letter code, upper case"},
 	})
 }
 
 func regionSchema() *Schema {
 	return NewSchema(Regions, "region_id", []Attribute{
 		{Name: "region_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the region"},
-		{Name: "country_id", Kind: KindText, ReadOnly: true, Doc: "two-letter code of its country"},
-		{Name: "code", Kind: KindText, ReadOnly: true, Doc: "code of the region, unique within its country"},
-		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "name of the region, as addresses show it"},
+		{Name: "country_id", Kind: KindText, Required: true, ReadOnly: true, Doc: "two-letter code of its country"},
+		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code of the region, unique within its country"},
+		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the region, as addresses show it"},
 	})
 }
 
 func adminSchema() *Schema {
 	return NewSchema(Admins, "admin_id", []Attribute{
 		{Name: "admin_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the administrator"},
-		{Name: "username", Kind: KindText, ReadOnly: true, Doc: "name to log in with"},
+		{Name: "username", Kind: KindText, Required: true, ReadOnly: true, Doc: "name to log in with"},
 		{Name: "password_hash", Kind: KindText, ReadOnly: true, Doc: "hash of the password, in a form that VerifyPassword supports; null: no login"},
 		{Name: "disabled", Kind: KindInteger, ReadOnly: true, Doc: "1: may not log in, and their tokens and keys do not work; null otherwise"},
-	})
+	}).UniqueBy("username")
 }

@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -131,9 +132,14 @@ func testUpdatedAt(t *testing.T, s *suite, key adapter.Key) {
 		t.Fatal(err)
 	}
 	after := s.get(t, key)
-	if after.Get("updated_at").Text() <= before.Get("updated_at").Text() || after.Get("created_at") != before.Get("created_at") {
+	if !isRecent(after.Get("updated_at")) || after.Get("created_at") != before.Get("created_at") {
 		t.Errorf("%s: updated at %s, before at %s; created at %s", s.schema.Resource, after.Get("updated_at").Text(), before.Get("updated_at").Text(), after.Get("created_at").Text())
 	}
+}
+
+// isRecent reports whether a time is of the last minutes, not of the demo store.
+func isRecent(v adapter.Value) bool {
+	return v.Text() > time.Now().UTC().Add(-5*time.Minute).Format(time.DateTime)
 }
 
 // testDefaultAddresses checks that a customer has one default address of each kind, and
@@ -151,7 +157,7 @@ func testDefaultAddresses(t *testing.T, open func(*testing.T) (customers, addres
 				t.Errorf("%s: %s is set for %v, want %d", name, flag, got, want)
 			}
 		}
-		if got := customers.get(t, aCustomer).Get("updated_at"); (got != seeded) != touched {
+		if got := customers.get(t, aCustomer).Get("updated_at"); !touched && got != seeded || touched && !isRecent(got) {
 			t.Errorf("%s: the customer was changed %s", name, got.Text())
 		}
 	}
@@ -189,7 +195,7 @@ func testDefaultAddresses(t *testing.T, open func(*testing.T) (customers, addres
 	if err := addresses.set(t, first, "city", adapter.TextValue("Bath")); err != nil {
 		t.Fatal(err)
 	}
-	if got := customers.get(t, aCustomer).Get("updated_at"); got == seeded {
+	if got := customers.get(t, aCustomer).Get("updated_at"); !isRecent(got) {
 		t.Error("a change of a default address left updated_at of the customer")
 	}
 }

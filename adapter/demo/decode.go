@@ -188,7 +188,7 @@ func (d *decoder) add(resource adapter.Resource, pointer jsontext.Pointer, o obj
 
 // checkUnique adds an error if another record of the resource has the same unique values.
 func (d *decoder) checkUnique(resource adapter.Resource, pointer jsontext.Pointer, r adapter.Record) {
-	names := uniqueAttributes(resource)
+	names := r.Schema.Unique
 	if len(names) == 0 {
 		return
 	}
@@ -204,17 +204,6 @@ func (d *decoder) checkUnique(resource adapter.Resource, pointer jsontext.Pointe
 		d.addError(pointer, "another record has the same %s", strings.Join(names, " and "))
 	}
 	d.uniqueValues[values] = true
-}
-
-// uniqueAttributes returns the attributes whose values, together, no two records of a
-// resource may share.
-func uniqueAttributes(resource adapter.Resource) []string {
-	return map[adapter.Resource][]string{
-		adapter.Admins:            {"username"},
-		adapter.Customers:         {"website_id", "email"},
-		adapter.ProductCategories: {"product_id", "category_id"},
-		adapter.ProductWebsites:   {"product_id", "website_id"},
-	}[resource]
 }
 
 // addKey records the position of a key.

@@ -30,17 +30,23 @@ func TestLoadDefaults(t *testing.T) {
 	at, _ := base.Of(adapter.Products).Index("tier_price")
 	price := record(base.Of(adapter.Products).Attributes[at].Nested, values{"website_id": number(0), "cust_group": number(1), "price": text("9"), "price_qty": text("2")})
 	product := values{"attribute_set_id": number(4), "type_id": text("simple"), "sku": text("a"), "price": text("1.5"), "tier_price": adapter.RecordsValue([]adapter.Record{price})}
+	group := func(v values) adapter.Record {
+		r := record(base.Of(adapter.CustomerGroups), v)
+		r.Set("name", text("N"))
+		r.Set("tax_class_id", number(3))
+		return r
+	}
 	a := memstore.New(memstore.Options{Schemas: schemas})
 	err = a.Load(t.Context(), &adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{
-		adapter.Websites: {record(base.Of(adapter.Websites), values{"website_id": number(7)}), record(base.Of(adapter.Websites), values{"website_id": number(3)}), record(base.Of(adapter.Websites), nil)},
-		adapter.Products: {record(base.Of(adapter.Products), product)},
+		adapter.CustomerGroups: {group(values{"group_id": number(7)}), group(values{"group_id": number(3)}), group(nil)},
+		adapter.Products:       {record(base.Of(adapter.Products), product)},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	website, err := storeOf(t, a, adapter.Websites).Get(t.Context(), &adapter.GetParams{Key: 8})
-	if err != nil || website.Get("name").Kind() != adapter.Null {
-		t.Errorf("the website without a key: %v, %v", website, err)
+	found, err := storeOf(t, a, adapter.CustomerGroups).Get(t.Context(), &adapter.GetParams{Key: 8})
+	if err != nil || found.Get("name").Text() != "N" {
+		t.Errorf("the group without a key: %v, %v", found, err)
 	}
 	got, err := storeOf(t, a, adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 1, With: []string{"tier_price"}})
 	if err != nil {

@@ -44,7 +44,7 @@ func newState(schemas *adapter.Schemas) *state {
 	s := &state{tables: map[adapter.Resource]*table{}, last: map[adapter.Resource]adapter.Key{}}
 	for _, r := range adapter.Resources() {
 		t := &table{schema: schemas.Of(r), by: -1}
-		if at, ok := t.schema.Index(indexedBy(r)); ok {
+		if at, ok := t.schema.Index(indexedBy(t.schema)); ok {
 			t.by = at
 		}
 		s.tables[r] = t
@@ -52,9 +52,9 @@ func newState(schemas *adapter.Schemas) *state {
 	return s
 }
 
-// indexedBy names the attribute by which the rules look for records, parts by their owner.
-func indexedBy(r adapter.Resource) string {
-	switch r {
+// indexedBy names the attribute by which the rules look for records, parts by their root.
+func indexedBy(s *adapter.Schema) string {
+	switch s.Resource {
 	case adapter.Customers:
 		return "email"
 	case adapter.Products:
@@ -62,24 +62,7 @@ func indexedBy(r adapter.Resource) string {
 	case adapter.Orders:
 		return "customer_id"
 	}
-	_, attribute := ownerOf(r)
-	return attribute
-}
-
-// ownerOf returns the resource of the records that those of r are parts of, and the
-// attribute that holds the owner's key. Parts are deleted with their owner.
-func ownerOf(r adapter.Resource) (owner adapter.Resource, attribute string) {
-	switch r {
-	case adapter.CustomerAddresses:
-		return adapter.Customers, "customer_id"
-	case adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories, adapter.StockItems:
-		return adapter.Products, "product_id"
-	case adapter.OrderItems:
-		return adapter.Orders, "order_id"
-	case adapter.OrderAddresses, adapter.OrderComments:
-		return adapter.Orders, "parent_id"
-	}
-	return "", ""
+	return s.RootAttribute
 }
 
 // next returns a new version, which a write may change. It shares the records with s.
@@ -191,9 +174,9 @@ func (t *table) byKeys(keys []adapter.Key) iter.Seq[*row] {
 }
 
 // parts returns those parts of a record that are of a resource, by key.
-func (s *state) parts(r adapter.Resource, owner adapter.Key) iter.Seq[*row] {
+func (s *state) parts(r adapter.Resource, root adapter.Key) iter.Seq[*row] {
 	t := s.tables[r]
-	return t.byKeys(t.keysBy(strconv.FormatInt(int64(owner), 10)))
+	return t.byKeys(t.keysBy(strconv.FormatInt(int64(root), 10)))
 }
 
 // newKey returns a key that was never used. A record may come with a key of its own.

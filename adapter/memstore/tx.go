@@ -106,9 +106,6 @@ func (s *state) insert(r adapter.Record) error {
 			r.Values[i] = adapter.NullValue()
 		}
 	}
-	if err := checkRequired(r); err != nil {
-		return err
-	}
 	resource, unique := r.Schema.Resource, r.Schema.Unique
 	op := "store " + string(resource)
 	if s.row(resource, keyOf(r)) != nil {
@@ -117,17 +114,16 @@ func (s *state) insert(r adapter.Record) error {
 	if len(unique) > 0 && len(s.find(r, unique...)) > 0 {
 		return &adapter.Error{Kind: adapter.Conflict, Op: op, Field: unique[len(unique)-1], Err: errTaken}
 	}
-	if owner, attribute := ownerOf(resource); owner != "" && s.row(owner, adapter.Key(r.Get(attribute).Int())) == nil {
-		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: attribute, Err: errNoOwner}
+	if root, attribute := r.Schema.Root, r.Schema.RootAttribute; root != "" && s.row(root, adapter.Key(r.Get(attribute).Int())) == nil {
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: attribute, Err: errNoRoot}
 	}
 	s.put(&row{record: r})
 	return nil
 }
 
 var (
-	errTaken    = errors.New("another record has it")
-	errNoOwner  = errors.New("no such record")
-	errRequired = errors.New("a value is required")
+	errTaken  = errors.New("another record has it")
+	errNoRoot = errors.New("no such record")
 )
 
 // isStored reports whether an attribute is stored with the record itself, rather than
@@ -136,17 +132,14 @@ func isStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.OnDemand
 
 // Update stores the values of change that are not absent.
 func (x tx) Update(_ context.Context, current, change adapter.Record) error {
-	return x.update(x.row(current.Schema.Resource, keyOf(current)), change)
+	x.update(x.row(current.Schema.Resource, keyOf(current)), change)
+	return nil
 }
 
-func (s *state) update(old *row, change adapter.Record) error {
+func (s *state) update(old *row, change adapter.Record) {
 	next := *old
 	next.record = withChange(old.record, change)
-	if err := checkRequired(next.record); err != nil {
-		return err
-	}
 	s.put(&next)
-	return nil
 }
 
 // withChange returns a copy of r with the values that change has.
@@ -176,9 +169,7 @@ func (x tx) UpdateWhere(_ context.Context, where, change adapter.Record, except 
 		if keyOf(r.record) == except {
 			continue
 		}
-		if err := x.update(r, change); err != nil {
-			return err
-		}
+		x.update(r, change)
 	}
 	return nil
 }
@@ -188,7 +179,7 @@ func (x tx) UpdateWhere(_ context.Context, where, change adapter.Record, except 
 func (x tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	x.remove(r, key)
 	for _, part := range adapter.Resources() {
-		if owner, _ := ownerOf(part); owner != r {
+		if x.tables[part].schema.Root != r {
 			continue
 		}
 		for p := range x.parts(part, key) {
@@ -205,38 +196,6 @@ func (x tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) err
 	where.Set("customer_id", adapter.IntegerValue(int64(key)))
 	change.Set("customer_id", adapter.NullValue())
 	return x.UpdateWhere(ctx, where, change, 0)
-}
-
-// checkRequired fails with kind Invalid if a record lacks a value that all records of its
-// resource have.
-func checkRequired(r adapter.Record) error {
-	for i, a := range r.Schema.Attributes {
-		if r.Values[i].Empty() && isRequired(r.Schema, &a) {
-			return &adapter.Error{Kind: adapter.Invalid, Op: "store " + string(r.Schema.Resource), Field: a.Name, Err: errRequired}
-		}
-	}
-	return nil
-}
-
-// isRequired reports whether all records have a value of an attribute.
-func isRequired(s *adapter.Schema, a *adapter.Attribute) bool {
-	switch s.Resource {
-	case adapter.Customers:
-		return slices.Contains([]string{"website_id", "email", "group_id", "disable_auto_group_change"}, a.Name)
-	case adapter.CustomerAddresses:
-		return slices.Contains([]string{"customer_id", "is_default_billing", "is_default_shipping"}, a.Name)
-	case adapter.Products:
-		return slices.Contains([]string{"attribute_set_id", "type_id", "sku"}, a.Name)
-	case adapter.ProductImages:
-		return slices.Contains([]string{"product_id", "file", "media_type"}, a.Name)
-	case adapter.StockItems:
-		return isStored(a) && a.Name != "low_stock_date" && a.Name != "notify_stock_qty"
-	case adapter.OrderComments:
-		return slices.Contains([]string{"parent_id", "is_customer_notified", "is_visible_on_front"}, a.Name)
-	case adapter.ProductWebsites, adapter.ProductCategories:
-		return isStored(a)
-	}
-	return false
 }
 
 // StoreViews returns all store views.
@@ -304,27 +263,21 @@ func (x tx) SetPrices(_ context.Context, product adapter.Key, list string, chang
 	next := *old
 	next.record = old.record.Clone()
 	next.record.Set(list, adapter.RecordsValue(append(entries, change.Added...)))
-	if err := x.completePrices(next.record, list); err != nil {
-		return err
-	}
+	x.completePrices(next.record, list)
 	x.put(&next)
 	return nil
 }
 
 // completePrices sets the keys that entries of a price list lack, and sorts them by key.
-func (s *state) completePrices(product adapter.Record, list string) error {
+func (s *state) completePrices(product adapter.Record, list string) {
 	var entries []adapter.Record
 	for _, entry := range product.Get(list).Records() {
 		entry = entry.Clone()
 		entry.Set(entry.Schema.Key, s.newKey(entry.Schema.Resource, entry.Get(entry.Schema.Key)))
-		if slices.ContainsFunc(entry.Values, adapter.Value.Empty) {
-			return &adapter.Error{Kind: adapter.Invalid, Op: "store " + string(entry.Schema.Resource), Field: list, Err: errRequired}
-		}
 		entries = append(entries, entry)
 	}
 	slices.SortFunc(entries, func(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) })
 	product.Set(list, adapter.RecordsValue(entries))
-	return nil
 }
 
 // Saved does nothing, as nothing is derived from products.

@@ -112,7 +112,7 @@ func (in *importTx) findExisting(ctx context.Context, batch []adapter.Aggregate)
 			want(adapter.Customers, one.Record.Get(schema.Owner))
 		}
 		for _, part := range one.Parts {
-			owners[part.Schema.Resource] = partsOf(schema.Resource)[part.Schema.Resource]
+			owners[part.Schema.Resource] = partsOf(in.schemas, schema.Resource)[part.Schema.Resource]
 			want(part.Schema.Resource, part.Get(part.Schema.Key))
 		}
 	}
@@ -333,7 +333,7 @@ func setUpdatedAt(change, r adapter.Record, moment adapter.Value) {
 // reports whether that changes anything.
 func (in *importTx) changeParts(ctx context.Context, one adapter.Aggregate) (changed bool, err error) {
 	groups := byResource(one.Parts)
-	attributes := partsOf(one.Record.Schema.Resource)
+	attributes := partsOf(in.schemas, one.Record.Schema.Resource)
 	for _, resource := range slices.Sorted(maps.Keys(attributes)) {
 		stored, err := in.Find(ctx, resource, attributes[resource], []int64{int64(keyOf(one.Record))})
 		if err != nil {

@@ -14,7 +14,6 @@ const MaxImportedKey = 1<<53 - 1
 var (
 	errNotImported = errors.New("records of this resource cannot be imported")
 	errKeyRange    = errors.New("the key is out of range")
-	errRequired    = errors.New("a value is required")
 	errOwned       = errors.New("the part belongs to another record")
 	errTaken       = errors.New("a part of another record has this key")
 	errExists      = errors.New("a record with this key exists")
@@ -22,32 +21,17 @@ var (
 
 // partsOf names the resources of the parts of an aggregate, each with the attribute that
 // holds the key of its root.
-func partsOf(root adapter.Resource) map[adapter.Resource]string {
-	if root != adapter.Orders {
+func partsOf(schemas *adapter.Schemas, root adapter.Resource) map[adapter.Resource]string {
+	if root != adapter.Orders { // parts of others are aggregates of their own
 		return nil
 	}
-	return map[adapter.Resource]string{adapter.OrderItems: "order_id", adapter.OrderAddresses: "parent_id", adapter.OrderComments: "parent_id"}
-}
-
-// requiredFor names the attributes without which an imported record would break what
-// reads it.
-func requiredFor(r adapter.Resource) []string {
-	switch r {
-	case adapter.Customers:
-		return []string{"website_id", "email", "group_id", "disable_auto_group_change"}
-	case adapter.CustomerAddresses:
-		return []string{"customer_id", "is_default_billing", "is_default_shipping"}
-	case adapter.Orders:
-		return []string{"store_id", "created_at", "updated_at"}
-	case adapter.OrderItems:
-		return []string{"created_at", "updated_at"}
-	case adapter.OrderAddresses:
-		return []string{"address_type"}
-	case adapter.OrderComments:
-		return []string{"created_at", "is_customer_notified", "is_visible_on_front"}
-	default:
-		return nil
+	attributes := map[adapter.Resource]string{}
+	for _, r := range adapter.Resources() {
+		if s := schemas.Of(r); s.Root == root {
+			attributes[r] = s.RootAttribute
+		}
 	}
+	return attributes
 }
 
 // fitAggregate converts a record and its parts to the schemas of the database and checks
@@ -58,7 +42,7 @@ func fitAggregate(schemas *adapter.Schemas, op string, one adapter.Aggregate, o 
 	if fitted.Record, err = fit(schemas, op, one.Record, !one.Gone && o.Existing != adapter.MergeExisting); err != nil || one.Gone {
 		return fitted, err
 	}
-	attributes := partsOf(fitted.Record.Schema.Resource)
+	attributes := partsOf(schemas, fitted.Record.Schema.Resource)
 	for _, part := range one.Parts {
 		if part.Schema == nil || attributes[part.Schema.Resource] == "" {
 			return fitted, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotImported}
@@ -108,9 +92,11 @@ func fit(schemas *adapter.Schemas, op string, r adapter.Record, complete bool) (
 	if key := fitted.Get(schema.Key); key.Kind() != adapter.Absent && !validKey(schema.Resource, key.Int()) {
 		return fitted, invalid(op, schema.Key, errKeyRange)
 	}
-	for _, name := range requiredFor(schema.Resource) {
-		if v := fitted.Get(name); v.Kind() == adapter.Null || complete && v.Empty() {
-			return fitted, invalid(op, name, errRequired)
+	for i := range fitted.Values {
+		a, v := &schema.Attributes[i], fitted.Values[i]
+		setLater := schema.DistinctNulls && slices.Contains(timestamps(), a.Name)
+		if a.Required && (v.Kind() == adapter.Null || complete && v.Empty() && !setLater) {
+			return fitted, invalid(op, a.Name, errRequired)
 		}
 	}
 	return fitted, nil

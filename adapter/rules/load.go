@@ -115,7 +115,11 @@ func (l *loader) complete(schema *adapter.Schema, given adapter.Record) (adapter
 		}
 	}
 	setTimes(r, adapter.TextValue(l.moment))
-	return r, canonicalize(fmt.Sprintf("load %s %d", schema.Resource, keyOf(r)), r)
+	op := fmt.Sprintf("load %s %d", schema.Resource, keyOf(r))
+	if err := canonicalize(op, r); err != nil {
+		return r, err
+	}
+	return r, checkRequired(op, r)
 }
 
 // nextKey returns the given key, or the next one if it is absent. The loader counts
@@ -139,6 +143,9 @@ func (l *loader) loadPrices(ctx context.Context, product adapter.Record) error {
 			entry = entry.Clone()
 			entry.Set(entry.Schema.Key, l.nextKey(entry.Schema.Resource, entry.Get(entry.Schema.Key)))
 			if err := canonicalize("load "+list, entry); err != nil {
+				return err
+			}
+			if err := checkRequired("load "+list, entry); err != nil {
 				return err
 			}
 			change.Added = append(change.Added, entry)

@@ -57,6 +57,9 @@ func priceChange(op, list string, stored, v adapter.Value) (change PriceChange, 
 	for _, entry := range v.Records() {
 		entry = entry.Clone()
 		err := canonicalize(op, entry)
+		if err == nil {
+			err = checkRequired(op, entry)
+		}
 		identity := priceIdentity(entry)
 		if err == nil && seen[identity] {
 			err = errSamePrice

@@ -101,6 +101,9 @@ func insert(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Ke
 			r.Set(name, moment)
 		}
 	}
+	if err := checkRequired(op, r); err != nil {
+		return 0, err
+	}
 	if err := checkUnique(ctx, tx, op, 0, r); err != nil {
 		return 0, err
 	}
@@ -118,6 +121,19 @@ func canonicalize(op string, r adapter.Record) (err error) {
 		a := &r.Schema.Attributes[i]
 		if r.Values[i], err = a.Canonical(v); err != nil {
 			return invalid(op, a.Name, err)
+		}
+	}
+	return nil
+}
+
+var errRequired = errors.New("a value is required")
+
+// checkRequired fails with kind Invalid if r lacks a required value. Its key may be chosen
+// later.
+func checkRequired(op string, r adapter.Record) error {
+	for i := range r.Values {
+		if a := &r.Schema.Attributes[i]; a.Required && r.Values[i].Empty() {
+			return invalid(op, a.Name, errRequired)
 		}
 	}
 	return nil
@@ -219,8 +235,11 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 		if same(v, current.Values[i]) {
 			continue
 		}
-		if a.ReadOnly || a.Fixed || !isStored(a) {
+		switch {
+		case a.ReadOnly, a.Fixed, !isStored(a):
 			return next, invalid(op, a.Name, errReadOnly)
+		case a.Required && (v.Empty() || v.Kind() == adapter.Unset):
+			return next, invalid(op, a.Name, errRequired)
 		}
 		differing.Values[i], changed = v, true
 		rename = rename || slices.Contains(current.Schema.Unique, a.Name)

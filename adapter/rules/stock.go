@@ -43,6 +43,9 @@ func createStock(ctx context.Context, tx Tx, op string, product adapter.Key, giv
 	if err := canonicalize(op, item); err != nil {
 		return err
 	}
+	if err := checkRequired(op, item); err != nil {
+		return err
+	}
 	_, err = tx.Insert(ctx, item)
 	return err
 }

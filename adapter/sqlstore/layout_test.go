@@ -99,6 +99,9 @@ func testLayout(t *testing.T, e Engine) {
 				if have[a.Name].kind != kinds[a.Kind] {
 					t.Errorf("%s is of kind %q, want %q", a.Name, have[a.Name].kind, kinds[a.Kind])
 				}
+				if have[a.Name].nullable == a.Required && a.Name != table.schema.Key {
+					t.Errorf("%s is nullable: %t, required: %t", a.Name, have[a.Name].nullable, a.Required)
+				}
 				if table.columns[at].folded != "" {
 					want = append(want, a.Name+"_folded")
 					if !have[a.Name+"_folded"].bytewise {
