@@ -1,5 +1,7 @@
 package adapter
 
+import "slices"
+
 // A Kind is the type of an attribute. It determines how values are written, compared and
 // sorted.
 type Kind uint8
@@ -141,6 +143,11 @@ func (s *Schema) UniqueBy(attributes ...string) *Schema {
 func (s *Schema) WithDistinctNulls() *Schema {
 	s.DistinctNulls = true
 	return s
+}
+
+// ReadOnly reports whether clients can only read the records: every attribute is read-only.
+func (s *Schema) ReadOnly() bool {
+	return !slices.ContainsFunc(s.Attributes, func(a Attribute) bool { return !a.ReadOnly })
 }
 
 // Index returns the index of an attribute in Attributes, and in the Values of a [Record].

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -15,7 +14,8 @@ import (
 // resource whose records clients delete; Unavailable; Internal.
 func (s *Replica) DeleteReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("delete read-only %s %d", r, key)
-	if r == adapter.Admins || r != adapter.StockItems && !slices.Contains(readOnlyResources(), r) {
+	schema := s.db.schemas.Of(r)
+	if r == adapter.Admins || schema == nil || r != adapter.StockItems && !schema.ReadOnly() {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
 	return s.db.write(ctx, op, func(tx *sql.Tx) error {

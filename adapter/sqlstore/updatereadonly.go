@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -15,10 +14,10 @@ import (
 // Unavailable, Internal.
 func (s *Replica) UpdateReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
 	op := fmt.Sprintf("update read-only %s %d", r, key)
-	if r == adapter.Admins || !slices.Contains(readOnlyResources(), r) { // a backend does not decide who can log in
+	schema := s.db.schemas.Of(r)
+	if r == adapter.Admins || schema == nil || !schema.ReadOnly() { // a backend does not decide who can log in
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	schema := s.db.schemas.Of(r)
 	change := adapter.NewRecord(schema)
 	if values.Schema != nil {
 		change = values.Clone()
