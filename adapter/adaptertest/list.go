@@ -368,7 +368,11 @@ func (s *suite) testFilters(t *testing.T) {
 func (s *suite) testCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	key := s.key(s.list(t, &adapter.Query{Limit: 1})[0])
+	first := s.list(t, &adapter.Query{Limit: 1})
+	if len(first) == 0 {
+		t.Fatal("no records: the demo store is not there")
+	}
+	key := s.key(first[0])
 	for method, call := range map[string]func() error{
 		"List":  func() error { _, err := s.store.List(ctx, &adapter.ListParams{}); return err },
 		"Count": func() error { _, err := s.store.List(ctx, &adapter.ListParams{Count: true}); return err },

@@ -104,29 +104,23 @@ func (d *decoder) decodeDirectory() error {
 
 // decodeDataset decodes the members of the top-level object.
 func (d *decoder) decodeDataset(members map[string]jsontext.Value) {
-	adding := func(r adapter.Resource) func(jsontext.Pointer, object) {
-		return func(pointer jsontext.Pointer, o object) { d.add(r, pointer, o) }
+	special := map[adapter.Resource]func(jsontext.Pointer, object){
+		adapter.Categories: d.addCategory, adapter.Customers: d.addCustomer, adapter.CustomerAddresses: d.addCustomerAddress,
+		adapter.Products: d.addProduct, adapter.Orders: d.addOrder,
 	}
-	for _, list := range []struct {
-		resource adapter.Resource
-		add      func(pointer jsontext.Pointer, o object)
-	}{
-		{adapter.Websites, adding(adapter.Websites)},
-		{adapter.Stores, adding(adapter.Stores)},
-		{adapter.CustomerGroups, adding(adapter.CustomerGroups)},
-		{adapter.Categories, d.addCategory},
-		{adapter.TaxRates, adding(adapter.TaxRates)},
-		{adapter.Admins, adding(adapter.Admins)},
-		{adapter.Customers, d.addCustomer},
-		{adapter.CustomerAddresses, d.addCustomerAddress},
-		{adapter.Products, d.addProduct},
-		{adapter.Orders, d.addOrder},
-	} {
-		name := string(list.resource)
+	for _, r := range adapter.Resources() {
+		add := special[r]
+		if add == nil {
+			if d.schemas.Of(r).Root != "" || d.data.Records[r] != nil {
+				continue // records that come with others, and the directory
+			}
+			add = func(pointer jsontext.Pointer, o object) { d.add(r, pointer, o) }
+		}
+		name := string(r)
 		pointer := jsontext.Pointer("").AppendToken(name)
 		for i, o := range d.decodeObjects(pointer, members[name]) {
 			if o != nil {
-				list.add(elementPointer(pointer, i), o)
+				add(elementPointer(pointer, i), o)
 			}
 		}
 		delete(members, name)

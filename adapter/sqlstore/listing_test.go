@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/pressly/goose/v3"
 )
 
 // TestRebuildListing changes the tables that the product listing is derived from and
@@ -121,14 +122,8 @@ func TestMigrateListing(t *testing.T) {
 			return all
 		}
 		want := listed(db)
-		// Undo the third migration and all later ones.
-		var on string
-		if e.Name == "mariadb" {
-			on = " ON oauth_token"
-		}
-		execute(t, db, "DROP TABLE product_listing", "DROP TABLE media_file", "DROP TABLE write_lock", "DROP TABLE backend_record", "DROP TABLE api_key", "DROP INDEX oauth_token_type"+on, "DROP INDEX oauth_token_admin_id"+on, "ALTER TABLE admin DROP COLUMN disabled",
-			"ALTER TABLE oauth_consumer DROP COLUMN callback", "ALTER TABLE oauth_consumer DROP COLUMN rejected_callback", "ALTER TABLE oauth_token DROP COLUMN callback",
-			"DELETE FROM goose_db_version WHERE version_id >= 3")
+		execute(t, db, "DROP TABLE product_listing", "DELETE FROM goose_db_version WHERE version_id = 3")
+		migrateAgain(t, db)
 		db = reopen(true)
 		if got := listed(db); !reflect.DeepEqual(got, want) || len(want[0]) == 0 {
 			t.Errorf("migrated: %v, want %v", got, want)
@@ -138,4 +133,12 @@ func TestMigrateListing(t *testing.T) {
 			t.Errorf("by a view: %v, want %v", got, want)
 		}
 	})
+}
+
+// migrateAgain runs migrations that a test has undone, and only those.
+func migrateAgain(t *testing.T, db *DB) {
+	t.Helper()
+	if err := db.engine.runMigrations(t.Context(), db.writer, nil, goose.WithAllowOutofOrder(true)); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -34,12 +34,13 @@ func (e *engine) migrate(ctx context.Context, writer *sql.DB, logger *slog.Logge
 	return errors.Join(err, l.do(context.WithoutCancel(ctx), conn, l.unlock))
 }
 
-func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog.Logger) error {
+// runMigrations runs the migrations that the database lacks. Tests give further options.
+func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog.Logger, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(migrations, "migrations/"+e.migrations)
 	if err != nil {
 		return err
 	}
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	options = append(options, goose.WithDisableGlobalRegistry(true))
 	if logger != nil {
 		options = append(options, goose.WithSlog(logger))
 	}
