@@ -166,6 +166,7 @@ func NewSchemas() *Schemas {
 		customerGroupSchema(),
 		categorySchema(),
 		taxRateSchema(),
+		attributeSetSchema(),
 		countrySchema(),
 		regionSchema(),
 		adminSchema(),
