@@ -166,7 +166,6 @@ func NewSchemas() *Schemas {
 		customerGroupSchema(),
 		categorySchema(),
 		taxRateSchema(),
-		attributeSetSchema(),
 		countrySchema(),
 		regionSchema(),
 		adminSchema(),

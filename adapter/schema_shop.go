@@ -49,13 +49,6 @@ func taxRateSchema() *Schema {
 	})
 }
 
-func attributeSetSchema() *Schema {
-	return NewSchema(AttributeSets, "attribute_set_id", []Attribute{
-		{Name: "attribute_set_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the set"},
-		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the set"},
-	})
-}
-
 func countrySchema() *Schema {
 	return NewSchema(Countries, "country_number", []Attribute{
 		{Name: "country_number", Kind: KindInteger, ReadOnly: true, Doc: "position in the directory, from 1; serves as the key, as countries have no numeric id"},
