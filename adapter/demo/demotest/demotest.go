@@ -1,11 +1,12 @@
 //go:build linux
 
-// Package demotest provides tests with databases that contain the demo store.
+// Package demotest provides tests with databases, and adapters in memory, that contain the
+// demo store.
 //
 // # Principles
 //
-//  1. A test binary loads the demo store once per database engine. Every test gets a copy
-//     of that database, which is deleted when the test ends.
+//  1. A test binary loads the demo store once per database engine, and once into memory.
+//     Every test gets a copy, which is deleted when the test ends.
 //  2. Tests must not change the data set that [Data] returns. A test that changes records
 //     gets its own data set from [demo.Load].
 //
@@ -29,6 +30,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/memstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
@@ -36,6 +38,7 @@ import (
 var (
 	decode   = sync.OnceValues(demo.Load)
 	template = sqltest.NewTemplate(Load)
+	memory   = sync.OnceValues(loadMemory)
 )
 
 // Data returns the demo store. All tests share it and must not change it.
@@ -91,6 +94,39 @@ func SQLite(tb testing.TB) (dsn string) { tb.Helper(); return template.SQLite(tb
 
 // Postgres returns the DSN of a PostgreSQL database with the demo store.
 func Postgres(tb testing.TB) (dsn string) { tb.Helper(); return template.Postgres(tb) }
+
+// Memory returns an adapter in memory with the demo store.
+func Memory(tb testing.TB) *memstore.Adapter {
+	tb.Helper()
+	loaded, err := memory()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a := memstore.New(memstore.Options{Schemas: loaded.schemas})
+	if err := a.Restore(tb.Context(), loaded.snapshot); err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+// A memorySnapshot is the demo store in memory, and the schemas of its records.
+type memorySnapshot struct {
+	schemas  *adapter.Schemas
+	snapshot memstore.Snapshot
+}
+
+func loadMemory() (loaded memorySnapshot, err error) {
+	data, err := decode()
+	if err != nil {
+		return loaded, err
+	}
+	loaded.schemas = adapter.NewSchemas()
+	a := memstore.New(memstore.Options{Schemas: loaded.schemas})
+	if err = a.Load(context.Background(), data); err == nil { // all tests share it
+		loaded.snapshot, err = a.Snapshot()
+	}
+	return loaded, err
+}
 
 // MariaDB returns the DSN of a MariaDB database with the demo store.
 func MariaDB(tb testing.TB) (dsn string) { tb.Helper(); return template.MariaDB(tb) }

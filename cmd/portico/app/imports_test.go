@@ -55,7 +55,7 @@ func allowedImports() map[string][]string {
 		"adapter/adaptertest": {"adapter"},
 		"adapter/demo":        {"adapter"},
 		// databases with the demo store for tests
-		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
+		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/memstore", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
 		"adapter/guard":         {"adapter"},
 		"adapter/magento1":      {"adapter"},
 		"adapter/reststore":     {"adapter", "adapter/replica"},
