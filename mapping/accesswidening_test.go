@@ -149,7 +149,7 @@ func TestModifiersDoNotWidenAccess(t *testing.T) {
 		queries = some
 	}
 	for _, d := range contract.Dialects() {
-		m := openLabeledShop(t, d)
+		m := openSQLiteLabeledShop(t, d)
 		for _, rule := range m.readCases() {
 			for _, c := range m.callers {
 				if c.role != contract.Admin {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -77,8 +76,8 @@ func openAddedFieldsShop(t *testing.T, options contract.FieldOptions) *customerS
 		"slogan": adapter.TextValue("Boils"), "season_from": adapter.TextValue("2012-03-01 10:00:00")})
 	set(adapter.Products, 1, map[string]adapter.Value{"deposit": adapter.TextValue("10.0000"), "lead_days": adapter.IntegerValue(14), "slogan": adapter.NullValue()})
 
-	db, path := openStoreOf(t, data, schemas)
-	raw, err := sql.Open("sqlite", "file:"+path)
+	store := openSQLiteStore(t, data, schemas)
+	raw, err := sql.Open("sqlite", "file:"+store.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +89,7 @@ func openAddedFieldsShop(t *testing.T, options contract.FieldOptions) *customerS
 	shop := &customerShop{services: map[string]*mapping.Service{}, headers: map[string]string{"guest": ""}, reads: &reads{}}
 	for _, d := range contract.Dialects() {
 		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: 100, Now: time.Now}
-		shop.services[d.Name], err = mapping.New(d, fields, countingAdapter{db.Adapter(), shop.reads}, schemas, auth.New(db.Credentials(), db.Credentials(), auth.Options{}), settings, slog.New(slog.DiscardHandler))
+		shop.services[d.Name], err = mapping.New(d, fields, countingAdapter{store, shop.reads}, schemas, store.authenticator(), settings, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,13 +360,12 @@ func TestAddedFieldWrites(t *testing.T) {
 // TestFieldsWithoutAttributes checks that New refuses schemas that lack the attribute of
 // a field.
 func TestFieldsWithoutAttributes(t *testing.T) {
-	data := loadDemo(t)
-	db, _ := openStore(t, data)
+	store := openDemo(t)
 	fields, err := contract.NewFields(contract.FieldOptions{Added: addedFields()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = mapping.New(contract.Documented(), fields, db.Adapter(), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}), settings(), slog.New(slog.DiscardHandler))
+	_, err = mapping.New(contract.Documented(), fields, store, adapter.NewSchemas(), store.authenticator(), settings(), slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), `loyalty_number`) {
 		t.Errorf("error %v", err)
 	}

@@ -44,7 +44,7 @@ func countReplies(t *testing.T, replies []mapping.Response) map[string]int {
 // at the same time succeeds, and that all others are told that it is already assigned.
 func TestConcurrentAssignments(t *testing.T) {
 	const clients = 50
-	inBothDialects(t, func(t *testing.T, s *shop) {
+	inBothDialectsOnSQLite(t, func(t *testing.T, s *shop) {
 		category := s.text("400 Product 1 is already assigned to category 6", "400 Product #1 is already assigned to category #6")
 		for _, c := range []struct {
 			name, method, target, body string
@@ -296,7 +296,7 @@ func FuzzAssignmentBody(f *testing.F) {
 	}
 	var shops []*shop
 	for _, d := range contract.Dialects() {
-		shops = append(shops, openShop(f, d))
+		shops = append(shops, openSQLiteShop(f, d))
 	}
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		for _, s := range shops {

@@ -203,12 +203,12 @@ func TestLargePages(t *testing.T) {
 	for i, product := range data.Records[adapter.Products] {
 		product.Set("description", adapter.TextValue(strings.Repeat(string(rune('a'+i)), 600<<10)))
 	}
-	db, _ := openStore(t, data)
+	store := openStore(t, data)
 	limits := settings()
 	limits.ReplyCache = newReplyCache(t, limits.Now)
 	sample := nightly.NewSample(t)
 	for _, d := range contract.Dialects() {
-		shop := serveShop(t, d, limits, data, db, db.Adapter())
+		shop := serveShop(t, d, limits, data, store, store)
 		list := func(role contract.Role, query string) string {
 			return string(withFullBody(t, shop.serve(role, "GET", "/products?attrs=entity_id&"+query, "", "Accept", "text/plain")).Body)
 		}

@@ -20,12 +20,13 @@ import (
 func TestOverlappingBatches(t *testing.T) {
 	const rounds = 10
 	// Between two items of a batch, let others run.
-	s := openFaulty(t, contract.Documented(), func(string, adapter.Key) error {
+	let := func(string, adapter.Key) error {
 		for range rand.IntN(100) {
 			runtime.Gosched()
 		}
 		return nil
-	})
+	}
+	s := serveDemo(t, contract.Documented(), settings(), openSQLiteDemo(t), func(a adapter.Adapter) adapter.Adapter { return faultyAdapter{a, let} })
 	for round := range rounds {
 		overlap(t, s, uint64(round))
 	}

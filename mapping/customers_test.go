@@ -9,7 +9,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -43,14 +42,13 @@ func openCustomerShop(t *testing.T, maxRows int64) *customerShop {
 	office.Set("company", adapter.NullValue())
 	office.Set("street", adapter.TextsValue([]string{"1", "", "3", "4"}))
 
-	db, _ := openStore(t, data)
+	store := openStore(t, data)
 	shop := &customerShop{services: map[string]*mapping.Service{}, headers: map[string]string{"guest": ""}, reads: &reads{}}
 	for _, d := range contract.Dialects() {
-		authenticator := auth.New(db.Credentials(), db.Credentials(), auth.Options{})
 		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: maxRows, Now: time.Now}
-		backend := countingAdapter{db.Adapter(), shop.reads}
+		backend := countingAdapter{store, shop.reads}
 		var err error
-		shop.services[d.Name], err = mapping.New(d, contract.StandardFields(), backend, adapter.NewSchemas(), authenticator, settings, slog.New(slog.DiscardHandler))
+		shop.services[d.Name], err = mapping.New(d, contract.StandardFields(), backend, adapter.NewSchemas(), store.authenticator(), settings, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

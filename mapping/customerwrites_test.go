@@ -238,7 +238,7 @@ func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	if !nightly.Whole() {
 		clients = 10
 	}
-	inBothDialects(t, func(t *testing.T, s *shop) {
+	inBothDialectsOnSQLite(t, func(t *testing.T, s *shop) {
 		var all sync.WaitGroup
 		replies := make([]mapping.Response, clients)
 		sent := body(t, newCustomer(), "password", "secret77")

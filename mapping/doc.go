@@ -81,11 +81,12 @@
 // # How it is tested
 //
 // Package contracttests runs the recorded exchanges of the original and the cases of the
-// specification against a whole server. The tests in this package run on a real store.
-// They cover the order of the pipeline; the matrix of routes, methods and roles; the rules
-// of each resource, value by value; overlapping batch updates; random pages against
-// adapter.Apply; which records each caller can read and write; odd values for every field;
-// and a service with a reply cache beside one without it, after every kind of write. Fuzz
-// tests cover bodies and every value that is parsed. Tests of refused calls compare the
-// rows and files of the store, to show that nothing has changed.
+// specification against a whole server. The tests in this package run on package memstore;
+// those that look into a database, send odd values or write concurrently run on SQLite. They
+// cover the order of the pipeline; the matrix of routes, methods and roles; the rules of each
+// resource, value by value; overlapping batch updates; random pages against adapter.Apply;
+// which records each caller can read and write; odd values for every field; and a service
+// with a reply cache beside one without it, after every kind of write. Fuzz tests cover
+// bodies and every value that is parsed. Tests of refused calls compare the rows and files of
+// the store, to show that nothing has changed.
 package mapping

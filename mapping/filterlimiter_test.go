@@ -149,7 +149,7 @@ func TestMatchBytes(t *testing.T) {
 	limits.MatchBytes = 20
 	shops := map[bool]*shop{}
 	for _, partial := range []bool{false, true} {
-		shops[partial] = openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
+		shops[partial] = serveDemo(t, contract.Documented(), limits, openSQLiteDemo(t), func(a adapter.Adapter) adapter.Adapter {
 			if partial {
 				return partialAdapter{a}
 			}

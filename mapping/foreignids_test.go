@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -26,7 +27,8 @@ type watchedShop struct {
 
 func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
 	t.Helper()
-	w := &watchedShop{labeledShop: openLabeledShop(t, d)}
+	w := &watchedShop{labeledShop: openSQLiteLabeledShop(t, d)}
+	removeFiles(t, sqlstore.MediaDir(w.direct.path)) // as reset does
 	w.watcher = w.watchStore(t)
 	w.before = w.watcher.snapshot(t)
 	return w

@@ -76,7 +76,7 @@ func FuzzTarget(f *testing.F) {
 	f.Add(uint8(2), "/products?filter[a][attribute]=price&filter[a][from]=1.00005&filter[a][to]=2012-02-30&filter[b][attribute]=special_from_date&filter[b][gteq]=0000-00-00&filter[b][finset]=x")
 	var shops []*shop
 	for _, d := range contract.Dialects() {
-		shops = append(shops, openShop(f, d))
+		shops = append(shops, openSQLiteShop(f, d))
 	}
 	f.Fuzz(func(t *testing.T, role uint8, target string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET /api/rest" + target + " HTTP/1.1\r\nHost: shop.example\r\nAccept: application/json\r\n\r\n")))

@@ -42,7 +42,7 @@ func TestHeavyBodies(t *testing.T) {
 	limits := settings()
 	limits.BodyBytes = maxBodyBytes
 	for _, d := range contract.Dialects() {
-		s := openShopWith(t, d, limits, nil)
+		s := serveDemo(t, d, limits, openSQLiteDemo(t), nil)
 		shop := &bodyShop{shop: s, watcher: s.watchStore(t)}
 		shop.restore(t)
 		for i, c := range bodyCalls(t) {

@@ -1,7 +1,6 @@
 package mapping_test
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http/httptest"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -100,6 +98,18 @@ type labeledShop struct {
 // them for Admins only.
 func openLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
 	t.Helper()
+	return openLabeledShopOn(t, d, func(data *adapter.Dataset) *store { return openStore(t, data) })
+}
+
+// openSQLiteLabeledShop is like openLabeledShop, with a store in a SQLite file.
+func openSQLiteLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
+	t.Helper()
+	return openLabeledShopOn(t, d, func(data *adapter.Dataset) *store { return openSQLiteStore(t, data, nil) })
+}
+
+// openLabeledShopOn opens the shop with a store that open returns.
+func openLabeledShopOn(t *testing.T, d *contract.Dialect, open func(*adapter.Dataset) *store) *labeledShop {
+	t.Helper()
 	m := &labeledShop{data: loadDemo(t)}
 	m.addComments()
 	for _, resource := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments} {
@@ -123,11 +133,9 @@ func openLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
 			of.applyTo(rec)
 		}
 	}
-	db, path := openStore(t, m.data)
-	m.shop = serveShop(t, d, settings(), m.data, db, db.Adapter())
-	m.path = path
-	m.addImages(t)
-	m.resetTo(t, demotest.Save(t, path))
+	store := open(m.data)
+	m.addImages(t, store)
+	m.shop = serveShop(t, d, settings(), m.data, store, store)
 
 	m.callers = []caller{{name: "guest", role: contract.Guest}}
 	for _, token := range m.data.Tokens {
@@ -156,23 +164,37 @@ func (m *labeledShop) addComments() {
 	}
 }
 
-// addImages inserts images, which data sets cannot hold.
-func (m *labeledShop) addImages(t testing.TB) {
+// addImages adds images, which data sets cannot hold.
+func (m *labeledShop) addImages(t testing.TB, s *store) {
 	t.Helper()
-	raw, err := sql.Open("sqlite", m.path)
+	images, err := s.Store(adapter.ProductImages)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = raw.Close() }()
-	m.images = map[string]ownerLabel{"1 1": unlabeled, "1 2": adminLabel, "5 3": adminLabel}
-	for _, text := range []string{
-		"INSERT INTO product_image (id, product_id, file, media_type) VALUES (1, 1, 'front.png', 'image/png'), (2, 1, ?, 'image/png'), (3, 5, ?, 'image/png')",
-		"INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (1, 0, 'front', 1, 0), (2, 0, ?, 2, 1), (3, 0, ?, 1, 0)",
-		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 0, 'image', 1), (5, 0, 'image', 3)",
+	m.images = map[string]ownerLabel{}
+	for _, i := range []struct {
+		product, exclude int64
+		name             string
+		types            []string
+		label            ownerLabel
+	}{
+		{1, 0, "front", []string{"image"}, unlabeled},
+		{1, 1, adminLabel.textValue(), nil, adminLabel},
+		{5, 0, adminLabel.textValue(), []string{"image"}, adminLabel},
 	} {
-		if _, err := raw.ExecContext(t.Context(), text, slices.Repeat([]any{adminLabel.textValue()}, strings.Count(text, "?"))...); err != nil {
-			t.Fatalf("%s: %v", text, err)
+		rec := adapter.NewRecord(adapter.NewSchemas().Of(adapter.ProductImages))
+		rec.Set("product_id", adapter.IntegerValue(i.product))
+		rec.Set("file", adapter.TextValue("i/"+i.name+".png"))
+		rec.Set("media_type", adapter.TextValue("image/png"))
+		rec.Set("content", adapter.TextValue("bytes"))
+		rec.Set("label", adapter.TextValue(i.name))
+		rec.Set("exclude", adapter.IntegerValue(i.exclude))
+		rec.Set("types", adapter.TextsValue(i.types))
+		key, err := images.Create(t.Context(), &adapter.CreateParams{Record: rec})
+		if err != nil {
+			t.Fatal(err)
 		}
+		m.images[fmt.Sprintf("%d %d", i.product, key)] = i.label
 	}
 }
 

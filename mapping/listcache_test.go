@@ -3,14 +3,13 @@ package mapping
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
 func newTestMemory(t testing.TB) *listCache {
@@ -134,11 +133,7 @@ func TestLongMarksAreNotCached(t *testing.T) {
 // TestEveryWriteStartsAGeneration writes each resource with each method, in a store that
 // holds no records. Entries from before the write must neither be used nor stored.
 func TestEveryWriteStartsAGeneration(t *testing.T) {
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "shop.db"), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	records := memstore.New(memstore.Options{})
 	unchanged := func(current adapter.Record) (adapter.Record, error) { return current, nil }
 	refused := errors.New("not to be written")
 	schemas := adapter.NewSchemas()
@@ -170,7 +165,7 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 	} {
 		for method, write := range methods {
 			t.Run(fmt.Sprintf("%s %s", method, c.write), func(t *testing.T) {
-				a := &invalidatingAdapter{Adapter: db.Adapter(), listCache: newTestMemory(t)}
+				a := &invalidatingAdapter{Adapter: records, listCache: newTestMemory(t)}
 				before := map[adapter.Resource]*listView{}
 				for _, r := range append(c.show, c.keep...) {
 					before[r] = a.listCache.view(r, &adapter.ListParams{})

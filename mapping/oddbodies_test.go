@@ -194,7 +194,7 @@ type bodyShop struct {
 
 func openBodyShop(t testing.TB, d *contract.Dialect) *bodyShop {
 	t.Helper()
-	s := openShop(t, d)
+	s := openSQLiteShop(t, d)
 	b := &bodyShop{shop: s, watcher: s.watchStore(t)}
 	b.restore(t)
 	return b

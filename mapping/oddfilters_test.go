@@ -22,7 +22,7 @@ import (
 // also on each engine.
 func onAllEngines(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
-	inBothDialects(t, test)
+	inBothDialectsOnSQLite(t, test)
 	if !nightly.Whole() {
 		return
 	}
@@ -35,20 +35,22 @@ func onAllEngines(t *testing.T, test func(t *testing.T, s *shop)) {
 // openShopOn is like openShop, with the empty database of a DSN.
 func openShopOn(t testing.TB, d *contract.Dialect, dsn string) *shop {
 	t.Helper()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := openFile(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true})
 	data := loadDemo(t)
 	if err := db.Load(t.Context(), data, nil); err != nil {
 		t.Fatal(err)
 	}
-	return serveShop(t, d, settings(), data, db, db.Adapter())
+	save := func(testing.TB) func(testing.TB) bool {
+		return func(t testing.TB) bool {
+			t.Helper()
+			if err := db.Reset(t.Context(), data); err != nil {
+				t.Fatal(err)
+			}
+			return true
+		}
+	}
+	store := &store{Adapter: db.Adapter(), credentials: db.Credentials(), save: save}
+	return serveShop(t, d, settings(), data, store, store)
 }
 
 // oddOperands returns operands, URL-encoded, to compare any attribute with: numbers

@@ -143,7 +143,7 @@ func TestOrderCommentsRefused(t *testing.T) {
 // the order has the status of the last.
 func TestConcurrentComments(t *testing.T) {
 	const clients = 50
-	s := openShop(t, contract.Magento())
+	s := openSQLiteShop(t, contract.Magento())
 	var all sync.WaitGroup
 	replies := make([]mapping.Response, clients)
 	for i := range replies {

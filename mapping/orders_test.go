@@ -11,7 +11,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -33,11 +32,11 @@ func openOrderShop(t *testing.T, d *contract.Dialect) orderShop {
 	t.Helper()
 	data := loadDemo(t)
 	addOrders(data)
-	db, _ := openStore(t, data)
+	store := openStore(t, data)
 	shop := orderShop{reads: &reads{}}
 	var err error
-	shop.service, err = mapping.New(d, contract.StandardFields(), countingAdapter{db.Adapter(), shop.reads}, adapter.NewSchemas(),
-		auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
+	shop.service, err = mapping.New(d, contract.StandardFields(), countingAdapter{store, shop.reads}, adapter.NewSchemas(),
+		store.authenticator(),
 		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 1000, Now: time.Now}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -27,14 +27,15 @@ type pagedShop struct {
 	clock *atomic.Int64 // offset in seconds
 }
 
-// openPaged opens a shop; between, if not nil, may wrap the store below the counting.
-func openPaged(t testing.TB, between func(adapter.Adapter) adapter.Adapter) pagedShop {
+// openPaged opens a shop on a store that holds the demo store; between, if not nil, may
+// wrap the store below the counting.
+func openPaged(t testing.TB, store *store, between func(adapter.Adapter) adapter.Adapter) pagedShop {
 	t.Helper()
 	s := pagedShop{reads: &reads{}, clock: &atomic.Int64{}}
 	with := settings()
 	start := with.Now()
 	with.Now = func() time.Time { return start.Add(time.Duration(s.clock.Load()) * time.Second) }
-	s.shop = openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
+	s.shop = serveDemo(t, contract.Documented(), with, store, func(a adapter.Adapter) adapter.Adapter {
 		if between != nil {
 			a = between(a)
 		}
@@ -149,7 +150,7 @@ func TestPageQueries(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openPaged(t, nil)
+			s := openPaged(t, openDemo(t), nil)
 			for i, step := range c.steps {
 				switch action, is := strings.CutPrefix(step.query, "!"); {
 				case !is:
@@ -267,7 +268,7 @@ func TestRandomPages(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 7))
-			s := openPaged(t, nil)
+			s := openPaged(t, openDemo(t), nil)
 			all := itemLists()
 			l, limit, page := all[0], 2, 1.0
 			for range steps {
@@ -307,7 +308,7 @@ func TestRandomPages(t *testing.T) {
 // it has written, and that all see the same once they are done.
 func TestPagesWithConcurrentWriters(t *testing.T) {
 	const writers, rounds = 4, 10
-	s := openPaged(t, nil)
+	s := openPaged(t, openSQLiteDemo(t), nil)
 	for id := range 3 * writers {
 		s.setQty(t, id+1, 0)
 	}
@@ -385,7 +386,7 @@ func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.Li
 func TestCountsAreShared(t *testing.T) {
 	const callers = 8
 	started, release := make(chan struct{}, callers), make(chan struct{})
-	s := openPaged(t, func(a adapter.Adapter) adapter.Adapter { return blockingCountAdapter{a, started, release} })
+	s := openPaged(t, openDemo(t), func(a adapter.Adapter) adapter.Adapter { return blockingCountAdapter{a, started, release} })
 	ctx, leave := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -416,7 +417,7 @@ func TestCountsAreShared(t *testing.T) {
 // TestStaleTotal checks a page whose records another process has deleted while its
 // position was cached.
 func TestStaleTotal(t *testing.T) {
-	s := openPaged(t, nil)
+	s := openPaged(t, openDemo(t), nil)
 	const beyond = "limit=2&page=9&filter[1][attribute]=qty&filter[1][gteq]=5000"
 	for id := 1; id <= 5; id++ {
 		s.setQty(t, id, 5000+id)

@@ -375,7 +375,7 @@ func TestImageFailures(t *testing.T) {
 // name gets a name of its own.
 func TestConcurrentImages(t *testing.T) {
 	const clients = 50
-	s := openShop(t, contract.Documented())
+	s := openSQLiteShop(t, contract.Documented())
 	sent := body(t, newImage(), "file_name", no, "types", []any{"image"})
 	locations := make([]string, clients)
 	var all sync.WaitGroup

@@ -13,9 +13,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -40,29 +38,26 @@ const gallery = `
 
 // A galleryShop is the demo store with the gallery, and counts its store reads.
 type galleryShop struct {
-	db    *sqlstore.DB
-	path  string // of the SQLite file
+	store *store
 	data  *adapter.Dataset
 	reads reads
 }
 
 func openGalleryShop(t *testing.T) *galleryShop {
 	t.Helper()
-	db, path := openDemo(t)
-	return newGalleryShop(t, demotest.Data(t), db, path)
+	return newGalleryShop(t, demotest.Data(t), openSQLiteDemo(t))
 }
 
 // openGalleryOf opens a gallery shop whose store also holds data.
 func openGalleryOf(t *testing.T, data *adapter.Dataset) *galleryShop {
 	t.Helper()
-	db, path := openStore(t, data)
-	return newGalleryShop(t, data, db, path)
+	return newGalleryShop(t, data, openSQLiteStore(t, data, nil))
 }
 
 // newGalleryShop adds the gallery to a store that holds data.
-func newGalleryShop(t *testing.T, data *adapter.Dataset, db *sqlstore.DB, path string) *galleryShop {
+func newGalleryShop(t *testing.T, data *adapter.Dataset, store *store) *galleryShop {
 	t.Helper()
-	shop := &galleryShop{db: db, path: path, data: data}
+	shop := &galleryShop{store: store, data: data}
 	shop.run(t, gallery)
 	return shop
 }
@@ -70,7 +65,7 @@ func newGalleryShop(t *testing.T, data *adapter.Dataset, db *sqlstore.DB, path s
 // run changes the store, bypassing the service.
 func (s *galleryShop) run(t *testing.T, statements string) {
 	t.Helper()
-	raw, err := sql.Open("sqlite", "file:"+s.path)
+	raw, err := sql.Open("sqlite", "file:"+s.store.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +81,7 @@ func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.
 	t.Helper()
 	settings.BodyBytes, settings.QueryBytes, settings.MaxRows = 1<<20, 1<<16, cmp.Or(settings.MaxRows, 1000)
 	settings.Now = func() time.Time { return time.Time{} }
-	credentials := s.db.Credentials()
-	service, err := mapping.New(d, contract.StandardFields(), countingAdapter{s.db.Adapter(), &s.reads}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	service, err := mapping.New(d, contract.StandardFields(), countingAdapter{s.store, &s.reads}, adapter.NewSchemas(), s.store.authenticator(), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

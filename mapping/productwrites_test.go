@@ -466,7 +466,7 @@ func TestSpecialPriceTimeZone(t *testing.T) {
 // 4, sku.)
 func TestConcurrentProductsWithOneSKU(t *testing.T) {
 	const clients = 20
-	s := openShop(t, contract.Documented())
+	s := openSQLiteShop(t, contract.Documented())
 	answers := make([]mapping.Response, clients)
 	var running sync.WaitGroup
 	for i := range clients {

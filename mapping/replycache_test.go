@@ -44,10 +44,10 @@ type cachedPair struct{ cached, uncached *shop }
 func openCachedPair(t testing.TB, d *contract.Dialect, with mapping.Settings) cachedPair {
 	t.Helper()
 	data := demotest.Data(t)
-	db, _ := openDemo(t)
-	plain := serveShop(t, d, with, data, db, db.Adapter())
+	store := openDemo(t)
+	plain := serveShop(t, d, with, data, store, store)
 	with.ReplyCache = newReplyCache(t, with.Now)
-	return cachedPair{serveShop(t, d, with, data, db, db.Adapter()), plain}
+	return cachedPair{serveShop(t, d, with, data, store, store), plain}
 }
 
 // guestRead returns what a Guest reads at target, and the cache outcome.

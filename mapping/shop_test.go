@@ -21,6 +21,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/memstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -35,18 +36,26 @@ const (
 	queryBytes = 256 << 10
 )
 
-// A shop is a service on the demo store, in a database file of its own.
+// A shop is a service on a store of its own.
 type shop struct {
 	service        *mapping.Service
 	dialect        *contract.Dialect
 	items          adapter.Store
-	direct         adapter.Adapter // the stores, bypassing the service
+	direct         *store // bypasses the service, and what is between it and the store
 	log            *syncBuffer
 	authorizations map[contract.Role]string // Authorization header by role
-	path           string                   // of the SQLite file
-	// reset restores the demo store.
+	// reset restores what the store held when the shop was opened.
 	reset func(t testing.TB)
-	purge func() // forgets what the service knows of the records
+}
+
+// A store holds the records of a shop, and the credentials of the demo store.
+type store struct {
+	adapter.Adapter
+	credentials *sqlstore.Credentials
+	path        string // of the SQLite file; "" for one in memory
+	// save returns a function that restores what the store holds now, and reports whether
+	// it held anything else since it was last called.
+	save func(t testing.TB) (restore func(t testing.TB) (changed bool))
 }
 
 // A syncBuffer is a log that requests can write concurrently.
@@ -92,34 +101,79 @@ func loadDemo(t testing.TB) *adapter.Dataset {
 	return data
 }
 
-// openDemo opens the demo store, and returns the path of its SQLite file.
-func openDemo(t testing.TB) (db *sqlstore.DB, path string) {
+// openDemo returns the demo store in memory, which is faster than a database. Tests use a
+// SQLite file only if they look into it, if they send values that a database might refuse
+// or take for something else, or if they send writes at the same time.
+func openDemo(t testing.TB) *store {
 	t.Helper()
-	path = strings.TrimPrefix(demotest.SQLite(t), "sqlite:")
-	return openFile(t, path, nil), path
+	return inMemory(t, demotest.Memory(t))
 }
 
-// openStore opens a store that holds data, and returns the path of its SQLite file.
-func openStore(t testing.TB, data *adapter.Dataset) (db *sqlstore.DB, path string) {
+// openStore returns a store in memory that holds data.
+func openStore(t testing.TB, data *adapter.Dataset) *store {
 	t.Helper()
-	return openStoreOf(t, data, adapter.NewSchemas())
-}
-
-// openStoreOf is like openStore, for records with the given schemas.
-func openStoreOf(t testing.TB, data *adapter.Dataset, schemas *adapter.Schemas) (db *sqlstore.DB, path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "shop.db")
-	db = openFile(t, path, schemas)
-	if err := db.Load(t.Context(), data, nil); err != nil {
+	records := memstore.New(memstore.Options{})
+	if err := records.Load(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
-	return db, path
+	return inMemory(t, records)
 }
 
-// openFile opens an SQLite file for the duration of a test.
-func openFile(t testing.TB, path string, schemas *adapter.Schemas) *sqlstore.DB {
+// inMemory returns a store of records in memory. The credentials are in a SQLite file.
+func inMemory(t testing.TB, records *memstore.Adapter) *store {
 	t.Helper()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, MediaDir: sqlstore.MediaDir(path), Migrate: true, Schemas: schemas})
+	credentials := openFile(t, sqlstore.Options{DSN: demotest.SQLite(t)}).Credentials()
+	save := func(t testing.TB) func(t testing.TB) bool {
+		t.Helper()
+		saved, err := records.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(t testing.TB) (changed bool) {
+			t.Helper()
+			now, err := records.Snapshot()
+			if err == nil && now != saved {
+				err = records.Restore(t.Context(), saved)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return now != saved
+		}
+	}
+	return &store{Adapter: records, credentials: credentials, save: save}
+}
+
+// openSQLiteDemo returns the demo store in a SQLite file.
+func openSQLiteDemo(t testing.TB) *store {
+	t.Helper()
+	return openSQLite(t, demotest.SQLite(t), nil, nil)
+}
+
+// openSQLiteStore returns a store in a SQLite file that holds data, with the given
+// schemas.
+func openSQLiteStore(t testing.TB, data *adapter.Dataset, schemas *adapter.Schemas) *store {
+	t.Helper()
+	return openSQLite(t, "sqlite:"+filepath.Join(t.TempDir(), "shop.db"), data, schemas)
+}
+
+// openSQLite opens a SQLite file, and loads data into it unless that is nil.
+func openSQLite(t testing.TB, dsn string, data *adapter.Dataset, schemas *adapter.Schemas) *store {
+	t.Helper()
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	db := openFile(t, sqlstore.Options{DSN: dsn, MediaDir: sqlstore.MediaDir(path), Migrate: data != nil, Schemas: schemas})
+	if data != nil {
+		if err := db.Load(t.Context(), data, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &store{Adapter: db.Adapter(), credentials: db.Credentials(), path: path, save: func(t testing.TB) func(t testing.TB) bool { return saveFile(t, path) }}
+}
+
+// openFile opens a database for the duration of a test.
+func openFile(t testing.TB, o sqlstore.Options) *sqlstore.DB {
+	t.Helper()
+	db, err := sqlstore.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +183,32 @@ func openFile(t testing.TB, path string, schemas *adapter.Schemas) *sqlstore.DB 
 		}
 	})
 	return db
+}
+
+// saveFile saves a SQLite file. Restoring it is faster than sqlstore.DB.Reset, and removes
+// all media files.
+func saveFile(t testing.TB, path string) (restore func(t testing.TB) (changed bool)) {
+	t.Helper()
+	saved := demotest.Save(t, path)
+	return func(t testing.TB) bool {
+		t.Helper()
+		changed, err := saved.Changed()
+		if err == nil && changed {
+			err = saved.Restore()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed {
+			removeFiles(t, sqlstore.MediaDir(path))
+		}
+		return changed
+	}
+}
+
+// authenticator returns an authenticator of the store's credentials.
+func (s *store) authenticator() *auth.Authenticator {
+	return auth.New(s.credentials, s.credentials, auth.Options{})
 }
 
 // authorization returns the Authorization header of a caller that signs with a token.
@@ -146,36 +226,23 @@ func openShop(t testing.TB, d *contract.Dialect) *shop {
 // adapter between the service and the store.
 func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
 	t.Helper()
-	data := demotest.Data(t)
-	db, path := openDemo(t)
-	var backend adapter.Adapter = db.Adapter()
+	return serveDemo(t, d, s, openDemo(t), between)
+}
+
+// openSQLiteShop is like openShop, with the demo store in a SQLite file.
+func openSQLiteShop(t testing.TB, d *contract.Dialect) *shop {
+	t.Helper()
+	return serveDemo(t, d, settings(), openSQLiteDemo(t), nil)
+}
+
+// serveDemo serves a store that holds the demo store.
+func serveDemo(t testing.TB, d *contract.Dialect, s mapping.Settings, store *store, between func(adapter.Adapter) adapter.Adapter) *shop {
+	t.Helper()
+	var backend adapter.Adapter = store
 	if between != nil {
 		backend = between(backend)
 	}
-	opened := serveShop(t, d, s, data, db, backend)
-	opened.path = path
-	opened.resetTo(t, demotest.Save(t, path))
-	return opened
-}
-
-// resetTo makes s.reset restore the file of SQLite, which is faster, and remove all media
-// files.
-func (s *shop) resetTo(t testing.TB, saved *demotest.Saved) {
-	t.Helper()
-	s.reset = func(t testing.TB) {
-		t.Helper()
-		changed, err := saved.Changed()
-		if err == nil && changed {
-			err = saved.Restore()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if changed {
-			removeFiles(t, sqlstore.MediaDir(s.path))
-			s.purge()
-		}
-	}
+	return serveShop(t, d, s, demotest.Data(t), store, backend)
 }
 
 // removeFiles empties a folder.
@@ -192,31 +259,27 @@ func removeFiles(t testing.TB, folder string) {
 	}
 }
 
-// serveShop serves db, which holds data, through backend.
-func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adapter.Dataset, db *sqlstore.DB, backend adapter.Adapter) *shop {
+// serveShop serves store, which holds data, through backend.
+func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adapter.Dataset, store *store, backend adapter.Adapter) *shop {
 	t.Helper()
-	items, err := db.Adapter().Store(adapter.StockItems)
+	items, err := store.Store(adapter.StockItems)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := &syncBuffer{}
-	credentials := db.Credentials()
-	authenticator := auth.New(credentials, credentials, auth.Options{RSACrashes: d.UnverifiableCrash})
+	authenticator := auth.New(store.credentials, store.credentials, auth.Options{RSACrashes: d.UnverifiableCrash})
 	service, err := mapping.New(d, contract.StandardFields(), backend, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := &shop{service: service, dialect: d, items: items, direct: db.Adapter(), log: log, authorizations: map[contract.Role]string{}}
-	shop.purge = func() {
-		authenticator.Purge()
-		service.InvalidateLists()
-	}
+	shop := &shop{service: service, dialect: d, items: items, direct: store, log: log, authorizations: map[contract.Role]string{}}
+	restore := store.save(t)
 	shop.reset = func(t testing.TB) {
 		t.Helper()
-		if err := db.Reset(t.Context(), data); err != nil {
-			t.Fatal(err)
+		if restore(t) {
+			authenticator.Purge()
+			service.InvalidateLists()
 		}
-		shop.purge()
 	}
 	for _, token := range data.Tokens {
 		signed := authorization(data, token)
@@ -396,6 +459,14 @@ func inBothDialects(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) { test(t, openShop(t, d)) })
+	}
+}
+
+// inBothDialectsOnSQLite is like inBothDialects, with the demo store in SQLite files.
+func inBothDialectsOnSQLite(t *testing.T, test func(t *testing.T, s *shop)) {
+	t.Helper()
+	for _, d := range contract.Dialects() {
+		t.Run(d.Name, func(t *testing.T) { test(t, openSQLiteShop(t, d)) })
 	}
 }
 

@@ -41,7 +41,7 @@ type snapshot map[string]storedRow
 // watchStore returns a watcher of the store of s.
 func (s *shop) watchStore(t testing.TB) *storeWatcher {
 	t.Helper()
-	db, err := sql.Open("sqlite", s.path)
+	db, err := sql.Open("sqlite", s.direct.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func (s *shop) watchStore(t testing.TB) *storeWatcher {
 			t.Error(err)
 		}
 	})
-	w := &storeWatcher{db: db, media: os.DirFS(sqlstore.MediaDir(s.path))}
+	w := &storeWatcher{db: db, media: os.DirFS(sqlstore.MediaDir(s.direct.path))}
 	names := w.column(t, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'goose%'")
 	for _, name := range names {
 		w.tables = append(w.tables, storedTable{name,
