@@ -79,3 +79,14 @@ func KindOf(err error) ErrorKind {
 	}
 	return Internal
 }
+
+// IsRefusal reports whether err guarantees that nothing was written: its kind is NotFound,
+// Conflict, Invalid or Unsupported.
+func IsRefusal(err error) bool {
+	switch KindOf(err) {
+	case NotFound, Conflict, Invalid, Unsupported:
+		return true
+	default:
+		return false
+	}
+}

@@ -157,16 +157,6 @@ func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 }
 
-// isRefusal reports whether err guarantees that nothing was written.
-func isRefusal(err error) bool {
-	switch adapter.KindOf(err) {
-	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
-		return true
-	default:
-		return false
-	}
-}
-
 // notFound returns the error for a record that does not exist or must not be visible.
 func notFound(op string, r adapter.Resource, key adapter.Key) error {
 	return &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("%s %s %d", op, r, key)}

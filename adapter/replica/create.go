@@ -57,7 +57,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 		return 0, err
 	}
 	if err := w.createAtBackend(ctx, key, p.Record); err != nil {
-		if isRefusal(err) {
+		if adapter.IsRefusal(err) {
 			w.undo(ctx)
 		}
 		return 0, err
@@ -91,7 +91,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 	if err = w.createAtBackend(ctx, key, p.Record); err == nil {
 		return key, nil
 	}
-	if isRefusal(err) {
+	if adapter.IsRefusal(err) {
 		w.undo(ctx)
 	}
 	if adapter.KindOf(err) == adapter.NotFound {

@@ -103,7 +103,7 @@ func (w *pendingWrite) deleteEverywhere(ctx context.Context) error {
 		err = w.backend.Delete(ctx, sent)
 	}
 	if err != nil && adapter.KindOf(err) != adapter.NotFound {
-		if isRefusal(err) {
+		if adapter.IsRefusal(err) {
 			w.undo(ctx)
 		}
 		return err

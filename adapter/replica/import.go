@@ -101,7 +101,7 @@ func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key ad
 	case err == nil:
 		a.metrics.countImported(root.Resource)
 		return true, nil
-	case isRefusal(err):
+	case adapter.IsRefusal(err):
 		a.metrics.countRefused(root.Resource)
 		a.warned.warn(a.log, "a record of the backend cannot be imported: "+err.Error(), root.Resource, doc.ID)
 		return false, nil

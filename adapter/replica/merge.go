@@ -128,7 +128,7 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	if err == nil || adapter.KindOf(err) == adapter.NotFound { // the record is gone from the replica and not visible
 		return nil, nil
 	}
-	if !isRefusal(err) {
+	if !adapter.IsRefusal(err) {
 		return nil, err
 	}
 	indexes := present(values)
@@ -231,7 +231,7 @@ func (m *merge) importPart(ctx context.Context, plan *resourcePlan, item Item) (
 	case err == nil:
 		m.metrics.countImported(plan.Resource)
 		return true, nil
-	case isRefusal(err):
+	case adapter.IsRefusal(err):
 		m.metrics.countRefused(plan.Resource)
 		m.log.Warn("a part of a record cannot be imported from the backend", "resource", plan.Resource, "of", m.key, "backend_id", item.ID, "error", err)
 		return false, nil
@@ -246,7 +246,7 @@ func (m *merge) deletePart(ctx context.Context, plan *resourcePlan, key adapter.
 	switch {
 	case err == nil:
 		m.metrics.countReconciled(plan.Resource)
-	case isRefusal(err):
+	case adapter.IsRefusal(err):
 		m.log.Warn("a part that the backend no longer has cannot be deleted", "resource", plan.Resource, "id", key, "error", err)
 		return nil
 	}

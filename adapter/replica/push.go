@@ -88,7 +88,7 @@ func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.K
 	if err != nil {
 		return err
 	}
-	if err = w.createAtBackend(ctx, key, adapter.Record{}); !isRefusal(err) {
+	if err = w.createAtBackend(ctx, key, adapter.Record{}); !adapter.IsRefusal(err) {
 		return err
 	}
 	if adapter.KindOf(err) == adapter.Conflict {
@@ -132,7 +132,7 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 			return err
 		}
 		if err := w.createAtBackend(ctx, key, adapter.Record{}); err != nil {
-			if isRefusal(err) {
+			if adapter.IsRefusal(err) {
 				w.undo(ctx)
 			}
 			return fmt.Errorf("its %s %d: %w", plan.Resource, key, err)

@@ -46,7 +46,7 @@ func (r *row) state() syncState {
 // asUnavailable turns a refusal into kind Unavailable. It is for requests that the caller
 // of the adapter did not make, so that a refusal is not mistaken for the answer to its own.
 func asUnavailable(op string, err error) error {
-	if isRefusal(err) {
+	if adapter.IsRefusal(err) {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
 	}
 	return err

@@ -101,7 +101,7 @@ func (w *pendingWrite) updateAtBackend(ctx context.Context, op string) error {
 	if err == nil {
 		return w.complete(ctx, &ownWrite{resource: w.Resource, key: sent.Key, attributes: changed, nested: w.nestedResources(w.resourcePlan, changed)})
 	}
-	if isRefusal(err) {
+	if adapter.IsRefusal(err) {
 		w.undo(ctx)
 	}
 	return err

@@ -114,7 +114,7 @@ func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 	var fromStore *adapter.Error
 	// An error of the caller's own function is returned unchanged.
 	ofCaller := err != nil && ctx.Err() == nil && !errors.As(err, &fromStore)
-	if isRefusal(err) || ofCaller {
+	if adapter.IsRefusal(err) || ofCaller {
 		w.undo(ctx)
 	}
 	return err

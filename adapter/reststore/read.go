@@ -95,7 +95,7 @@ func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *
 // readError returns the error of a read. Error kinds that only writes can have become
 // Internal: they indicate a mistake in the mapping.
 func readError(ctx context.Context, op string, err error) error {
-	if isRejection(adapter.KindOf(err)) {
+	if adapter.IsRefusal(err) {
 		return &adapter.Error{Kind: adapter.Internal, Op: op, Err: err}
 	}
 	return errorOf(ctx, adapter.Internal, op, err)

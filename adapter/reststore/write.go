@@ -206,12 +206,6 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 	return decoded, nil
 }
 
-// isRejection reports whether errors of a kind say that the backend refused a request
-// without doing anything.
-func isRejection(kind adapter.ErrorKind) bool {
-	return slices.Contains([]adapter.ErrorKind{adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported}, kind)
-}
-
 // fail returns the error of a failed write. The kinds NotFound, Conflict, Invalid and
 // Unsupported promise that nothing was changed. They are returned only if no request had
 // changed anything, or if all changes could be rolled back.
@@ -221,7 +215,7 @@ func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error
 	}
 	err = errorOf(ctx, adapter.Internal, w.call.op(), err)
 	known, ok := errors.AsType[*adapter.Error](err)
-	if !ok || !isRejection(known.Kind) {
+	if !ok || !adapter.IsRefusal(known) {
 		return err
 	}
 	if _, ok := r.schema.Index(known.Field); !ok {
