@@ -76,7 +76,7 @@ func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Do
 
 // importDocument imports a root that only the backend has, with its parts, under a legacy
 // id, or under the next one for key 0. It reports false for a record that the local replica
-// refuses, which is logged and left out.
+// refuses.
 func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
 	content := base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}
 	mapping := Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}
@@ -96,18 +96,22 @@ func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key ad
 	if records[0].Mapping, err = withBase(mapping, content); err != nil {
 		return false, err
 	}
+	return a.importRecords(ctx, root, doc.ID, records...)
+}
+
+// importRecords imports a root with its parts, or a part. It reports false if the local
+// replica refuses them, which is logged.
+func (a *Adapter) importRecords(ctx context.Context, plan *resourcePlan, id string, records ...ImportedRecord) (imported bool, err error) {
 	_, err = a.replica.ImportRecords(ctx, records)
 	switch {
 	case err == nil:
-		a.metrics.countImported(root.Resource)
-		return true, nil
+		a.metrics.countImported(plan.Resource)
 	case adapter.IsRefusal(err):
-		a.metrics.countRefused(root.Resource)
-		a.warned.warn(a.log, "a record of the backend cannot be imported: "+err.Error(), root.Resource, doc.ID)
+		a.metrics.countRefused(plan.Resource)
+		a.warned.warn(a.log, "a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
 		return false, nil
-	default:
-		return false, err
 	}
+	return err == nil, err
 }
 
 // importMapped imports a document whose mapping exists, such as one from an ID import, if

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"log/slog"
-	"strconv"
 	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -31,9 +30,4 @@ func (o *logOnce) warn(log *slog.Logger, message string, r adapter.Resource, id 
 	}
 	o.logged[key] = true
 	log.Warn(message, "resource", r, "record", id)
-}
-
-// keyForLog returns the legacy id as a logOnce shows it.
-func (m Mapping) keyForLog() string {
-	return "legacy id " + strconv.FormatInt(int64(m.Key), 10)
 }

@@ -191,7 +191,7 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 				return nil, err
 			}
 		case !known && plan.ImportsParts:
-			imported, err := m.importPart(ctx, plan, item)
+			imported, err := m.importRecords(ctx, plan, item.ID, plan.importedPart(item, m.key))
 			if err != nil {
 				return nil, err
 			}
@@ -221,23 +221,6 @@ func (m *merge) bind(parts *replicaParts, item Item) adapter.Key {
 	parts.ids[item.Key], parts.byID[item.ID] = item.ID, item.Key
 	m.partMappings = append(m.partMappings, partMapping(parts.resourcePlan, item.Key, item.ID, m.key))
 	return item.Key
-}
-
-// importPart imports a part that only the backend has. It reports false if the local
-// replica refuses the part.
-func (m *merge) importPart(ctx context.Context, plan *resourcePlan, item Item) (bool, error) {
-	_, err := m.replica.ImportRecords(ctx, []ImportedRecord{plan.importedPart(item, m.key)})
-	switch {
-	case err == nil:
-		m.metrics.countImported(plan.Resource)
-		return true, nil
-	case adapter.IsRefusal(err):
-		m.metrics.countRefused(plan.Resource)
-		m.log.Warn("a part of a record cannot be imported from the backend", "resource", plan.Resource, "of", m.key, "backend_id", item.ID, "error", err)
-		return false, nil
-	default:
-		return false, err
-	}
 }
 
 // deletePart deletes a part that the backend no longer has.

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -52,14 +53,13 @@ func (parts *replicaParts) find(item Item) adapter.Key {
 	return parts.byMatchKey[matchKey]
 }
 
-// findAmong returns the item of a list that describes a part.
-func (parts *replicaParts) findAmong(items []Item, key adapter.Key) (found Item, ok bool) {
-	for _, item := range items {
-		if parts.find(item) == key {
-			found, ok = item, true
-		}
+// recordAmong returns the record of the item of a list that describes a part; an empty one,
+// and false, if there is none.
+func (parts *replicaParts) recordAmong(items []Item, key adapter.Key) (r adapter.Record, ok bool) {
+	if i := slices.IndexFunc(items, func(i Item) bool { return parts.find(i) == key }); i >= 0 {
+		return items[i].Record, true
 	}
-	return found, ok
+	return adapter.NewRecord(parts.schema), false
 }
 
 // itemIdentity returns what identifies an item among the parts of its root; "" for an item

@@ -3,6 +3,8 @@ package replica
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -123,7 +125,7 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 		atBackend[parts.find(item)] = true
 	}
 	s := &store{a, plan}
-	for _, key := range sortedKeys(parts.records) {
+	for _, key := range slices.Sorted(maps.Keys(parts.records)) {
 		if atBackend[key] || parts.ids[key] != "" {
 			continue
 		}

@@ -52,17 +52,6 @@ func asUnavailable(op string, err error) error {
 	return err
 }
 
-// reconcileRoots locks roots and reconciles them with the backend. It returns the mappings
-// of those that the backend has.
-func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	unlock, err := a.locks.lockAll(ctx, root.Resource, keys)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return a.reconcileLocked(ctx, root, keys)
-}
-
 // reconcileLocked reconciles roots that the caller has locked. It returns the mappings of
 // those that the backend has, none of them with a write intent. Kinds: Unavailable,
 // Internal.

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -50,7 +51,7 @@ func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping
 		}
 		return mapping, a.deleteWithMapping(ctx, root, mapping.Key)
 	case adapter.KindOf(err) == adapter.Unsupported:
-		a.warned.warn(a.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, mapping.keyForLog())
+		a.warned.warn(a.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", mapping.Key))
 		return mapping, nil
 	default:
 		return mapping, err
@@ -141,13 +142,8 @@ func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping
 			if err != nil {
 				return err
 			}
-			inBase, inDocument = adapter.NewRecord(plan.schema), adapter.NewRecord(plan.schema)
-			if found, ok := existing.findAmong(oldBase.parts[plan.Resource], intent.Key); ok {
-				inBase = found.Record
-			}
-			if found, ok := existing.findAmong(parts[plan.Resource], intent.Key); ok {
-				inDocument = found.Record
-			}
+			inBase, _ = existing.recordAmong(oldBase.parts[plan.Resource], intent.Key)
+			inDocument, _ = existing.recordAmong(parts[plan.Resource], intent.Key)
 		}
 		for _, name := range intent.Attributes {
 			at, ok := plan.schema.Index(name)
@@ -172,7 +168,7 @@ func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, map
 	if err != nil || !present {
 		return err
 	}
-	if _, exists := existing.findAmong(items, intent.Key); exists {
+	if _, exists := existing.recordAmong(items, intent.Key); exists {
 		return a.rollBack(ctx, intent)
 	}
 	return a.deleteWithMapping(ctx, plan, intent.Key)

@@ -187,18 +187,7 @@ func (plan *resourcePlan) onDemandOf(names []string) (onDemand []string) {
 // get returns a record of the local replica at the default scope, with all backend-owned
 // attributes and the given on-demand ones.
 func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, onDemand ...string) (adapter.Record, error) {
-	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: union(plan.onDemand, onDemand)})
-}
-
-// union returns the names of both lists without duplicates.
-func union(names, more []string) []string {
-	all := slices.Clone(names)
-	for _, name := range more {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return all
+	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: slices.Concat(plan.onDemand, onDemand)})
 }
 
 // query queries the local replica and applies what its store left undone, so that only

@@ -132,7 +132,12 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	if len(outdated) == 0 {
 		return false, excluded, nil
 	}
-	reconciled, err := c.reconcileRoots(ctx, c.root, outdated)
+	unlock, err := c.locks.lockAll(ctx, c.root.Resource, outdated)
+	if err != nil {
+		return false, excluded, err
+	}
+	defer unlock()
+	reconciled, err := c.reconcileLocked(ctx, c.root, outdated)
 	if err != nil {
 		return false, excluded, err
 	}

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -9,17 +8,10 @@ import (
 
 // sameValue reports whether two values are equal.
 func sameValue(v, w adapter.Value) bool {
-	if v.Kind() != w.Kind() {
-		return false
-	}
-	switch v.Kind() {
-	case adapter.Texts:
-		return slices.Equal(v.Texts(), w.Texts())
-	case adapter.Records:
+	if v.Kind() == adapter.Records && w.Kind() == adapter.Records {
 		return slices.EqualFunc(v.Records(), w.Records(), sameValues)
-	default:
-		return v.Text() == w.Text()
 	}
+	return v.Equal(w)
 }
 
 // sameValues reports whether two records of one schema hold equal values.
@@ -62,9 +54,4 @@ func writable(v adapter.Value) adapter.Value {
 		}
 	}
 	return adapter.RecordsValue(list)
-}
-
-// sortedKeys returns the keys of records in ascending order.
-func sortedKeys(records map[adapter.Key]adapter.Record) []adapter.Key {
-	return slices.Sorted(maps.Keys(records))
 }

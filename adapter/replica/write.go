@@ -3,6 +3,8 @@ package replica
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -164,7 +166,7 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range sortedKeys(parts.records) {
+	for _, key := range slices.Sorted(maps.Keys(parts.records)) {
 		if key != sent.Key || sent.New.Schema != nil {
 			sent.Siblings = append(sent.Siblings, Sibling{ID: parts.ids[key], Record: parts.records[key]})
 		}
