@@ -34,19 +34,19 @@ func TestNew(t *testing.T) {
 		"unknown resource":  {{Resource: "things", Root: "things"}},
 		"declared twice":    {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.Products, Root: adapter.Products}},
 		"unknown attribute": {{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"colour"}}},
-		"part before root":  {{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id"}},
+		"part before root":  {{Resource: adapter.StockItems, Root: adapter.Products}},
 		"part of a part": {
 			{Resource: adapter.Products, Root: adapter.Products},
-			{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id"},
-			{Resource: adapter.ProductImages, Root: adapter.StockItems, RootAttribute: "product_id"},
+			{Resource: adapter.StockItems, Root: adapter.Products},
+			{Resource: adapter.ProductImages, Root: adapter.StockItems},
 		},
-		"unknown root attribute":     {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "owner"}},
-		"nested attribute not owned": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id"}},
+		"another root":               {{Resource: adapter.Orders, Root: adapter.Orders}, {Resource: adapter.StockItems, Root: adapter.Orders}},
+		"nested attribute not owned": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products}},
 		"imported images": {
 			{Resource: adapter.Products, Root: adapter.Products},
-			{Resource: adapter.ProductImages, Root: adapter.Products, RootAttribute: "product_id", HasIDs: true, ImportsParts: true},
+			{Resource: adapter.ProductImages, Root: adapter.Products, HasIDs: true, ImportsParts: true},
 		},
-		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", MatchBy: []string{"x"}}},
+		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, MatchBy: []string{"x"}}},
 	} {
 		m := newMemory()
 		m.resources = resources

@@ -45,11 +45,8 @@ type Backend interface {
 type BackendResource struct {
 	Resource adapter.Resource
 	// Root is the resource whose documents contain the records: the resource itself for a
-	// root, or that of the owner for a part, such as products for stock items.
+	// root, or the Root of its schema for a part, such as products for stock items.
 	Root adapter.Resource
-	// RootAttribute names the attribute of a part that holds the key of its root; "" for a
-	// root.
-	RootAttribute string
 	// Attributes are the backend-owned attributes. Only changes to these are sent to the
 	// backend.
 	Attributes []string

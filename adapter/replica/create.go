@@ -67,7 +67,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 
 // createPart creates a part of an existing root.
 func (s *store) createPart(ctx context.Context, op string, p *adapter.CreateParams) (adapter.Key, error) {
-	mapping, unlock, err := s.lockRoot(ctx, "create", adapter.Key(p.Record.Get(s.RootAttribute).Int()))
+	mapping, unlock, err := s.lockRoot(ctx, "create", adapter.Key(p.Record.Get(s.rootAttribute).Int()))
 	if adapter.KindOf(err) == adapter.NotFound {
 		return 0, s.missingRootError(ctx, op, p)
 	}
@@ -95,7 +95,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 		w.undo(ctx)
 	}
 	if adapter.KindOf(err) == adapter.NotFound {
-		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.RootAttribute, Err: err}
+		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootAttribute, Err: err}
 	}
 	return 0, err
 }
@@ -113,7 +113,7 @@ func (s *store) missingRootError(ctx context.Context, op string, p *adapter.Crea
 		return errNoRoot
 	}})
 	if errors.Is(err, errNoRoot) {
-		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.RootAttribute, Err: errNoRoot}
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootAttribute, Err: errNoRoot}
 	}
 	return err
 }

@@ -87,8 +87,7 @@ func (m *memoryBackend) placeOrders(ctx context.Context, local replica.Replica) 
 			return err
 		}
 		for _, r := range records {
-			res := m.resource(part)
-			d := byKey[r.Get(res.RootAttribute).Int()]
+			d := byKey[r.Get(r.Schema.RootAttribute).Int()]
 			d.parts[part] = append(d.parts[part], m.part(r, adapter.Key(r.Get(r.Schema.Key).Int())))
 		}
 	}

@@ -38,9 +38,9 @@ func demoReplica(tb testing.TB) replica.Replica {
 func testResources() []replica.BackendResource {
 	return []replica.BackendResource{
 		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"name", "stock_item"}},
-		{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", Attributes: []string{"qty"}},
+		{Resource: adapter.StockItems, Root: adapter.Products, Attributes: []string{"qty"}},
 		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email"}},
-		{Resource: adapter.CustomerAddresses, Root: adapter.Customers, RootAttribute: "customer_id", HasIDs: true, Attributes: []string{"city"}},
+		{Resource: adapter.CustomerAddresses, Root: adapter.Customers, HasIDs: true, Attributes: []string{"city"}},
 	}
 }
 

@@ -17,7 +17,7 @@ type Replica interface {
 	// in one transaction. The first record is the root; or all are parts of an existing
 	// root, which Mapping.Root and Mapping.RootKey of each name. Key 0 stands for the next
 	// free key. A mapping of the same key and backend id is replaced. A part's
-	// RootAttribute and Mapping.RootKey are set to the root's key. Unlike a client's write
+	// Mapping.RootKey, and the attribute with the key of its root, are set. Unlike a client's write
 	// it derives, checks and dates nothing. It returns the keys.
 	// Kinds: Conflict when a key, a backend id or a unique value is taken, Invalid,
 	// Unsupported.
@@ -35,9 +35,8 @@ type Replica interface {
 
 // An ImportedRecord is a record to be imported into the local replica, with its mapping.
 type ImportedRecord struct {
-	Mapping       Mapping
-	RootAttribute string // the attribute that holds the root's key; "" for the root itself
-	Record        adapter.Record
+	Mapping Mapping
+	Record  adapter.Record
 }
 
 // An IDMap stores which backend id each legacy id belongs to. Every method may also

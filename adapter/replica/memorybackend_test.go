@@ -59,18 +59,18 @@ func memoryResources() []replica.BackendResource {
 	return []replica.BackendResource{
 		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email", "firstname", "lastname", "middlename", "dob", "group_id"}, Creates: true, Updates: true, Deletes: true},
 		{
-			Resource: adapter.CustomerAddresses, Root: adapter.Customers, RootAttribute: "customer_id", HasIDs: true, ImportsParts: true,
+			Resource: adapter.CustomerAddresses, Root: adapter.Customers, HasIDs: true, ImportsParts: true,
 			Attributes: []string{"firstname", "lastname", "street", "city", "postcode", "telephone", "country_id", "is_default_billing", "is_default_shipping"},
 			Creates:    true, Updates: true, Deletes: true,
 		},
 		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"sku", "name", "description", "price", "special_price", "special_from_date", "status", "tier_price", "stock_item"}, Creates: true, Updates: true, Deletes: true},
-		{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", ImportsParts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
-		{Resource: adapter.ProductWebsites, Root: adapter.Products, RootAttribute: "product_id", MatchBy: []string{"website_id"}, ImportsParts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
-		{Resource: adapter.ProductCategories, Root: adapter.Products, RootAttribute: "product_id", MatchBy: []string{"category_id"}, ImportsParts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
-		{Resource: adapter.ProductImages, Root: adapter.Products, RootAttribute: "product_id", HasIDs: true, Attributes: []string{"file", "label", "position"}, Creates: true, Updates: true, Deletes: true},
+		{Resource: adapter.StockItems, Root: adapter.Products, ImportsParts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
+		{Resource: adapter.ProductWebsites, Root: adapter.Products, MatchBy: []string{"website_id"}, ImportsParts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
+		{Resource: adapter.ProductCategories, Root: adapter.Products, MatchBy: []string{"category_id"}, ImportsParts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
+		{Resource: adapter.ProductImages, Root: adapter.Products, HasIDs: true, Attributes: []string{"file", "label", "position"}, Creates: true, Updates: true, Deletes: true},
 		{Resource: adapter.Orders, Root: adapter.Orders, Attributes: []string{"increment_id", "customer_id", "store_id", "state", "status", "grand_total", "created_at"}},
-		{Resource: adapter.OrderItems, Root: adapter.Orders, RootAttribute: "order_id", HasIDs: true, ImportsParts: true, Attributes: []string{"sku", "name", "qty_ordered", "price"}},
-		{Resource: adapter.OrderAddresses, Root: adapter.Orders, RootAttribute: "parent_id", HasIDs: true, ImportsParts: true, Attributes: []string{"address_type", "lastname", "city"}},
+		{Resource: adapter.OrderItems, Root: adapter.Orders, HasIDs: true, ImportsParts: true, Attributes: []string{"sku", "name", "qty_ordered", "price"}},
+		{Resource: adapter.OrderAddresses, Root: adapter.Orders, HasIDs: true, ImportsParts: true, Attributes: []string{"address_type", "lastname", "city"}},
 	}
 }
 

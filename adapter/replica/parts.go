@@ -82,7 +82,7 @@ func partMapping(plan *resourcePlan, key adapter.Key, id string, rootKey adapter
 
 // importedPart returns what is imported of a part that only the backend has.
 func (plan *resourcePlan) importedPart(item Item, rootKey adapter.Key) ImportedRecord {
-	return ImportedRecord{Mapping: partMapping(plan, item.Key, item.ID, rootKey), RootAttribute: plan.RootAttribute, Record: plan.importedRecord(item)}
+	return ImportedRecord{Mapping: partMapping(plan, item.Key, item.ID, rootKey), Record: plan.importedRecord(item)}
 }
 
 // importedRecord returns the record that an item becomes in the local replica.

@@ -13,13 +13,14 @@ import (
 // A resourcePlan is a BackendResource prepared for use.
 type resourcePlan struct {
 	BackendResource
-	schema      *adapter.Schema
-	store       adapter.Store   // the local replica's
-	root        *resourcePlan   // of a part; a root is its own root
-	parts       []*resourcePlan // of a root
-	owned       []bool          // by attribute index: the attribute is backend-owned
-	importable  []bool          // by attribute index: a backend value can be stored in the replica
-	ownResource []bool          // by attribute index: the nested records are a resource of their own
+	schema        *adapter.Schema
+	store         adapter.Store   // the local replica's
+	root          *resourcePlan   // of a part; a root is its own root
+	parts         []*resourcePlan // of a root
+	rootAttribute string          // of a part: the attribute that holds the key of its root
+	owned         []bool          // by attribute index: the attribute is backend-owned
+	importable    []bool          // by attribute index: a backend value can be stored in the replica
+	ownResource   []bool          // by attribute index: the nested records are a resource of their own
 	// onDemand names the backend-owned attributes that records hold on demand only.
 	onDemand []string
 	// exclusive names the attributes that only one part of a root can have.
@@ -68,15 +69,11 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 		if res.Root == res.Resource {
 			plan.root = plan
 		} else {
-			root := plans[res.Root]
-			if root == nil || root.root != root {
-				return nil, nil, invalid("", "its root %q is not declared before it", res.Root)
+			plan.root, plan.rootAttribute = plans[res.Root], schema.RootAttribute
+			if plan.root == nil || !plan.root.isRoot() || res.Root != schema.Root {
+				return nil, nil, invalid("", "its root %q must be %q, and declared before it", res.Root, schema.Root)
 			}
-			if _, ok := schema.Index(res.RootAttribute); !ok {
-				return nil, nil, invalid(res.RootAttribute, "no such attribute: it must hold the key of the root")
-			}
-			plan.root = root
-			root.parts = append(root.parts, plan)
+			plan.root.parts = append(plan.root.parts, plan)
 		}
 		plans[res.Resource], ordered = plan, append(ordered, plan)
 	}
@@ -101,7 +98,7 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 func (plan *resourcePlan) canImport(at int) bool {
 	a := &plan.schema.Attributes[at]
 	switch {
-	case a.Name == plan.schema.Key, a.Name == plan.RootAttribute, a.WriteOnly, slices.Contains(plan.MatchBy, a.Name):
+	case a.Name == plan.schema.Key, a.Name == plan.rootAttribute, a.WriteOnly, slices.Contains(plan.MatchBy, a.Name):
 		return false
 	default:
 		return plan.readOnly && !a.OnDemand || !a.ReadOnly && !a.Fixed
@@ -121,7 +118,7 @@ func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
 	if plan.isRoot() {
 		return keyOf(r)
 	}
-	return adapter.Key(r.Get(plan.RootAttribute).Int())
+	return adapter.Key(r.Get(plan.rootAttribute).Int())
 }
 
 // changedAttributes returns the backend-owned attributes in which two records differ.
@@ -222,6 +219,6 @@ func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]ad
 // listParts returns the parts of a root from the local replica, sorted by key, as a store
 // view shows them, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
-	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.RootAttribute, adapter.Eq, rootKey)}}
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.rootAttribute, adapter.Eq, rootKey)}}
 	return plan.list(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
 }

@@ -50,7 +50,7 @@ func (plan *resourcePlan) withRootKey(names []string) []string {
 	if names == nil || plan.isRoot() {
 		return names
 	}
-	return append(slices.Clip(names), plan.RootAttribute)
+	return append(slices.Clip(names), plan.rootAttribute)
 }
 
 // Get returns one record.

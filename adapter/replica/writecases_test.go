@@ -190,7 +190,7 @@ func (f *fixture) checkAgreement() {
 			mapping, ok := f.mapping(res.Resource, key)
 			identity := mapping.BackendID
 			if res.Root != res.Resource {
-				root, _ := f.mapping(res.Root, adapter.Key(r.Get(res.RootAttribute).Int()))
+				root, _ := f.mapping(res.Root, adapter.Key(r.Get(r.Schema.RootAttribute).Int()))
 				identity = f.identity(&res, root.BackendID, mapping.BackendID, r)
 			} else if !ok {
 				f.t.Errorf("%s %d has no mapping", res.Resource, key)

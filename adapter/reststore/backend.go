@@ -98,7 +98,7 @@ func (b *Backend) Resources() []replica.BackendResource {
 	var kept []replica.BackendResource
 	for _, r := range b.mapping.resources {
 		kept = append(kept, replica.BackendResource{
-			Resource: r.name, Root: r.root.name, RootAttribute: r.owner, Attributes: r.Attributes,
+			Resource: r.name, Root: r.root.name, Attributes: r.Attributes,
 			HasIDs: r.Identified, MatchBy: r.Match, ImportsParts: r.Adopts,
 			Creates: r.Create != nil, Updates: r.Update != nil, Deletes: r.Delete != nil,
 		})

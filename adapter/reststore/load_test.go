@@ -176,10 +176,10 @@ func TestResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := b.Resources()
-	if len(kept) != 2 || kept[0].Resource != "customers" || kept[0].Root != "customers" || kept[0].RootAttribute != "" || !kept[0].Deletes {
+	if len(kept) != 2 || kept[0].Resource != "customers" || kept[0].Root != "customers" || !kept[0].Deletes {
 		t.Fatalf("%+v", kept)
 	}
-	if p := kept[1]; p.Root != "customers" || p.RootAttribute != "customer_id" || !p.HasIDs || p.Deletes || !p.Updates || !slices.Equal(p.Attributes, []string{"city"}) {
+	if p := kept[1]; p.Root != "customers" || !p.HasIDs || p.Deletes || !p.Updates || !slices.Equal(p.Attributes, []string{"city"}) {
 		t.Errorf("%+v", p)
 	}
 }

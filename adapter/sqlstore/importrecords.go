@@ -18,8 +18,7 @@ import (
 // Either the first record is a root and the others are its parts, or all are parts of
 // one existing root that the mapping of each names. Key 0 means the next free key; keys
 // that the database chooses later are greater than any key given here. ImportRecords sets
-// a part's RootAttribute and Mapping.RootKey to the root's key, and Mapping.Root to the
-// root's resource. It checks and derives nothing that a client's write would, except
+// a part's Mapping.RootKey, and the RootAttribute of its schema, to the root's key. It checks and derives nothing that a client's write would, except
 // that records without created_at and updated_at get the present time and that the
 // product listing is kept up to date.
 //
@@ -61,17 +60,14 @@ func (s *Replica) checkImported(op string, records []replica.ImportedRecord) ([]
 			return nil, err
 		}
 		first := &checked[0].Mapping
-		isRoot, rootFirst := a.RootAttribute == "", checked[0].RootAttribute == ""
+		isRoot, rootFirst := m.Root == "", first.Root == ""
 		switch {
-		case isRoot != (i == 0 && rootFirst),
+		case isRoot != (i == 0 && rootFirst), !isRoot && schema.RootAttribute == "",
 			!rootFirst && (m.RootKey == 0 || m.RootKey != first.RootKey || m.Root != first.Root):
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Err: errNoRoot}
 		}
 		if a.Record.Schema == nil {
 			a.Record = adapter.NewRecord(schema)
-		}
-		if _, ok := a.Record.Schema.Index(a.RootAttribute); !isRoot && !ok {
-			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.RootAttribute, Err: errReadOnly}
 		}
 	}
 	return checked, nil
@@ -80,9 +76,9 @@ func (s *Replica) checkImported(op string, records []replica.ImportedRecord) ([]
 // storeAll stores records that checkImported has returned.
 func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records []replica.ImportedRecord) ([]adapter.Key, error) {
 	root := recordID{records[0].Mapping.Root, records[0].Mapping.RootKey}
-	if records[0].RootAttribute == "" {
+	if root.resource == "" {
 		root.resource = records[0].Mapping.Resource
-	} else if err := s.lockRoot(ctx, tx, op, root, records[0].RootAttribute); err != nil {
+	} else if err := s.lockRoot(ctx, tx, op, root, records[0].Record.Schema.RootAttribute); err != nil {
 		return nil, err
 	}
 	greatest := map[adapter.Resource]adapter.Key{}
@@ -96,9 +92,10 @@ func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records 
 	keys := make([]adapter.Key, 0, len(records))
 	for _, r := range records {
 		r.Record = r.Record.Clone() // records is needed unchanged if the transaction is retried
-		if r.RootAttribute != "" {
+		isRoot := r.Mapping.Root == ""
+		if !isRoot {
 			r.Mapping.Root, r.Mapping.RootKey = root.resource, root.key
-			r.Record.Set(r.RootAttribute, adapter.IntegerValue(int64(root.key)))
+			r.Record.Set(r.Record.Schema.RootAttribute, adapter.IntegerValue(int64(root.key)))
 		}
 		if r.Mapping.Key != 0 {
 			r.Record.Set(r.Record.Schema.Key, adapter.IntegerValue(int64(r.Mapping.Key)))
@@ -116,7 +113,7 @@ func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records 
 		if err := tx.exec(ctx, insertMapping, mappingArguments(&r.Mapping, moment)...); err != nil {
 			return nil, err
 		}
-		if r.RootAttribute == "" {
+		if isRoot {
 			root.key = done.Key
 		}
 		keys = append(keys, done.Key)

@@ -49,10 +49,10 @@ func (g attrs) with(more attrs) attrs {
 }
 
 // importedRecord returns a record for Replica.ImportRecords.
-func importedRecord(r adapter.Resource, key adapter.Key, id, owner string, g attrs) replica.ImportedRecord {
+func importedRecord(r adapter.Resource, key adapter.Key, id string, root adapter.Resource, g attrs) replica.ImportedRecord {
 	return replica.ImportedRecord{
-		Mapping:       replica.Mapping{Resource: r, Key: key, BackendID: id, Version: "t", Base: []byte("{}")},
-		RootAttribute: owner, Record: g.record(adapter.NewSchemas().Of(r)),
+		Mapping: replica.Mapping{Resource: r, Key: key, BackendID: id, Root: root, Version: "t", Base: []byte("{}")},
+		Record:  g.record(adapter.NewSchemas().Of(r)),
 	}
 }
 
@@ -142,9 +142,9 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		})
 		keys := importAll(
 			importedRecord(adapter.Products, 500, "prod_1", "", product),
-			importedRecord(adapter.StockItems, 600, "inv_1", "product_id", aStockItem()),
-			importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1}),
-			importedRecord(adapter.ProductCategories, 0, "", "product_id", attrs{"category_id": 3, "position": 4}),
+			importedRecord(adapter.StockItems, 600, "inv_1", adapter.Products, aStockItem()),
+			importedRecord(adapter.ProductWebsites, 0, "", adapter.Products, attrs{"website_id": 1}),
+			importedRecord(adapter.ProductCategories, 0, "", adapter.Products, attrs{"category_id": 3, "position": 4}),
 		)
 		if len(keys) != 4 || keys[0] != 500 || keys[1] != 600 || keys[2] <= 0 || keys[3] <= 0 {
 			t.Fatalf("keys %v", keys)
@@ -185,7 +185,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		if err != nil || created <= 500 {
 			t.Errorf("the next product is %d, %v", created, err)
 		}
-		next := importAll(importedRecord(adapter.Products, 0, "prod_3", "", aProduct("krug-3")), importedRecord(adapter.StockItems, 0, "", "product_id", aStockItem()))
+		next := importAll(importedRecord(adapter.Products, 0, "prod_3", "", aProduct("krug-3")), importedRecord(adapter.StockItems, 0, "", adapter.Products, aStockItem()))
 		if next[0] <= created || next[1] <= 600 {
 			t.Errorf("the next keys are %v", next)
 		}
@@ -198,7 +198,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	t.Run("customer and order", func(t *testing.T) {
 		customer := attrs{"website_id": 1, "email": "Neue@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0, "firstname": "Zoë"}
 		address := attrs{"street": []string{"one", "two"}, "city": "Köln", "is_default_billing": 1, "is_default_shipping": 0}
-		keys := importAll(importedRecord(adapter.Customers, 0, "cus_1", "", customer), importedRecord(adapter.CustomerAddresses, 0, "addr_1", "customer_id", address), importedRecord(adapter.CustomerAddresses, 0, "addr_2", "customer_id", address.with(attrs{"is_default_billing": 0})))
+		keys := importAll(importedRecord(adapter.Customers, 0, "cus_1", "", customer), importedRecord(adapter.CustomerAddresses, 0, "addr_1", adapter.Customers, address), importedRecord(adapter.CustomerAddresses, 0, "addr_2", adapter.Customers, address.with(attrs{"is_default_billing": 0})))
 		if got := get(adapter.CustomerAddresses, keys[1], adapter.GetParams{OwnerID: int64(keys[0])}); len(got.Get("street").Texts()) != 2 {
 			t.Errorf("street %q", got.Get("street").Texts())
 		}
@@ -206,8 +206,8 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		line := attrs{"sku": "krug-1", "qty_ordered": "1.0000", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00"}
 		orderKeys := importAll(
 			importedRecord(adapter.Orders, 70000, "ord_1", "", order),
-			importedRecord(adapter.OrderItems, 0, "li_1", "order_id", line), importedRecord(adapter.OrderItems, 0, "li_2", "order_id", line),
-			importedRecord(adapter.OrderAddresses, 0, "oa_1", "parent_id", attrs{"address_type": "billing", "city": "Köln"}),
+			importedRecord(adapter.OrderItems, 0, "li_1", adapter.Orders, line), importedRecord(adapter.OrderItems, 0, "li_2", adapter.Orders, line),
+			importedRecord(adapter.OrderAddresses, 0, "oa_1", adapter.Orders, attrs{"address_type": "billing", "city": "Köln"}),
 		)
 		show(get(adapter.Orders, 70000, adapter.GetParams{OwnerID: int64(keys[0])}), attrs{"status": "pending", "grand_total": "5.0000", "customer_id": keys[0]})
 		show(get(adapter.OrderItems, orderKeys[2], adapter.GetParams{}), attrs{"order_id": 70000})
@@ -217,7 +217,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		}
 
 		// An item added to an existing order.
-		late := importedRecord(adapter.OrderItems, 0, "li_3", "order_id", line)
+		late := importedRecord(adapter.OrderItems, 0, "li_3", adapter.Orders, line)
 		late.Mapping.Root, late.Mapping.RootKey = adapter.Orders, 70000
 		lateKeys := importAll(late)
 		show(get(adapter.OrderItems, lateKeys[0], adapter.GetParams{}), attrs{"order_id": 70000})
@@ -227,7 +227,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	})
 	t.Run("late website", func(t *testing.T) {
 		key := importAll(importedRecord(adapter.Products, 0, "prod_6", "", aProduct("krug-6")))[0]
-		late := importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
+		late := importedRecord(adapter.ProductWebsites, 0, "", adapter.Products, attrs{"website_id": 1})
 		late.Mapping.Root, late.Mapping.RootKey = adapter.Products, key
 		importAll(late)
 		get(adapter.Products, key, adapter.GetParams{StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}})
@@ -245,7 +245,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		product := func(key adapter.Key, id, sku string) replica.ImportedRecord {
 			return importedRecord(adapter.Products, key, id, "", aProduct(sku))
 		}
-		website := importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
+		website := importedRecord(adapter.ProductWebsites, 0, "", adapter.Products, attrs{"website_id": 1})
 		count := func() (n int) {
 			for _, r := range []adapter.Resource{adapter.Products, adapter.ProductWebsites, adapter.StockItems, adapter.Customers, adapter.OrderItems} {
 				n += len(all(t, local, r))
@@ -263,11 +263,11 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"key", []replica.ImportedRecord{product(500, "p", "s")}, adapter.Conflict},
 			{"id", []replica.ImportedRecord{product(0, "prod_1", "s")}, adapter.Conflict},
 			{"SKU", []replica.ImportedRecord{product(0, "p", "KRUG-1")}, adapter.Conflict},
-			{"key of a part", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
-			{"id of a part", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
+			{"key of a part", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.StockItems, 600, "", adapter.Products, aStockItem())}, adapter.Conflict},
+			{"id of a part", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.StockItems, 0, "inv_1", adapter.Products, aStockItem())}, adapter.Conflict},
 			{"same assignment twice", []replica.ImportedRecord{product(0, "p", "s"), website, website}, adapter.Conflict},
 			{"existing assignment", []replica.ImportedRecord{owned(website, adapter.Products, 500)}, adapter.Conflict},
-			{"no such website", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
+			{"no such website", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.ProductWebsites, 0, "", adapter.Products, attrs{"website_id": 99})}, adapter.Conflict},
 			{"e-mail", []replica.ImportedRecord{importedRecord(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
 			{"image", []replica.ImportedRecord{importedRecord(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
 			{"required value", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
@@ -281,7 +281,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"root of an unknown resource", []replica.ImportedRecord{owned(website, "rubbish", 1)}, adapter.Invalid},
 			{"two roots", []replica.ImportedRecord{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
 			{"parts of two roots", []replica.ImportedRecord{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
-			{"unknown owner attribute", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
+			{"part of nothing", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.Customers, 0, "", adapter.Products, attrs{"website_id": 1})}, adapter.Invalid},
 			{"long id", []replica.ImportedRecord{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
 		} {
 			keys, err := local.ImportRecords(ctx, c.records)
