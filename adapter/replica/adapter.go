@@ -64,6 +64,9 @@ type Adapter struct {
 	// foreignIntentAge is how long scans leave a write intent of another process to that
 	// process, and how long reads do so with a record that the backend does not have yet.
 	foreignIntentAge time.Duration
+	// foreignWriteWait is how long reads and writes wait for another process to end its write
+	// of the same record.
+	foreignWriteWait time.Duration
 }
 
 // New returns an adapter that joins a backend with its local replica. It takes ownership of
@@ -86,7 +89,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	a := &Adapter{
 		replica: o.Replica, backend: o.Backend, unmappedPolicy: o.Unmapped, log: o.Logger, instanceID: rand.Text(),
-		scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}, foreignIntentAge: time.Minute,
+		scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}, foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
 	var err error
 	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, schemas); err != nil {

@@ -263,6 +263,7 @@ func TestIntentOfRunningWrite(t *testing.T) {
 			f := newFixture(t)
 			other := reopen(t, f.local, f.memory, replica.Options{})
 			other.SetForeignIntentAge(time.Hour)
+			other.SetForeignWriteWait(0)
 			f.memory.mu.Lock()
 			f.memory.before = func(_ context.Context, call string) error {
 				if call == c.call {
@@ -339,10 +340,47 @@ func TestScanLeavesForeignIntents(t *testing.T) {
 	}
 }
 
-// A hookedReplica calls a function after each update.
+// TestReadWaitsForForeignWrite checks that a read of a record that another process is writing
+// waits for the write instead of undoing it.
+func TestReadWaitsForForeignWrite(t *testing.T) {
+	f := newFixture(t)
+	other := reopen(t, f.local, f.memory, replica.Options{})
+	looks := make(chan struct{}, 1000)
+	other.Adapter = newAdapter(t, &hookedReplica{Replica: f.local, beforeMappings: func() { looks <- struct{}{} }}, f.memory)
+	other.SetForeignWriteWait(time.Hour)
+	done := make(chan struct{})
+	f.Adapter = newAdapter(t, &hookedReplica{Replica: f.local, afterUpdate: func() {
+		go func() {
+			defer close(done)
+			other.checkValues(adapter.Products, 1, values{"name": "new"})
+		}()
+		for range 4 { // the read finds the intent, looks again under the lock, and then while it waits
+			select {
+			case <-looks:
+			case <-done:
+				t.Error("the read did not wait")
+			}
+		}
+	}}, f.memory)
+	if err := f.update(adapter.Products, 1, 0, values{"name": "new"}); err != nil {
+		t.Error(err)
+	}
+	<-done
+	f.checkAgreement()
+	f.checkNoIntents()
+}
+
+// A hookedReplica calls functions after each update and before mappings are read.
 type hookedReplica struct {
 	replica.Replica
-	afterUpdate func()
+	afterUpdate, beforeMappings func()
+}
+
+func (m *hookedReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
+	if m.beforeMappings != nil {
+		m.beforeMappings()
+	}
+	return m.Replica.MappingsByKey(ctx, r, keys)
 }
 
 func (m *hookedReplica) Store(r adapter.Resource) (adapter.Store, error) {

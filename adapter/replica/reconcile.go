@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -56,12 +57,29 @@ func asUnavailable(op string, err error) error {
 // those that the backend has, none of them with a write intent. Kinds: Unavailable,
 // Internal.
 func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	rows, err := a.rowsOf(ctx, root, keys)
-	if err != nil {
-		return nil, err
+	deadline := time.Now().Add(a.foreignWriteWait)
+	for {
+		rows, err := a.rowsOf(ctx, root, keys)
+		if err != nil {
+			return nil, err
+		}
+		// Resolving the intent of a process that is still at work would undo its write. A root
+		// that is being created stays invisible until it is done, and nobody waits for it.
+		busy := slices.ContainsFunc(rows, func(r row) bool { return r.mapping != nil && r.mapping.BackendID != "" && a.isForeign(*r.mapping) })
+		if !busy || time.Now().After(deadline) {
+			return a.reconcileRows(ctx, root, rows)
+		}
+		select {
+		case <-time.After(foreignWritePoll):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	return a.reconcileRows(ctx, root, rows)
 }
+
+// foreignWritePoll is the time between two looks at an intent of another process, whose end
+// the ID map does not announce.
+const foreignWritePoll = 20 * time.Millisecond
 
 // reconcileIdle reconciles roots that the caller has locked, except those that another
 // process is writing now, for which it would have to guess whether the write will be done.
