@@ -15,25 +15,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An UnmappedPolicy says what happens to a document that has no mapping and carries no
-// legacy id.
-type UnmappedPolicy string
-
-const (
-	// RefuseUnmapped leaves the document out; it is counted and logged.
-	RefuseUnmapped UnmappedPolicy = "refuse"
-	// AllocateIDs gives the document the next legacy id.
-	AllocateIDs UnmappedPolicy = "allocate"
-)
-
 // Options configure an Adapter.
 type Options struct {
 	Replica Replica
 	Backend Backend
 	// Schemas describe the records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
-	// Unmapped is RefuseUnmapped when empty.
-	Unmapped UnmappedPolicy
+	// AllocateIDs gives the next legacy id to a document that has no mapping and carries no
+	// legacy id. Otherwise such documents are left out, counted and logged.
+	AllocateIDs bool
 	// ScanInterval is the time between two scans of the backend; 0 turns scans off.
 	ScanInterval time.Duration
 	// Logger gets what operators should know; nil discards it.
@@ -45,22 +35,22 @@ type Options struct {
 // An Adapter serves the records of a backend from the local replica and keeps the two in
 // agreement. It is safe for concurrent use.
 type Adapter struct {
-	replica        Replica
-	backend        Backend
-	unmappedPolicy UnmappedPolicy
-	plans          map[adapter.Resource]*resourcePlan
-	ordered        []*resourcePlan // plans in the order of Backend.Resources
-	locks          rootLocks
-	log            *slog.Logger
-	metrics        *metrics
-	instanceID     string // identifies this adapter in its write intents
-	closed         atomic.Bool
-	stopScans      context.CancelFunc
-	scanLoop       sync.WaitGroup
-	scanSlot       chan struct{} // a semaphore: holds one element while a scan runs
-	lastScan       map[adapter.Resource]time.Time
-	warned         logOnce
-	hidden         hiddenRoots
+	replica     Replica
+	backend     Backend
+	allocateIDs bool
+	plans       map[adapter.Resource]*resourcePlan
+	ordered     []*resourcePlan // plans in the order of Backend.Resources
+	locks       rootLocks
+	log         *slog.Logger
+	metrics     *metrics
+	instanceID  string // identifies this adapter in its write intents
+	closed      atomic.Bool
+	stopScans   context.CancelFunc
+	scanLoop    sync.WaitGroup
+	scanSlot    chan struct{} // a semaphore: holds one element while a scan runs
+	lastScan    map[adapter.Resource]time.Time
+	warned      logOnce
+	hidden      hiddenRoots
 	// foreignIntentAge is how long scans leave a write intent of another process to that
 	// process, and how long reads do so with a record that the backend does not have yet.
 	foreignIntentAge time.Duration
@@ -78,17 +68,11 @@ func New(o Options) (*Adapter, error) {
 	if schemas == nil {
 		schemas = adapter.NewSchemas()
 	}
-	if o.Unmapped == "" {
-		o.Unmapped = RefuseUnmapped
-	}
-	if o.Unmapped != RefuseUnmapped && o.Unmapped != AllocateIDs {
-		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open " + o.Backend.Name(), Err: fmt.Errorf("unmapped %q: use %s or %s", o.Unmapped, RefuseUnmapped, AllocateIDs)}
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Adapter{
-		replica: o.Replica, backend: o.Backend, unmappedPolicy: o.Unmapped, log: o.Logger, instanceID: rand.Text(),
+		replica: o.Replica, backend: o.Backend, allocateIDs: o.AllocateIDs, log: o.Logger, instanceID: rand.Text(),
 		scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}, foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
 	var err error

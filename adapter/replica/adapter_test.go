@@ -54,9 +54,6 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if _, err := replica.New(replica.Options{Replica: local, Backend: newMemory(), Unmapped: "guess"}); adapter.KindOf(err) != adapter.Invalid {
-		t.Errorf("unknown policy: %v, want invalid", err)
-	}
 	registry := prometheus.NewRegistry()
 	for i, want := range []bool{true, false} {
 		_, err := replica.New(replica.Options{Replica: local, Backend: newMemory(), Registerer: registry})

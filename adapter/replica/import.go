@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// importUnmapped imports a document that has no entry in the ID map, or counts it if the
-// settings refuse to. It reports false for a document that a later scan must see again: one
+// importUnmapped imports a document that has no entry in the ID map, or counts it if no
+// ids are to be allocated. It reports false for a document that a later scan must see again: one
 // that cannot be read, or that may belong to a record whose creation is not complete.
 func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Document) (decided bool, err error) {
 	item, parts, err := doc.Read(ctx)
@@ -37,7 +37,7 @@ func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Do
 	if err != nil || len(mappings) > 0 {
 		return true, err
 	}
-	if a.unmappedPolicy == RefuseUnmapped {
+	if !a.allocateIDs {
 		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
 		a.warned.warn(a.log, "a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
 		return true, nil

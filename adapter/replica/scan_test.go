@@ -56,20 +56,20 @@ func (f *fixture) metric(name string) (sum float64) {
 // TestScan imports records that only the backend has, as the policy says.
 func TestScan(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		policy replica.UnmappedPolicy
-		key    adapter.Key // carried by the document
-		want   adapter.Key // 0 if it is left out, -1 for the next key
+		name     string
+		allocate bool
+		key      adapter.Key // carried by the document
+		want     adapter.Key // 0 if it is left out, -1 for the next key
 	}{
-		{"with a legacy id, refusing", replica.RefuseUnmapped, 4711, 4711},
-		{"with a legacy id, allocating", replica.AllocateIDs, 4711, 4711},
-		{"without a legacy id, refusing", replica.RefuseUnmapped, 0, 0},
-		{"without a legacy id, allocating", replica.AllocateIDs, 0, -1},
-		{"with another record's legacy id", replica.AllocateIDs, 1, 0},
+		{"with a legacy id, refusing", false, 4711, 4711},
+		{"with a legacy id, allocating", true, 4711, 4711},
+		{"without a legacy id, refusing", false, 0, 0},
+		{"without a legacy id, allocating", true, 0, -1},
+		{"with another record's legacy id", true, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
-			f = reopen(t, f.local, f.memory, replica.Options{Unmapped: c.policy})
+			f = reopen(t, f.local, f.memory, replica.Options{AllocateIDs: c.allocate})
 			before := f.keys(adapter.Orders, adapter.Query{})
 			d := placeOrder(f, c.key)
 			f.scan()
@@ -166,7 +166,7 @@ func TestScanCategory(t *testing.T) {
 	f := newFixture(t)
 	f.memory.ids = replica.NewIDCache(f.local)
 	f.memory.resources = append(memoryResources(), replica.BackendResource{Resource: adapter.Categories, Root: adapter.Categories, Attributes: []string{"name", "parent_id"}})
-	f = reopen(t, f.local, f.memory, replica.Options{Unmapped: replica.AllocateIDs})
+	f = reopen(t, f.local, f.memory, replica.Options{AllocateIDs: true})
 	f.memory.edit(adapter.Products, f.id(adapter.Products, 2), func(d *memoryDoc) { d.categories = []string{"new"} })
 	mappings := func() map[adapter.Key]replica.Mapping {
 		all := map[adapter.Key]replica.Mapping{}
@@ -211,7 +211,7 @@ func TestScanCategory(t *testing.T) {
 // while the others are imported.
 func TestScanImportRefused(t *testing.T) {
 	f := newFixture(t)
-	f = reopen(t, f.local, f.memory, replica.Options{Unmapped: replica.AllocateIDs})
+	f = reopen(t, f.local, f.memory, replica.Options{AllocateIDs: true})
 	products := schemas().Of(adapter.Products)
 	add := func(sku string) string {
 		f.memory.mu.Lock()
@@ -241,7 +241,7 @@ func TestScanImportRefused(t *testing.T) {
 func TestScanWhileCreating(t *testing.T) {
 	f := newFixture(t)
 	f.memory.withoutKeys = true
-	f = reopen(t, f.local, f.memory, replica.Options{Unmapped: replica.AllocateIDs})
+	f = reopen(t, f.local, f.memory, replica.Options{AllocateIDs: true})
 	created, release := make(chan struct{}), make(chan struct{})
 	f.memory.mu.Lock()
 	f.memory.after = func(_ context.Context, call string) error {

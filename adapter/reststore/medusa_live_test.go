@@ -62,7 +62,7 @@ func openMedusaShop(t *testing.T) *medusaShop {
 		t.Fatal(err)
 	}
 	s.Adapter, err = replica.New(replica.Options{
-		Replica: local, Backend: backend, Unmapped: replica.AllocateIDs, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Replica: local, Backend: backend, AllocateIDs: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -167,12 +167,8 @@ func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlst
 	if err != nil {
 		return nil, err
 	}
-	unmapped := replica.RefuseUnmapped
-	if section["unmapped"] == "allocate" {
-		unmapped = replica.AllocateIDs
-	}
 	records, err := replica.New(replica.Options{
-		Replica: localReplica, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanInterval: scanInterval, Registerer: registerer, Logger: log,
+		Replica: localReplica, Backend: backend, Schemas: schemas, AllocateIDs: section["unmapped"] == "allocate", ScanInterval: scanInterval, Registerer: registerer, Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, backend.Close())
