@@ -33,11 +33,11 @@ type resourcePlan struct {
 // their order.
 func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans map[adapter.Resource]*resourcePlan, ordered []*resourcePlan, err error) {
 	plans = map[adapter.Resource]*resourcePlan{}
-	for _, res := range backend.Resources() {
-		op := fmt.Sprintf("open %s: %s", backend.Name(), res.Resource)
-		invalid := func(field string, format string, args ...any) error {
-			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: fmt.Errorf(format, args...)}
-		}
+	var res BackendResource
+	invalid := func(field, format string, args ...any) error {
+		return &adapter.Error{Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), res.Resource), Field: field, Err: fmt.Errorf(format, args...)}
+	}
+	for _, res = range backend.Resources() {
 		schema := schemas.Of(res.Resource)
 		if schema == nil || plans[res.Resource] != nil {
 			return nil, nil, invalid("", "not a resource, or declared twice")
@@ -78,14 +78,12 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 		plans[res.Resource], ordered = plan, append(ordered, plan)
 	}
 	for _, plan := range ordered {
+		res = plan.BackendResource
 		for i := range plan.schema.Attributes {
 			nested := plan.schema.Attributes[i].Nested // parts have records of their own
 			plan.ownResource[i] = nested != nil && schemas.Of(nested.Resource) != nil
 			if nested != nil && plans[nested.Resource] != nil && !plan.owned[i] {
-				return nil, nil, &adapter.Error{
-					Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), plan.Resource), Field: plan.schema.Attributes[i].Name,
-					Err: fmt.Errorf("the backend owns %s, which are also written through this attribute: declare it as backend-owned", nested.Resource),
-				}
+				return nil, nil, invalid(plan.schema.Attributes[i].Name, "the backend owns %s, which are also written through this attribute: declare it as backend-owned", nested.Resource)
 			}
 			plan.importable[i] = plan.canImport(i) && (nested == nil || plans[nested.Resource] == nil)
 		}
