@@ -35,28 +35,12 @@ type Options struct {
 // An Adapter serves the records of a backend from the local replica and keeps the two in
 // agreement. It is safe for concurrent use.
 type Adapter struct {
-	replica     Replica
-	backend     Backend
-	allocateIDs bool
-	plans       map[adapter.Resource]*resourcePlan
-	ordered     []*resourcePlan // plans in the order of Backend.Resources
-	locks       rootLocks
-	log         *slog.Logger
-	metrics     *metrics
-	instanceID  string // identifies this adapter in its write intents
-	closed      atomic.Bool
-	stopScans   context.CancelFunc
-	scanLoop    sync.WaitGroup
-	scanSlot    chan struct{} // a semaphore: holds one element while a scan runs
-	lastScan    map[adapter.Resource]time.Time
-	warned      logOnce
-	hidden      hiddenRoots
-	// foreignIntentAge is how long scans leave a write intent of another process to that
-	// process, and how long reads do so with a record that the backend does not have yet.
-	foreignIntentAge time.Duration
-	// foreignWriteWait is how long reads and writes wait for another process to end its write
-	// of the same record.
-	foreignWriteWait time.Duration
+	*reconciler
+	closed    atomic.Bool
+	stopScans context.CancelFunc
+	scanLoop  sync.WaitGroup
+	scanSlot  chan struct{} // a semaphore: holds one element while a scan runs
+	lastScan  map[adapter.Resource]time.Time
 }
 
 // New returns an adapter that joins a backend with its local replica. It takes ownership of
@@ -71,10 +55,12 @@ func New(o Options) (*Adapter, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Adapter{
-		replica: o.Replica, backend: o.Backend, allocateIDs: o.AllocateIDs, log: o.Logger, instanceID: rand.Text(),
-		scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}, foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
+	r := &reconciler{
+		walker:      &walker{replica: o.Replica, backend: o.Backend},
+		allocateIDs: o.AllocateIDs, log: o.Logger, instanceID: rand.Text(),
+		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
+	a := &Adapter{reconciler: r, scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}}
 	var err error
 	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, schemas); err != nil {
 		return nil, err

@@ -10,20 +10,20 @@ import (
 // importUnmapped imports a document that has no entry in the ID map, or counts it if no
 // ids are to be allocated. It reports false for a document that a later scan must see again: one
 // that cannot be read, or that may belong to a record whose creation is not complete.
-func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Document) (decided bool, err error) {
+func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, doc Document) (decided bool, err error) {
 	item, parts, err := doc.Read(ctx)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
 	if err != nil {
-		a.warned.warn(a.log, "a record of the backend cannot be read: "+err.Error(), root.Resource, doc.ID)
+		rc.warned.warn(rc.log, "a record of the backend cannot be read: "+err.Error(), root.Resource, doc.ID)
 		return false, nil
 	}
 	if item.Key != 0 {
 		doc.Read = func(context.Context) (Item, map[adapter.Resource][]Item, error) { return item, parts, nil }
-		return a.bindByLegacyID(ctx, root, doc, item.Key)
+		return rc.bindByLegacyID(ctx, root, doc, item.Key)
 	}
-	withIntent, err := a.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
+	withIntent, err := rc.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
 	if err != nil {
 		return false, err
 	}
@@ -33,43 +33,43 @@ func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Do
 		}
 	}
 	// A record created by this or another process has its mapping by now.
-	mappings, err := a.replica.MappingsByBackendID(ctx, root.Resource, []string{doc.ID})
+	mappings, err := rc.replica.MappingsByBackendID(ctx, root.Resource, []string{doc.ID})
 	if err != nil || len(mappings) > 0 {
 		return true, err
 	}
-	if !a.allocateIDs {
-		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
-		a.warned.warn(a.log, "a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
+	if !rc.allocateIDs {
+		rc.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
+		rc.warned.warn(rc.log, "a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
 		return true, nil
 	}
-	_, err = a.importDocument(ctx, root, 0, doc, item, parts)
+	_, err = rc.importDocument(ctx, root, 0, doc, item, parts)
 	return true, err
 }
 
 // bindByLegacyID deals with an unmapped document that carries a legacy id: it completes a
 // pending create, binds an existing record, or imports a new one. It reports false when
 // it could not complete the create.
-func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) (decided bool, err error) {
-	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, key})
+func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) (decided bool, err error) {
+	unlock, err := rc.locks.lock(ctx, recordRef{root.Resource, key})
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
-	bound, err := a.rowOf(ctx, root, key)
+	bound, err := rc.rowOf(ctx, root, key)
 	switch {
 	case err != nil:
 		return false, err
 	case bound.mapping == nil:
 		bound.mapping = &Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Base: []byte(emptyBase)}
 		bound.doc = &doc
-		_, err := a.reconcileRow(ctx, root, &bound)
+		_, err := rc.reconcileRow(ctx, root, &bound)
 		return true, err
 	case bound.mapping.BackendID == "":
-		mapping, err := a.completeCreate(ctx, root, *bound.mapping, doc)
+		mapping, err := rc.completeCreate(ctx, root, *bound.mapping, doc)
 		return mapping.BackendID != "", err
 	case bound.mapping.BackendID != doc.ID:
-		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
-		a.warned.warn(a.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
+		rc.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
+		rc.warned.warn(rc.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
 	}
 	return true, nil
 }
@@ -77,7 +77,7 @@ func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Do
 // importDocument imports a root that only the backend has, with its parts, under a legacy
 // id, or under the next one for key 0. It reports false for a record that the local replica
 // refuses.
-func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
+func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
 	content := base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}
 	mapping := Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}
 	records := []ImportedRecord{{Record: root.importedRecord(item)}}
@@ -96,19 +96,19 @@ func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key ad
 	if records[0].Mapping, err = withBase(mapping, content); err != nil {
 		return false, err
 	}
-	return a.importRecords(ctx, root, doc.ID, records...)
+	return rc.importRecords(ctx, root, doc.ID, records...)
 }
 
 // importRecords imports a root with its parts, or a part. It reports false if the local
 // replica refuses them, which is logged.
-func (a *Adapter) importRecords(ctx context.Context, plan *resourcePlan, id string, records ...ImportedRecord) (imported bool, err error) {
-	_, err = a.replica.ImportRecords(ctx, records)
+func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id string, records ...ImportedRecord) (imported bool, err error) {
+	_, err = rc.replica.ImportRecords(ctx, records)
 	switch {
 	case err == nil:
-		a.metrics.countImported(plan.Resource)
+		rc.metrics.countImported(plan.Resource)
 	case adapter.IsRefusal(err):
-		a.metrics.countRefused(plan.Resource)
-		a.warned.warn(a.log, "a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
+		rc.metrics.countRefused(plan.Resource)
+		rc.warned.warn(rc.log, "a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
 		return false, nil
 	}
 	return err == nil, err
@@ -117,7 +117,7 @@ func (a *Adapter) importRecords(ctx context.Context, plan *resourcePlan, id stri
 // importMapped imports a document whose mapping exists, such as one from an ID import, if
 // the local replica does not have the record. It returns the row's mapping, nil if the
 // replica does not have the record afterwards. The caller holds the root's lock.
-func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
+func (rc *reconciler) importMapped(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
 	if _, err := root.get(ctx, r.key); adapter.KindOf(err) != adapter.NotFound {
 		return r.mapping, err
 	}
@@ -125,7 +125,7 @@ func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, r *row) 
 	if err != nil {
 		return nil, err
 	}
-	partMappings, err := a.replica.MappingsOfParts(ctx, root.Resource, r.key)
+	partMappings, err := rc.replica.MappingsOfParts(ctx, root.Resource, r.key)
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +137,9 @@ func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, r *row) 
 			}
 		}
 	}
-	if imported, err := a.importDocument(ctx, root, r.key, *r.doc, item, parts); err != nil || !imported {
+	if imported, err := rc.importDocument(ctx, root, r.key, *r.doc, item, parts); err != nil || !imported {
 		return nil, err
 	}
-	imported, err := a.rowOf(ctx, root, r.key)
+	imported, err := rc.rowOf(ctx, root, r.key)
 	return imported.mapping, err
 }

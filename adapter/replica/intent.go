@@ -38,13 +38,13 @@ type writeIntent struct {
 }
 
 // putIntent stores a mapping with a write intent, and returns it.
-func (a *Adapter) putIntent(ctx context.Context, mapping Mapping, intent writeIntent) (Mapping, error) {
-	intent.Writer = a.instanceID
+func (rc *reconciler) putIntent(ctx context.Context, mapping Mapping, intent writeIntent) (Mapping, error) {
+	intent.Writer = rc.instanceID
 	var err error
 	if mapping.Intent, err = json.Marshal(intent); err != nil {
 		return mapping, internalError(err, "encode intent of", mapping.Resource, mapping.Key)
 	}
-	return mapping, a.replica.PutMappings(ctx, mapping)
+	return mapping, rc.replica.PutMappings(ctx, mapping)
 }
 
 func decodeIntent(mapping Mapping) (writeIntent, error) {
@@ -55,12 +55,12 @@ func decodeIntent(mapping Mapping) (writeIntent, error) {
 
 // isForeign reports whether a mapping holds a write intent of another process that may still
 // be at work.
-func (a *Adapter) isForeign(mapping Mapping) bool {
-	if mapping.Intent == nil || time.Since(mapping.ChangedAt) >= a.foreignIntentAge {
+func (rc *reconciler) isForeign(mapping Mapping) bool {
+	if mapping.Intent == nil || time.Since(mapping.ChangedAt) >= rc.foreignIntentAge {
 		return false
 	}
 	intent, err := decodeIntent(mapping)
-	return err == nil && intent.Writer != a.instanceID
+	return err == nil && intent.Writer != rc.instanceID
 }
 
 // undoValues returns the values that undoing an update must restore: those of the
@@ -100,7 +100,7 @@ func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Ke
 }
 
 // rollBackSiblings restores the values that a write of a part has taken from its siblings.
-func (a *Adapter) rollBackSiblings(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
+func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
 	for _, key := range slices.Sorted(maps.Keys(intent.Siblings)) {
 		if key == intent.Key {
 			continue
@@ -109,7 +109,7 @@ func (a *Adapter) rollBackSiblings(ctx context.Context, plan *resourcePlan, inte
 		if err != nil {
 			return internalError(err, "roll back", intent.Resource, key)
 		}
-		if _, err := plan.putValues(ctx, a.replica, key, intent.StoreID, old); err != nil && adapter.KindOf(err) != adapter.NotFound {
+		if _, err := plan.putValues(ctx, rc.replica, key, intent.StoreID, old); err != nil && adapter.KindOf(err) != adapter.NotFound {
 			return err
 		}
 	}
@@ -118,25 +118,25 @@ func (a *Adapter) rollBackSiblings(ctx context.Context, plan *resourcePlan, inte
 
 // rollBack undoes a write in the local replica: it deletes a created record, whose key the
 // intent must have, or restores the values that an update has changed.
-func (a *Adapter) rollBack(ctx context.Context, intent writeIntent) error {
-	plan := a.plans[intent.Resource]
+func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
+	plan := rc.plans[intent.Resource]
 	if plan == nil {
 		return nil // the backend owns the resource no longer
 	}
-	undo := a.rollBackRecord
+	undo := rc.rollBackRecord
 	if intent.Op == opCreate && intent.Key != 0 {
 		undo = func(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
-			return a.deleteFromReplica(ctx, plan, intent.Key)
+			return rc.deleteFromReplica(ctx, plan, intent.Key)
 		}
 	}
 	if err := undo(ctx, plan, intent); err != nil {
 		return err
 	}
-	return a.rollBackSiblings(ctx, plan, intent)
+	return rc.rollBackSiblings(ctx, plan, intent)
 }
 
 // rollBackRecord restores the values that an update has changed in its own record.
-func (a *Adapter) rollBackRecord(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
+func (*reconciler) rollBackRecord(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
 	if len(intent.Attributes) == 0 {
 		return nil
 	}

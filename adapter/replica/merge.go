@@ -34,7 +34,7 @@ func (w *ownWrite) covers(r adapter.Resource, key adapter.Key, name string) bool
 // values in which the document differs from the base. Values that the backend has not
 // changed stay as they are in the replica.
 type merge struct {
-	*Adapter
+	*reconciler
 	root     *resourcePlan
 	key      adapter.Key
 	base     base

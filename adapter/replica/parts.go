@@ -17,7 +17,7 @@ type replicaParts struct {
 }
 
 // loadParts reads the parts of a root from the local replica, and their mappings.
-func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, rootKey adapter.Key) (*replicaParts, error) {
+func (rc *reconciler) loadParts(ctx context.Context, plan *resourcePlan, rootKey adapter.Key) (*replicaParts, error) {
 	records, err := plan.listParts(ctx, rootKey, 0)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, rootKey ada
 	if !plan.HasIDs {
 		return parts, nil
 	}
-	mappings, err := a.replica.MappingsOfParts(ctx, plan.root.Resource, rootKey)
+	mappings, err := rc.replica.MappingsOfParts(ctx, plan.root.Resource, rootKey)
 	for _, mapping := range mappings {
 		if _, exists := parts.records[mapping.Key]; mapping.Resource == plan.Resource && exists && mapping.BackendID != "" {
 			parts.ids[mapping.Key], parts.byID[mapping.BackendID] = mapping.BackendID, mapping.Key

@@ -3,11 +3,30 @@ package replica
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
+
+// A reconciler makes the local replica and the backend agree, root by root.
+type reconciler struct {
+	*walker
+	allocateIDs bool
+	locks       rootLocks
+	log         *slog.Logger
+	metrics     *metrics
+	instanceID  string // identifies this process in its write intents
+	warned      logOnce
+	hidden      hiddenRoots
+	// foreignIntentAge is how long scans leave a write intent of another process to that
+	// process, and how long reads do so with a record that the backend does not have yet.
+	foreignIntentAge time.Duration
+	// foreignWriteWait is how long reads and writes wait for another process to end its write
+	// of the same record.
+	foreignWriteWait time.Duration
+}
 
 // A syncState says how a root in the local replica compares with the backend.
 type syncState uint8
@@ -56,18 +75,18 @@ func asUnavailable(op string, err error) error {
 // reconcileLocked reconciles roots that the caller has locked. It returns the mappings of
 // those that the backend has, none of them with a write intent. Kinds: Unavailable,
 // Internal.
-func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	deadline := time.Now().Add(a.foreignWriteWait)
+func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+	deadline := time.Now().Add(rc.foreignWriteWait)
 	for {
-		rows, err := a.rowsOf(ctx, root, keys)
+		rows, err := rc.rowsOf(ctx, root, keys)
 		if err != nil {
 			return nil, err
 		}
 		// Resolving the intent of a process that is still at work would undo its write. A root
 		// that is being created stays invisible until it is done, and nobody waits for it.
-		busy := slices.ContainsFunc(rows, func(r row) bool { return r.mapping != nil && r.mapping.BackendID != "" && a.isForeign(*r.mapping) })
+		busy := slices.ContainsFunc(rows, func(r row) bool { return r.mapping != nil && r.mapping.BackendID != "" && rc.isForeign(*r.mapping) })
 		if !busy || time.Now().After(deadline) {
-			return a.reconcileRows(ctx, root, rows)
+			return rc.reconcileRows(ctx, root, rows)
 		}
 		select {
 		case <-time.After(foreignWritePoll):
@@ -83,26 +102,26 @@ const foreignWritePoll = 20 * time.Millisecond
 
 // reconcileIdle reconciles roots that the caller has locked, except those that another
 // process is writing now, for which it would have to guess whether the write will be done.
-func (a *Adapter) reconcileIdle(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
-	rows, err := a.rowsOf(ctx, root, keys)
+func (rc *reconciler) reconcileIdle(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
+	rows, err := rc.rowsOf(ctx, root, keys)
 	if err != nil {
 		return err
 	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping != nil && a.isForeign(*r.mapping) })
-	_, err = a.reconcileRows(ctx, root, rows)
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping != nil && rc.isForeign(*r.mapping) })
+	_, err = rc.reconcileRows(ctx, root, rows)
 	return err
 }
 
 // reconcileRows is reconcileLocked for rows that have their mappings.
-func (a *Adapter) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]Mapping, error) {
+func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]Mapping, error) {
 	reconciled := make(map[adapter.Key]Mapping, len(rows))
-	err := a.resolveCreates(ctx, root, rows)
+	err := rc.resolveCreates(ctx, root, rows)
 	if err == nil {
-		err = a.addDocuments(ctx, root, rows)
+		err = rc.addDocuments(ctx, root, rows)
 	}
 	for i := 0; i < len(rows) && err == nil; i++ {
 		var mapping *Mapping
-		if mapping, err = a.reconcileRow(ctx, root, &rows[i]); mapping != nil {
+		if mapping, err = rc.reconcileRow(ctx, root, &rows[i]); mapping != nil {
 			reconciled[mapping.Key] = *mapping
 		}
 	}
@@ -115,12 +134,12 @@ func (a *Adapter) reconcileRows(ctx context.Context, root *resourcePlan, rows []
 // reconcileRow resolves the write intent of a root, imports the root if its mapping is newer
 // than the local replica, and reconciles it. It returns its mapping, nil for a root that the
 // backend does not have or that must not be visible.
-func (a *Adapter) reconcileRow(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
+func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
 	if r.mapping == nil || r.mapping.BackendID == "" {
 		return nil, nil
 	}
 	if r.mapping.Intent != nil {
-		if err := a.resolveIntent(ctx, root, *r.mapping, r.doc); err != nil {
+		if err := rc.resolveIntent(ctx, root, *r.mapping, r.doc); err != nil {
 			return nil, err
 		}
 	}
@@ -129,14 +148,14 @@ func (a *Adapter) reconcileRow(ctx context.Context, root *resourcePlan, r *row) 
 	}
 	if string(r.mapping.Base) == emptyBase {
 		var err error
-		if r.mapping, err = a.importMapped(ctx, root, r); err != nil || r.mapping == nil {
+		if r.mapping, err = rc.importMapped(ctx, root, r); err != nil || r.mapping == nil {
 			return nil, err
 		}
 	}
 	if r.state() == inSync {
 		return r.mapping, nil
 	}
-	mapping, err := a.reconcile(ctx, root, *r.mapping, *r.doc, nil)
+	mapping, err := rc.reconcile(ctx, root, *r.mapping, *r.doc, nil)
 	return &mapping, err
 }
 
@@ -144,12 +163,12 @@ func (a *Adapter) reconcileRow(ctx context.Context, root *resourcePlan, r *row) 
 // base and without its write intent. own is the write that led to the document; nil for
 // none. It returns errResolved if another process has resolved the intent of own. The caller
 // holds the root's lock.
-func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, error) {
+func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return mapping, err
 	}
-	m := merge{Adapter: a, root: root, key: mapping.Key, ownWrite: own}
+	m := merge{reconciler: rc, root: root, key: mapping.Key, ownWrite: own}
 	var newBase base
 	if mapping.Base == nil {
 		newBase, err = m.accept(ctx, item, parts)
@@ -164,14 +183,14 @@ func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Map
 		return mapping, err
 	}
 	merged.Version, merged.Intent = doc.Version, nil
-	err = a.putReconciled(ctx, mapping.Intent, own, merged, m.partMappings...)
+	err = rc.putReconciled(ctx, mapping.Intent, own, merged, m.partMappings...)
 	if adapter.KindOf(err) == adapter.Conflict && len(m.partMappings) > 0 {
 		// A part carries the legacy id of one record and has the backend id of another.
-		a.warned.warn(a.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
-		err = a.putReconciled(ctx, mapping.Intent, own, merged)
+		rc.warned.warn(rc.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
+		err = rc.putReconciled(ctx, mapping.Intent, own, merged)
 	}
 	if err == nil {
-		a.hidden.unhide(root.Resource, mapping.Key)
+		rc.hidden.unhide(root.Resource, mapping.Key)
 	}
 	return merged, err
 }
@@ -185,11 +204,11 @@ var errResolved = errors.New("another process has resolved the write intent")
 // backend had the write has rolled the write back in the local replica, so the new base
 // would hide that the backend has it. A process that resolves an intent stores its result in
 // any case, with the old base, so that the next comparison takes over what the writer did.
-func (a *Adapter) putReconciled(ctx context.Context, intent []byte, own *ownWrite, root Mapping, parts ...Mapping) error {
+func (rc *reconciler) putReconciled(ctx context.Context, intent []byte, own *ownWrite, root Mapping, parts ...Mapping) error {
 	if own == nil || intent == nil {
-		return a.replica.PutMappings(ctx, append(parts, root)...)
+		return rc.replica.PutMappings(ctx, append(parts, root)...)
 	}
-	completed, err := a.replica.CompleteIntent(ctx, intent, root, parts...)
+	completed, err := rc.replica.CompleteIntent(ctx, intent, root, parts...)
 	if err == nil && !completed {
 		err = errResolved
 	}

@@ -10,17 +10,17 @@ import (
 
 // resolveCreates resolves the intents of creating roots. A root whose intent cannot be
 // resolved stays invisible.
-func (a *Adapter) resolveCreates(ctx context.Context, root *resourcePlan, rows []row) error {
+func (rc *reconciler) resolveCreates(ctx context.Context, root *resourcePlan, rows []row) error {
 	for _, r := range rows {
 		if r.mapping == nil || r.mapping.BackendID != "" || r.mapping.Intent == nil {
 			continue
 		}
-		resolved, err := a.resolveCreate(ctx, root, *r.mapping)
+		resolved, err := rc.resolveCreate(ctx, root, *r.mapping)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			a.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", r.key, "error", err)
+			rc.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", r.key, "error", err)
 		default:
 			*r.mapping = resolved
 		}
@@ -32,26 +32,26 @@ func (a *Adapter) resolveCreates(ctx context.Context, root *resourcePlan, rows [
 // mapping gets the backend id; otherwise the record is deleted from the local replica. The
 // returned mapping has no backend id where the outcome is unknown or the record was
 // deleted. The caller holds the root's lock.
-func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping Mapping) (Mapping, error) {
+func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, mapping Mapping) (Mapping, error) {
 	intent, err := decodeIntent(mapping)
 	if err != nil {
 		return mapping, err
 	}
-	doc, err := a.backend.FindByKey(ctx, root.Resource, mapping.Key)
+	doc, err := rc.backend.FindByKey(ctx, root.Resource, mapping.Key)
 	switch {
 	case err == nil:
-		return a.completeCreate(ctx, root, mapping, doc)
+		return rc.completeCreate(ctx, root, mapping, doc)
 	case adapter.KindOf(err) == adapter.NotFound:
-		if a.isForeign(mapping) {
+		if rc.isForeign(mapping) {
 			return mapping, nil
 		}
 		mapping.Intent = nil
 		if intent.Op == opPush {
-			return mapping, a.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
+			return mapping, rc.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
 		}
-		return mapping, a.deleteWithMapping(ctx, root, mapping.Key)
+		return mapping, rc.deleteWithMapping(ctx, root, mapping.Key)
 	case adapter.KindOf(err) == adapter.Unsupported:
-		a.warned.warn(a.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", mapping.Key))
+		rc.warned.warn(rc.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", mapping.Key))
 		return mapping, nil
 	default:
 		return mapping, err
@@ -61,11 +61,11 @@ func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping
 // completeCreate completes the mapping of a root with the document that its creation
 // produced. The mapping keeps no backend id where the document is already mapped to another
 // record. The caller holds the root's lock.
-func (a *Adapter) completeCreate(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document) (Mapping, error) {
+func (rc *reconciler) completeCreate(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document) (Mapping, error) {
 	mapping.BackendID, mapping.Intent = doc.ID, nil
-	mapping, err := a.reconcile(ctx, root, mapping, doc, nil)
+	mapping, err := rc.reconcile(ctx, root, mapping, doc, nil)
 	if adapter.KindOf(err) == adapter.Conflict {
-		a.warned.warn(a.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
+		rc.warned.warn(rc.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
 		mapping.BackendID = ""
 		return mapping, nil
 	}
@@ -74,10 +74,10 @@ func (a *Adapter) completeCreate(ctx context.Context, root *resourcePlan, mappin
 
 // deleteFromReplica deletes a record from the local replica, at all levels. It succeeds
 // when there is none.
-func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+func (rc *reconciler) deleteFromReplica(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
 	var err error
 	if plan.readOnly {
-		err = a.replica.DeleteReadOnly(ctx, plan.Resource, key)
+		err = rc.replica.DeleteReadOnly(ctx, plan.Resource, key)
 	} else {
 		err = plan.store.Delete(ctx, &adapter.DeleteParams{Key: key, Everywhere: true})
 	}
@@ -88,26 +88,26 @@ func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key
 }
 
 // deleteWithMapping deletes a record from the local replica, then its mapping.
-func (a *Adapter) deleteWithMapping(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
-	if err := a.deleteFromReplica(ctx, plan, key); err != nil {
+func (rc *reconciler) deleteWithMapping(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+	if err := rc.deleteFromReplica(ctx, plan, key); err != nil {
 		return err
 	}
-	return a.replica.DeleteMapping(ctx, plan.Resource, key)
+	return rc.replica.DeleteMapping(ctx, plan.Resource, key)
 }
 
 // resolveIntent resolves the write intent of a mapping: it compares the root's current
 // document with the intent and completes the write in the local replica or rolls it back.
 // The caller clears the intent by reconciling the document, nil if the backend has none,
 // and holds the root's lock.
-func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc *Document) error {
+func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc *Document) error {
 	intent, err := decodeIntent(mapping)
 	if err != nil {
 		return err
 	}
-	plan := a.plans[intent.Resource]
+	plan := rc.plans[intent.Resource]
 	switch {
 	case doc == nil && intent.Op == opDelete && plan == root:
-		return a.deleteWithMapping(ctx, root, mapping.Key)
+		return rc.deleteWithMapping(ctx, root, mapping.Key)
 	case doc == nil || plan == nil:
 		return nil
 	}
@@ -116,29 +116,29 @@ func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping
 	case err != nil:
 		return err
 	case intent.Op == opUpdate:
-		return a.resolveUpdate(ctx, root, mapping, intent, item, parts)
+		return rc.resolveUpdate(ctx, root, mapping, intent, item, parts)
 	case plan.isRoot():
 		return nil
 	case intent.Op == opDelete:
-		return a.resolvePartDelete(ctx, plan, mapping, intent, parts)
+		return rc.resolvePartDelete(ctx, plan, mapping, intent, parts)
 	default:
-		return a.resolvePartCreate(ctx, plan, mapping, intent, parts)
+		return rc.resolvePartCreate(ctx, plan, mapping, intent, parts)
 	}
 }
 
 // resolveUpdate rolls an update back unless the backend has done it. It has if the document
 // differs from the base in any attribute that the update sets. Reconciling the document
 // afterwards takes over the backend's values.
-func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
 	if mapping.Base != nil {
 		oldBase, err := baseOf(root, mapping)
 		if err != nil {
 			return err
 		}
-		plan := a.plans[intent.Resource]
+		plan := rc.plans[intent.Resource]
 		inBase, inDocument := oldBase.item, item.Record
 		if !plan.isRoot() {
-			existing, err := a.loadParts(ctx, plan, mapping.Key)
+			existing, err := rc.loadParts(ctx, plan, mapping.Key)
 			if err != nil {
 				return err
 			}
@@ -151,33 +151,33 @@ func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping
 				return nil
 			}
 		}
-		for _, r := range a.nestedResources(plan, intent.Attributes) {
+		for _, r := range rc.nestedResources(plan, intent.Attributes) {
 			if items, present := parts[r]; present && !slices.EqualFunc(oldBase.parts[r], items, sameItem) {
 				return nil
 			}
 		}
 	}
-	return a.rollBack(ctx, intent)
+	return rc.rollBack(ctx, intent)
 }
 
 // resolvePartDelete deletes a part from the local replica if the backend has it no longer,
 // and otherwise rolls the delete back.
-func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolvePartDelete(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
 	items, present := parts[plan.Resource]
-	existing, err := a.loadParts(ctx, plan, mapping.Key)
+	existing, err := rc.loadParts(ctx, plan, mapping.Key)
 	if err != nil || !present {
 		return err
 	}
 	if _, exists := existing.recordAmong(items, intent.Key); exists {
-		return a.rollBack(ctx, intent)
+		return rc.rollBack(ctx, intent)
 	}
-	return a.deleteWithMapping(ctx, plan, intent.Key)
+	return rc.deleteWithMapping(ctx, plan, intent.Key)
 }
 
 // resolvePartCreate keeps the new parts that the backend has, and deletes those that it
 // does not have or that cannot be matched; reconciling then imports the document's part.
-func (a *Adapter) resolvePartCreate(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
-	existing, err := a.loadParts(ctx, plan, mapping.Key)
+func (rc *reconciler) resolvePartCreate(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
+	existing, err := rc.loadParts(ctx, plan, mapping.Key)
 	if err != nil {
 		return err
 	}
@@ -194,11 +194,11 @@ func (a *Adapter) resolvePartCreate(ctx context.Context, plan *resourcePlan, map
 		})
 		switch {
 		case found >= 0 && plan.HasIDs:
-			err = a.replica.PutMappings(ctx, partMapping(plan, key, parts[plan.Resource][found].ID, mapping.Key))
+			err = rc.replica.PutMappings(ctx, partMapping(plan, key, parts[plan.Resource][found].ID, mapping.Key))
 		case found < 0 && intent.Op == opCreate:
 			undone := intent
 			undone.Key = key
-			err = a.rollBack(ctx, undone)
+			err = rc.rollBack(ctx, undone)
 		}
 		if err != nil {
 			return err

@@ -120,10 +120,10 @@ func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
 }
 
 // changedAttributes returns the backend-owned attributes in which two records differ.
-func (a *Adapter) changedAttributes(plan *resourcePlan, before, after adapter.Record) []string {
+func (rc *reconciler) changedAttributes(plan *resourcePlan, before, after adapter.Record) []string {
 	var names []string
 	for i, v := range after.Values {
-		if plan.owned[i] && !a.sameOwned(&plan.schema.Attributes[i], before.Values[i], v) {
+		if plan.owned[i] && !rc.sameOwned(&plan.schema.Attributes[i], before.Values[i], v) {
 			names = append(names, plan.schema.Attributes[i].Name)
 		}
 	}
@@ -132,23 +132,23 @@ func (a *Adapter) changedAttributes(plan *resourcePlan, before, after adapter.Re
 
 // sameOwned reports whether two values are equal in what the backend owns: of nested
 // records that are parts, only their backend-owned attributes are compared.
-func (a *Adapter) sameOwned(attribute *adapter.Attribute, v, w adapter.Value) bool {
-	if attribute.Nested == nil || a.plans[attribute.Nested.Resource] == nil {
+func (rc *reconciler) sameOwned(attribute *adapter.Attribute, v, w adapter.Value) bool {
+	if attribute.Nested == nil || rc.plans[attribute.Nested.Resource] == nil {
 		return sameValue(v, w)
 	}
-	part := a.plans[attribute.Nested.Resource]
+	part := rc.plans[attribute.Nested.Resource]
 	return slices.EqualFunc(v.Records(), w.Records(), func(v, w adapter.Record) bool {
-		return len(a.changedAttributes(part, v, w)) == 0
+		return len(rc.changedAttributes(part, v, w)) == 0
 	})
 }
 
 // nestedResources returns the backend resources whose records are values of these
 // attributes.
-func (a *Adapter) nestedResources(plan *resourcePlan, names []string) []adapter.Resource {
+func (rc *reconciler) nestedResources(plan *resourcePlan, names []string) []adapter.Resource {
 	var nested []adapter.Resource
 	for _, name := range names {
 		at, _ := plan.schema.Index(name)
-		if n := plan.schema.Attributes[at].Nested; n != nil && a.plans[n.Resource] != nil {
+		if n := plan.schema.Attributes[at].Nested; n != nil && rc.plans[n.Resource] != nil {
 			nested = append(nested, n.Resource)
 		}
 	}

@@ -10,6 +10,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
+// A walker puts together what the local replica, the ID map and the backend hold.
+type walker struct {
+	replica Replica
+	backend Backend
+	plans   map[adapter.Resource]*resourcePlan
+	ordered []*resourcePlan // plans in the order of Backend.Resources
+}
+
 // A row is one row of the join of the local replica, the ID map and the backend: what each
 // of them holds of one record.
 type row struct {
@@ -24,17 +32,17 @@ type row struct {
 }
 
 // rowsOf returns rows of these keys, with their mappings.
-func (a *Adapter) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
+func (w *walker) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
 	rows := make([]row, len(keys))
 	for i, key := range keys {
 		rows[i].key = key
 	}
-	return rows, a.addMappings(ctx, plan, rows)
+	return rows, w.addMappings(ctx, plan, rows)
 }
 
 // rowOf returns the row of a key, with its mapping.
-func (a *Adapter) rowOf(ctx context.Context, plan *resourcePlan, key adapter.Key) (row, error) {
-	rows, err := a.rowsOf(ctx, plan, []adapter.Key{key})
+func (w *walker) rowOf(ctx context.Context, plan *resourcePlan, key adapter.Key) (row, error) {
+	rows, err := w.rowsOf(ctx, plan, []adapter.Key{key})
 	return rows[0], err
 }
 
@@ -63,19 +71,19 @@ const batchSize = 100
 // walk passes one row for everything that a source holds of a resource to act, batch by
 // batch. It stops at the first error of act and returns it. since is for documents (see
 // Backend.Scan).
-func (a *Adapter) walk(ctx context.Context, plan *resourcePlan, from source, since time.Time, act func([]row) error) error {
+func (w *walker) walk(ctx context.Context, plan *resourcePlan, from source, since time.Time, act func([]row) error) error {
 	if from == fromBackend {
-		return a.backend.Scan(ctx, plan.Resource, since, func(docs []Document) error {
-			rows, err := a.rowsOfDocuments(ctx, plan, docs)
+		return w.backend.Scan(ctx, plan.Resource, since, func(docs []Document) error {
+			rows, err := w.rowsOfDocuments(ctx, plan, docs)
 			if err != nil {
 				return err
 			}
 			return act(rows)
 		})
 	}
-	next := a.nextRecords
+	next := w.nextRecords
 	if from == fromIDMap {
-		next = a.nextMappings
+		next = w.nextMappings
 	}
 	for after := adapter.Key(-1); ; { // the customer group of guests has key 0
 		rows, err := next(ctx, plan, after)
@@ -90,7 +98,7 @@ func (a *Adapter) walk(ctx context.Context, plan *resourcePlan, from source, sin
 }
 
 // nextRecords returns the records of the local replica whose keys follow after.
-func (a *Adapter) nextRecords(ctx context.Context, plan *resourcePlan, after adapter.Key) ([]row, error) {
+func (w *walker) nextRecords(ctx context.Context, plan *resourcePlan, after adapter.Key) ([]row, error) {
 	q := adapter.Query{Limit: batchSize}
 	if after >= 0 {
 		q.After = &adapter.Cursor{Key: after}
@@ -103,12 +111,12 @@ func (a *Adapter) nextRecords(ctx context.Context, plan *resourcePlan, after ada
 	for i, r := range records {
 		rows[i] = plan.recordRow(r)
 	}
-	return rows, a.addMappings(ctx, plan, rows)
+	return rows, w.addMappings(ctx, plan, rows)
 }
 
 // nextMappings returns the mappings whose keys follow after.
-func (a *Adapter) nextMappings(ctx context.Context, plan *resourcePlan, after adapter.Key) ([]row, error) {
-	mappings, err := a.replica.ListMappings(ctx, plan.Resource, after, batchSize)
+func (w *walker) nextMappings(ctx context.Context, plan *resourcePlan, after adapter.Key) ([]row, error) {
+	mappings, err := w.replica.ListMappings(ctx, plan.Resource, after, batchSize)
 	if err != nil {
 		return nil, err
 	}
@@ -116,19 +124,19 @@ func (a *Adapter) nextMappings(ctx context.Context, plan *resourcePlan, after ad
 	for i := range mappings {
 		rows[i] = row{key: mappings[i].Key, mapping: &mappings[i]}
 	}
-	if err := a.addRecords(ctx, plan, rows); err != nil || !plan.isRoot() {
+	if err := w.addRecords(ctx, plan, rows); err != nil || !plan.isRoot() {
 		return rows, err
 	}
-	return rows, a.addDocuments(ctx, plan, rows)
+	return rows, w.addDocuments(ctx, plan, rows)
 }
 
 // rowsOfDocuments returns documents with their mappings.
-func (a *Adapter) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs []Document) ([]row, error) {
+func (w *walker) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs []Document) ([]row, error) {
 	ids := make([]string, len(docs))
 	for i := range docs {
 		ids[i] = docs[i].ID
 	}
-	mappings, err := a.mappingsByID(ctx, root.Resource, ids)
+	mappings, err := w.mappingsByID(ctx, root.Resource, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +147,12 @@ func (a *Adapter) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs 
 			rows[i].key, rows[i].mapping = mapping.Key, mapping
 		}
 	}
-	return rows, a.addOutdated(ctx, rows)
+	return rows, w.addOutdated(ctx, rows)
 }
 
 // mappingsByID returns the mappings that exist for backend ids, by these.
-func (a *Adapter) mappingsByID(ctx context.Context, r adapter.Resource, ids []string) (map[string]*Mapping, error) {
-	mappings, err := a.replica.MappingsByBackendID(ctx, r, ids)
+func (w *walker) mappingsByID(ctx context.Context, r adapter.Resource, ids []string) (map[string]*Mapping, error) {
+	mappings, err := w.replica.MappingsByBackendID(ctx, r, ids)
 	byID := make(map[string]*Mapping, len(mappings))
 	for i := range mappings {
 		byID[mappings[i].BackendID] = &mappings[i]
@@ -153,7 +161,7 @@ func (a *Adapter) mappingsByID(ctx context.Context, r adapter.Resource, ids []st
 }
 
 // addRecords looks up which rows the local replica has, by their keys.
-func (a *Adapter) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
+func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
 	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keysOf(rows)...)}}
 	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	found := make(map[adapter.Key]row, len(records))
@@ -167,8 +175,8 @@ func (a *Adapter) addRecords(ctx context.Context, plan *resourcePlan, rows []row
 }
 
 // addMappings looks up the mappings of rows by their keys.
-func (a *Adapter) addMappings(ctx context.Context, plan *resourcePlan, rows []row) error {
-	mappings, err := a.replica.MappingsByKey(ctx, plan.Resource, keysOf(rows))
+func (w *walker) addMappings(ctx context.Context, plan *resourcePlan, rows []row) error {
+	mappings, err := w.replica.MappingsByKey(ctx, plan.Resource, keysOf(rows))
 	byKey := make(map[adapter.Key]*Mapping, len(mappings))
 	for i := range mappings {
 		byKey[mappings[i].Key] = &mappings[i]
@@ -180,7 +188,7 @@ func (a *Adapter) addMappings(ctx context.Context, plan *resourcePlan, rows []ro
 }
 
 // addDocuments fetches the documents of rows by the backend ids of their mappings.
-func (a *Adapter) addDocuments(ctx context.Context, root *resourcePlan, rows []row) error {
+func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []row) error {
 	byID := make(map[string]*row, len(rows))
 	ids := make([]string, 0, len(rows))
 	for i := range rows {
@@ -192,7 +200,7 @@ func (a *Adapter) addDocuments(ctx context.Context, root *resourcePlan, rows []r
 		return nil
 	}
 	op := "fetch " + string(root.Resource)
-	docs, err := a.backend.Fetch(ctx, root.Resource, ids)
+	docs, err := w.backend.Fetch(ctx, root.Resource, ids)
 	if err != nil {
 		return asUnavailable(op, err)
 	}
@@ -203,12 +211,12 @@ func (a *Adapter) addDocuments(ctx context.Context, root *resourcePlan, rows []r
 		}
 		r.doc = &docs[i]
 	}
-	return a.addOutdated(ctx, rows)
+	return w.addOutdated(ctx, rows)
 }
 
 // addOutdated finds the unchanged documents that must be read again because a reference of
 // theirs can be resolved now.
-func (a *Adapter) addOutdated(ctx context.Context, rows []row) error {
+func (w *walker) addOutdated(ctx context.Context, rows []row) error {
 	unresolved := map[adapter.Resource]map[string][]*row{}
 	for i := range rows {
 		if rows[i].doc == nil || rows[i].state() != inSync {
@@ -224,7 +232,7 @@ func (a *Adapter) addOutdated(ctx context.Context, rows []row) error {
 		}
 	}
 	for r, referring := range unresolved {
-		mappings, err := a.mappingsByID(ctx, r, slices.Collect(maps.Keys(referring)))
+		mappings, err := w.mappingsByID(ctx, r, slices.Collect(maps.Keys(referring)))
 		if err != nil {
 			return err
 		}

@@ -206,8 +206,8 @@ func (w *pendingWrite) complete(ctx context.Context, own *ownWrite, mappings ...
 }
 
 // putMappingsDetached stores mappings even if the caller has gone away.
-func (a *Adapter) putMappingsDetached(ctx context.Context, mappings ...Mapping) error {
+func (rc *reconciler) putMappingsDetached(ctx context.Context, mappings ...Mapping) error {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
-	return a.replica.PutMappings(ctx, mappings...)
+	return rc.replica.PutMappings(ctx, mappings...)
 }
