@@ -12,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/memstore"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // demoData returns the demo store.
@@ -101,7 +102,8 @@ func TestConformance(t *testing.T) {
 	schemas := adapter.NewSchemas()
 	full := shop(t, memstore.Options{Schemas: schemas})
 	addGallery(t, full, schemas)
-	adaptertest.Run(t, adaptertest.Harness{Open: restored(t, full, schemas)})
+	sample := nightly.NewSample(t)
+	adaptertest.Run(t, adaptertest.Harness{Open: restored(t, full, schemas), Sampled: func() bool { return sample.Takes(20) }})
 }
 
 // TestAddedAttributes runs the suite on attributes that the configuration adds.
