@@ -21,6 +21,6 @@
 //
 // # How it is tested
 //
-// By the databases that stand on it, which run the conformance suite of package
-// adaptertest and the tests of package sqlstore on all engines.
+// Packages sqlstore and memstore use it. Each runs the conformance suite of package
+// adaptertest, and sqlstore runs more tests of writes on all its engines.
 package rules
