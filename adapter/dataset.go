@@ -1,5 +1,12 @@
 package adapter
 
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
 // A Dataset is the initial content of a store: records of every resource, and the
 // credentials to reach them. It must not be changed once made.
 type Dataset struct {
@@ -64,4 +71,32 @@ func DeriveStockStatus(item Record, d StockDefaults, now string) Record {
 		settled.Set("low_stock_date", TextValue(now))
 	}
 	return settled
+}
+
+// HashPasswords returns the bcrypt hashes of the customers' passwords. Passwords of a public
+// data set are hashed at the lowest cost, since they are no secret, and only if known, which
+// maps passwords to hashes, does not have them yet. Kinds: Invalid.
+func (d *Dataset) HashPasswords(ctx context.Context, cost int, known *sync.Map) (map[Key]string, error) {
+	if d.Public {
+		cost = bcrypt.MinCost
+	}
+	hashes := make(map[Key]string, len(d.Passwords))
+	for customer, password := range d.Passwords {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if hash, ok := known.Load(password); ok && d.Public {
+			hashes[customer] = hash.(string)
+			continue
+		}
+		hash, err := HashPassword(password, cost)
+		if err != nil {
+			return nil, &Error{Kind: Invalid, Op: "load data", Field: "password", Err: err}
+		}
+		hashes[customer] = hash
+		if d.Public {
+			known.Store(password, hash)
+		}
+	}
+	return hashes, nil
 }

@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -19,7 +20,7 @@ var errNotEmpty = errors.New("there are records already")
 // lacks the bytes; Unavailable.
 func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
 	const op = "load data"
-	hashes, err := hashPasswords(ctx, data)
+	hashes, err := data.HashPasswords(ctx, bcrypt.DefaultCost, new(sync.Map))
 	if err != nil {
 		return err
 	}
@@ -31,27 +32,6 @@ func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
 		}
 		return rules.Load(ctx, to, a.db.schemas, data, hashes, nil)
 	})
-}
-
-// hashPasswords returns the hashes of the customers' passwords. Those that are publicly
-// known are hashed at the lowest cost.
-func hashPasswords(ctx context.Context, data *adapter.Dataset) (map[adapter.Key]string, error) {
-	cost := bcrypt.DefaultCost
-	if data.Public {
-		cost = bcrypt.MinCost
-	}
-	hashes := make(map[adapter.Key]string, len(data.Passwords))
-	for customer, password := range data.Passwords {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		hash, err := adapter.HashPassword(password, cost)
-		if err != nil {
-			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load data", Field: "password", Err: err}
-		}
-		hashes[customer] = hash
-	}
-	return hashes, nil
 }
 
 // Import stores records of another system, as [adapter.Importer] says.

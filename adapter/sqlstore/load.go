@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/crypto/bcrypt"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
 )
@@ -126,7 +124,7 @@ func (db *DB) isEmpty(find func(text string) error) (bool, error) {
 // several records fails, it starts again with one record for each statement, so that
 // the error names the record.
 func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*sql.Tx) error) error {
-	hashes, err := db.passwordHashes(ctx, data)
+	hashes, err := data.HashPasswords(ctx, db.passwordCost, &db.hashes)
 	if err != nil {
 		return db.wrapError(ctx, op, err)
 	}
@@ -153,35 +151,6 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 		return store(1)
 	}
 	return err
-}
-
-// passwordHashes returns the bcrypt hash of every customer's password. Passwords of a
-// public data set are hashed at the lowest cost, since they are no secret, and once in
-// the lifetime of db, so that Reset is fast.
-func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[adapter.Key]string, error) {
-	cost := db.passwordCost
-	if data.Public {
-		cost = bcrypt.MinCost
-	}
-	hashes := make(map[adapter.Key]string, len(data.Passwords))
-	for customer, password := range data.Passwords {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if hash, ok := db.hashes.Load(password); ok && data.Public {
-			hashes[customer] = hash.(string)
-			continue
-		}
-		hash, err := adapter.HashPassword(password, cost)
-		if err != nil {
-			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load data", Field: "password", Err: err}
-		}
-		hashes[customer] = hash
-		if data.Public {
-			db.hashes.Store(password, hash)
-		}
-	}
-	return hashes, nil
 }
 
 // loadCredentials stores the consumers and tokens of a data set.
