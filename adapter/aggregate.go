@@ -1,12 +1,30 @@
 package adapter
 
-// An Aggregate is a record together with the records that are part of it and share its
-// lifetime: an order with its lines, addresses and comments. Each part holds the id of its
-// owner.
+// An Aggregate is a record as an import stores it: with the records that are part of it, and
+// with the values that it and they have at store views. Each part holds the id of its root.
+// Orders have lines, addresses and comments as parts; products may have assignments to
+// websites and categories, and images.
 type Aggregate struct {
 	Record Record
 	Parts  []Record
+	// PartsOf names the resources of which Parts holds all parts of the record, so that
+	// others are removed from it; parts of other resources stay. nil stands for all
+	// resources of an order, and none of other records.
+	PartsOf []Resource
+	// Levels hold values at store views. A record of Levels has the schema and the key of
+	// Record or of a part, and has all values of its own at the store view: an absent value
+	// is the one of the default scope, and null is stored as null.
+	Levels []Level
+	// PartsOnly: the values of Record, of which only the key counts, stay as they are. If
+	// there is no such record the import fails with kind NotFound.
+	PartsOnly bool
 	// Gone: an import removes the record, of which only the key counts, with everything
 	// that belongs to it.
 	Gone bool
+}
+
+// A Level is what a record has at a store view.
+type Level struct {
+	StoreID int64
+	Record  Record
 }

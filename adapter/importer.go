@@ -16,6 +16,14 @@ type Importer interface {
 	Import(ctx context.Context, batch []Aggregate, o ImportOptions) ([]Imported, error)
 }
 
+// A Noter tells which records came from another system. An [Importer] that supports
+// [ImportOptions.Source] implements it.
+type Noter interface {
+	// Noted returns the keys of records of a resource that came from a source, above a
+	// key, in ascending order, at most limit. The records of parts are not noted.
+	Noted(ctx context.Context, source string, r Resource, after Key, limit int) ([]Key, error)
+}
+
 // An ExistingPolicy says what an import does with a record whose key exists.
 type ExistingPolicy uint8
 
@@ -39,6 +47,17 @@ type ImportOptions struct {
 	// Expected, if not nil, reports in a dry run whether a record that does not exist
 	// would have been stored by now.
 	Expected func(Resource, Key) bool
+	// Source names the system that the records come from, at most 64 characters. The
+	// store notes it for each record that the import creates or finds equal, changed or
+	// kept. "": the import notes nothing.
+	Source string
+	// Passed holds keys of the other system's: those that the store chooses later are
+	// greater, even if it holds no such record.
+	Passed map[Resource]Key
+	// Content returns the bytes of an image by the value of its attribute file. The import
+	// asks for those of new images that bring none and whose file it does not have. An
+	// error that is [fs.ErrNotExist] stores the image without bytes. nil: none have any.
+	Content func(ctx context.Context, file string) ([]byte, error)
 }
 
 // An Imported says what became of one record.

@@ -70,6 +70,12 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "manufacturer", Kind: KindInteger, Doc: "option id; simple products have none"},
 		{Name: "color", Kind: KindInteger, Doc: "option id; simple products have none"},
 
+		// Read-only attributes that other parts of a shop determine.
+		{Name: "price_type", Kind: KindInteger, ReadOnly: true, Doc: "of bundles: 0, the price is that of the parts, or 1, it is price, of which special_price is a percentage"},
+		{Name: "has_custom_options", Kind: KindInteger, ReadOnly: true, Doc: "1: buyers choose options of the product's own; empty: 0"},
+		{Name: "reviews_count", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, Doc: "number of approved reviews at the store view, in the default scope of all; empty: 0"},
+		{Name: "stock_status", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "1: can be bought at the website, 0: cannot; empty: as the stock item says; none in the default scope"},
+
 		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, in the order in which they were first stored"},
 		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, in the order in which they were first stored"},
 		{Name: "stock_item", Kind: KindRecords, Nested: stock, OnDemand: true, Doc: "the stock item, as a list of one; without item_id and product_id on creation"},
@@ -87,8 +93,8 @@ func productSchema(stock *Schema) *Schema {
 func groupPriceSchema() *Schema {
 	return NewSchema(productGroupPrices, "value_id", []Attribute{
 		{Name: "value_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
-		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "always 0, all websites"},
-		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group"},
+		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "id of the website, 0 for all"},
+		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group, 32000 for all"},
 		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax"},
 	})
 }
@@ -96,7 +102,7 @@ func groupPriceSchema() *Schema {
 func tierPriceSchema() *Schema {
 	return NewSchema(productTierPrices, "value_id", []Attribute{
 		{Name: "value_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
-		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "always 0, all websites"},
+		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "id of the website, 0 for all"},
 		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group, 32000 for all"},
 		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax of one unit"},
 		{Name: "price_qty", Kind: KindDecimal, Required: true, Doc: "quantity from which the price applies"},

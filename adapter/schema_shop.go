@@ -9,6 +9,11 @@ func websiteSchema() *Schema {
 		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code by which paths may name the website"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the website"},
 		{Name: "default_store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its default store view"},
+		{Name: "is_default", Kind: KindInteger, ReadOnly: true, Doc: "1: the store's default website, whose default store view callers without one see; without such a website the first one with a default store view is"},
+		{Name: "timezone", Kind: KindText, ReadOnly: true, Doc: "IANA name of its time zone; empty: that of the settings"},
+		{Name: "tax_country", Kind: KindText, ReadOnly: true, Doc: "two-letter code of the country whose tax callers without an address pay; empty: the place of the settings"},
+		{Name: "tax_region_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the region of that country; 0 or empty: none"},
+		{Name: "tax_postcode", Kind: KindText, ReadOnly: true, Doc: "postcode there; empty or *: none"},
 	})
 }
 
@@ -38,12 +43,21 @@ func categorySchema() *Schema {
 	})
 }
 
+// taxRateSchema returns the schema of tax rates: one record for each combination of a rate,
+// a rule, a customer tax class and a product tax class to which the rate applies.
 func taxRateSchema() *Schema {
 	return NewSchema(TaxRates, "tax_rate_id", []Attribute{
 		{Name: "tax_rate_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the rate"},
 		{Name: "country_id", Kind: KindText, Required: true, ReadOnly: true, Doc: "two-letter code of the country it applies in"},
-		{Name: "region", Kind: KindText, Required: true, ReadOnly: true, Doc: "code of the region it applies in"},
+		{Name: "region", Kind: KindText, Required: true, ReadOnly: true, Doc: "code of the region it applies in; * for every region of the country"},
+		{Name: "region_id", Kind: KindInteger, ReadOnly: true, Doc: "id of that region; empty: the one with the code"},
+		{Name: "postcode", Kind: KindText, ReadOnly: true, Doc: "postcode it applies to, in which * stands for any rest; empty or *: every postcode"},
+		{Name: "zip_from", Kind: KindInteger, ReadOnly: true, Doc: "first postcode of a range, which counts in place of postcode; empty: no range"},
+		{Name: "zip_to", Kind: KindInteger, ReadOnly: true, Doc: "last postcode of the range"},
+		{Name: "customer_tax_class_id", Kind: KindInteger, ReadOnly: true, Doc: "customer tax class it applies to; empty: all"},
 		{Name: "tax_class_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "product tax class it applies to"},
+		{Name: "rule_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its rule; of the rates of one rule only the most specific one applies"},
+		{Name: "priority", Kind: KindInteger, ReadOnly: true, Doc: "priority of its rule: rates of equal priority are added up, those of a higher number are calculated on top of the lower; empty: 0"},
 		{Name: "rate", Kind: KindDecimal, Required: true, ReadOnly: true, Doc: "the rate, in percent"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "title of the rate"},
 	})

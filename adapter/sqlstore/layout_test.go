@@ -187,7 +187,7 @@ func testDeleteOwners(t *testing.T, e Engine) {
 		return n
 	}
 	setup := strings.Split(`
-		INSERT INTO website VALUES (1, 'w', 'W', 'w', 'W', 1);
+		INSERT INTO website (website_id, code, code_folded, name, name_folded, default_store_id) VALUES (1, 'w', 'W', 'w', 'W', 1);
 		INSERT INTO store (store_id, website_id, code, name) VALUES (1, 1, 's', 'S');
 		INSERT INTO category (category_id, parent_id, name, is_active) VALUES (2, 1, 'c', 1);
 		INSERT INTO product (entity_id, attribute_set_id, type_id, sku, created_at, updated_at) VALUES (1, 4, 'simple', 'a', '2012-01-01', '2012-01-01');
