@@ -57,6 +57,10 @@ type Attribute struct {
 	Exclusive bool
 	// Added: the store's configuration adds the attribute.
 	Added bool
+	// Static, of a resource whose records have values at store views: the attribute has
+	// one value for all of them. Any other one that is stored may have values there, which
+	// reads of a store view show: those of attributes of [ScopeGlobal] come from imports.
+	Static bool
 	// Nested is the schema of the records of a KindRecords attribute; nil for other kinds.
 	Nested *Schema
 	// Doc says what the value means, and its unit if it has one.

@@ -27,12 +27,12 @@ const (
 // names of its images, which are never reused.
 func productSchema(stock *Schema) *Schema {
 	return NewSchema(Products, "entity_id", []Attribute{
-		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the product"},
-		{Name: "attribute_set_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of its attribute set"},
-		{Name: "type_id", Kind: KindText, Required: true, Fixed: true, Doc: "type, such as simple"},
-		{Name: "sku", Kind: KindText, Required: true, Doc: "stock keeping unit, at most 64 characters, unique"},
-		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the product was created"},
-		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the product, an image or an assignment of it was last changed"},
+		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "id of the product"},
+		{Name: "attribute_set_id", Kind: KindInteger, Required: true, Fixed: true, Static: true, Doc: "id of its attribute set"},
+		{Name: "type_id", Kind: KindText, Required: true, Fixed: true, Static: true, Doc: "type, such as simple"},
+		{Name: "sku", Kind: KindText, Required: true, Static: true, Doc: "stock keeping unit, at most 64 characters, unique"},
+		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Static: true, Doc: "when the product was created"},
+		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Static: true, Doc: "when the product, an image or an assignment of it was last changed"},
 
 		{Name: "name", Kind: KindText, Scope: ScopeStore, Doc: "name"},
 		{Name: "url_key", Kind: KindText, Scope: ScopeStore, Doc: "last part of the product's address"},
@@ -71,8 +71,8 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "color", Kind: KindInteger, Doc: "option id; simple products have none"},
 
 		// Read-only attributes that other parts of a shop determine.
-		{Name: "price_type", Kind: KindInteger, ReadOnly: true, Doc: "of bundles: 0, the price is that of the parts, or 1, it is price, of which special_price is a percentage"},
-		{Name: "has_custom_options", Kind: KindInteger, ReadOnly: true, Doc: "1: buyers choose options of the product's own; empty: 0"},
+		{Name: "price_type", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "of bundles: 0, the price is that of the parts, or 1, it is price, of which special_price is a percentage"},
+		{Name: "has_custom_options", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "1: buyers choose options of the product's own; empty: 0"},
 		{Name: "reviews_count", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, Doc: "number of approved reviews at the store view, in the default scope of all; empty: 0"},
 		{Name: "stock_status", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "1: can be bought at the website, 0: cannot; empty: as the stock item says; none in the default scope"},
 
@@ -81,7 +81,10 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "stock_item", Kind: KindRecords, Nested: stock, OnDemand: true, Doc: "the stock item, as a list of one; without item_id and product_id on creation"},
 
 		// Read-only attributes, taken from other scopes and tables.
-		{Name: "default_url_key", Kind: KindText, ReadOnly: true, Doc: "url_key in the default scope, whatever scope is read; absent: none"},
+		{Name: "default_url_key", Kind: KindText, ReadOnly: true, Static: true, Doc: "url_key in the default scope, whatever scope is read; absent: none"},
+		{Name: "image_id", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, OnDemand: true, Doc: "id of the image that the type image points to at the scope read; null: the type points to none"},
+		{Name: "small_image_id", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, OnDemand: true, Doc: "the same of the type small_image"},
+		{Name: "thumbnail_id", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, OnDemand: true, Doc: "the same of the type thumbnail"},
 		{Name: "image_file", Kind: KindText, ReadOnly: true, OnDemand: true, Doc: "file of the image that the type image points to at the scope read; absent: none"},
 		{Name: "stock_is_in_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "is_in_stock of its stock item; absent without one"},
 		{Name: "stock_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "manage_stock of its stock item; absent without one"},

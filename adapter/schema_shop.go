@@ -34,12 +34,13 @@ func customerGroupSchema() *Schema {
 	})
 }
 
+// categorySchema returns the schema of categories. Their names may differ by store view.
 func categorySchema() *Schema {
 	return NewSchema(Categories, "category_id", []Attribute{
-		{Name: "category_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the category"},
-		{Name: "parent_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
-		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the category"},
-		{Name: "is_active", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "1: shown to customers and guests"},
+		{Name: "category_id", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "id of the category"},
+		{Name: "parent_id", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
+		{Name: "name", Kind: KindText, Scope: ScopeStore, Required: true, ReadOnly: true, Doc: "name of the category"},
+		{Name: "is_active", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "1: shown to customers and guests"},
 	})
 }
 

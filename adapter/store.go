@@ -39,11 +39,14 @@ type ListParams struct {
 	// [ListResult.Partial]. Kinds: Unsupported for resources that customers do not own.
 	OwnerID int64
 	// StoreID is the store view whose values are read; 0 is the default scope, from which a
-	// store view inherits the values that it does not have. It is ignored for resources
-	// without scoped attributes.
+	// store view inherits the values that it does not have. A null that the store view has
+	// is a value. Every attribute that is not [Attribute.Static] may have values there,
+	// whatever its scope, also a price. It is ignored for resources whose records have no
+	// values at store views.
 	StoreID int64
-	// WebsiteScope reads attributes of [ScopeStore] from the default scope, and from the
-	// store view only the values of its website.
+	// WebsiteScope reads from the store view only the attributes of [ScopeWebsite]. Those of
+	// [ScopeStore] and of [ScopeGlobal] are those of the default scope, as in the lists
+	// that shoppers see.
 	WebsiteScope bool
 	// Filters restrict the list further, also with [ListResult.Partial]; all of them must
 	// hold. Kinds: Unsupported for those that the resource does not have.

@@ -370,8 +370,8 @@ func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 	}
 }
 
-// testStoreViews compares the values at a store view with those of the default scope.
-// Only attributes of a narrower scope may differ.
+// testStoreViews compares the values at a store view with those of the default scope, and
+// with what a list of the values of its website shows.
 func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
 	defaults := s.listWithin(t, Bounds{})
 	for _, view := range records(t, a, adapter.Stores) {
@@ -381,10 +381,10 @@ func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
 		for i, r := range defaults {
 			for at, attribute := range s.schema.Attributes {
 				global, mine, shared := formatValue(r.Values[at]), formatValue(whole[i].Values[at]), formatValue(website[i].Values[at])
-				if attribute.Scope == adapter.ScopeGlobal && (mine != global || shared != global) {
+				if attribute.Static && mine != global {
 					t.Errorf("store %d, product %d: %s is %s, globally %s", id, s.key(r), attribute.Name, mine, global)
 				}
-				if attribute.Scope == adapter.ScopeStore && shared != global || attribute.Scope == adapter.ScopeWebsite && shared != mine {
+				if attribute.Scope != adapter.ScopeWebsite && shared != global || attribute.Scope == adapter.ScopeWebsite && shared != mine {
 					t.Errorf("store %d, product %d: %s of the website is %s", id, s.key(r), attribute.Name, shared)
 				}
 			}

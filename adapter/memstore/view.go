@@ -151,7 +151,7 @@ func (s *state) showProduct(v *view, product *row, r adapter.Record) {
 		switch {
 		case a.Nested != nil && !v.named[a.Name]:
 			r.Values[i] = adapter.Value{}
-		case differs && own.Values[i].Kind() != adapter.Absent && (a.Scope == adapter.ScopeWebsite || !v.websiteScope):
+		case differs && !a.Static && own.Values[i].Kind() != adapter.Absent && (a.Scope == adapter.ScopeWebsite || !v.websiteScope):
 			r.Values[i] = own.Values[i]
 		}
 	}
@@ -163,22 +163,32 @@ func (s *state) showProduct(v *view, product *row, r adapter.Record) {
 			r.Set("category_position", s.categoryPosition(key, f.Value))
 		}
 	}
-	v.set(r, "image_file", s.imageFile(v, product))
+	s.showPointers(v, product, r)
 	s.showStock(v, key, r)
 }
 
-// imageFile returns the file of the image that the type image points to, absent if there is
-// none.
-func (s *state) imageFile(v *view, product *row) adapter.Value {
+// showPointers sets the ids of the images to which the types of a product point, and the
+// file of the one that the type image points to.
+func (s *state) showPointers(v *view, product *row, r adapter.Record) {
 	level := v.level
 	if v.websiteScope {
 		level = 0
 	}
-	key, _ := product.types.At(level, "image")
-	if image := s.row(adapter.ProductImages, key); image != nil {
-		return image.record.Get("file")
+	for _, name := range rules.ImageTypes() {
+		key, points := product.types.At(level, name)
+		image := s.row(adapter.ProductImages, key)
+		switch {
+		case !points:
+			continue
+		case image == nil: // none, or one that was deleted
+			v.set(r, rules.PointerTo(name), adapter.NullValue())
+			continue
+		}
+		v.set(r, rules.PointerTo(name), adapter.IntegerValue(int64(key)))
+		if name == "image" {
+			v.set(r, "image_file", image.record.Get("file"))
+		}
 	}
-	return adapter.Value{}
 }
 
 // showStock sets what a product shows of its stock item.

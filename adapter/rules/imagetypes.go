@@ -12,6 +12,10 @@ import (
 // ImageTypes lists the types that point to an image, in the order of the attribute types.
 func ImageTypes() []string { return []string{"image", "small_image", "thumbnail"} }
 
+// PointerTo names the attribute of products that holds the id of the image to which a type
+// points.
+func PointerTo(imageType string) string { return imageType + "_id" }
+
 // At returns the image to which a type points at a level, 0 for none. ok is false if
 // neither the level nor the default scope says so.
 func (t Types) At(level int64, name string) (image adapter.Key, ok bool) {

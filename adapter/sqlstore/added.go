@@ -20,8 +20,9 @@ type valueTable struct {
 }
 
 // maxAddedJoins bounds the added attributes in one statement. Each takes up to two
-// joins, and engines join about 60 tables.
-const maxAddedJoins = 16
+// joins, as each other attribute of products takes one at a store view, and engines join
+// about 60 tables.
+const maxAddedJoins = 12
 
 // withAdded returns a table whose columns include the added attributes that a query
 // names, and adds the necessary joins to sb. Attributes beyond maxAddedJoins stay

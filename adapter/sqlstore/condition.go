@@ -53,7 +53,7 @@ func selectRecords(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter
 		s.residual = append(s.residual, condition)
 		s.residualOnParts = s.residualOnParts || slices.ContainsFunc(condition.Any, func(test adapter.Test) bool {
 			at, _ := t.schema.Index(test.Attribute)
-			return t.schema.Attributes[at].Kind == adapter.KindRecords || t.schema.Attributes[at].Added
+			return t.schema.Attributes[at].Kind == adapter.KindRecords || t.schema.Attributes[at].Added || t.columns[at].late
 		})
 	}
 	return s, s.orderBy(e, sb, t, q)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // A table describes how the records of a resource are stored. All names in it are
@@ -28,6 +29,7 @@ type column struct {
 	folded string // column of the folded text, "" if there is none
 	null   string // condition for a stored null, "" for the usual one
 	joined bool   // belongs to the joined table, and cannot be written
+	late   bool   // another statement reads it, after the rows of the table
 }
 
 // layout returns the tables of all resources, each before the tables of its parts.
@@ -46,6 +48,9 @@ func layout(schemas *adapter.Schemas) []*table {
 	product.column("default_url_key").setJoined("product.url_key")
 	product.column("default_url_key").folded = "product.url_key_folded"
 	*product.column("image_file"), *product.column("category_position") = column{}, column{}
+	for _, name := range rules.ImageTypes() {
+		*product.column(rules.PointerTo(name)) = column{late: true}
+	}
 	customer.values = valueTable{"customer_value", "customer_id"}
 	address.values = valueTable{"customer_address_value", "address_id"}
 	product.values = valueTable{"product_default_value", "product_id"}

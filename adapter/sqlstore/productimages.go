@@ -142,3 +142,37 @@ func (s *productImages) record(rows *sql.Rows) (adapter.Record, error) {
 	r.Set("types", adapter.TextsValue(types))
 	return r, nil
 }
+
+// addPointers sets the ids of the images to which the types of at most partsBatch products
+// point at a level.
+func (s products) addPointers(ctx context.Context, query queryFunc, records []adapter.Record, level int64) error {
+	ids := make([]any, 0, partsBatch)
+	byID := make(map[int64]adapter.Record, len(records))
+	for _, r := range records {
+		byID[int64(recordKey(r))] = r
+		ids = append(ids, int64(recordKey(r)))
+	}
+	sb := s.db.engine.flavor.NewSelectBuilder()
+	sb.Select("product_id", "type", "image_id").From("product_image_pointer")
+	sb.Where(sb.In("product_id", padToPowerOfTwo(ids)...), sb.In("store_id", int64(0), level)).OrderBy("store_id")
+	text, arguments := sb.Build()
+	rows, err := query(ctx, text, arguments...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var product int64
+		var name string
+		var image adapter.Value
+		if err := rows.Scan(&product, &name, &cell{adapter.KindInteger, &image}); err != nil {
+			return err
+		}
+		r, ok := byID[product]
+		if !ok {
+			return errPart
+		}
+		r.Set(rules.PointerTo(name), image) // that of the level follows that of the default scope
+	}
+	return rows.Err()
+}

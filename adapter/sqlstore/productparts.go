@@ -27,12 +27,17 @@ const (
 )
 
 // addParts sets the values at the store view of p, the added attributes, and the
-// requested prices and stock items of the records.
+// requested prices, pointers to images and stock items of the records.
 func (s products) addParts(ctx context.Context, query queryFunc, records []adapter.Record, wanted requestedParts, p *adapter.ListParams) error {
 	for len(records) > 0 {
 		n := min(partsBatch, len(records))
 		if p.StoreID != 0 || s.table.added || wanted.groupPrices || wanted.tierPrices {
 			if err := s.addPartsBatch(ctx, query, records[:n], wanted, p); err != nil {
+				return err
+			}
+		}
+		if wanted.pointers {
+			if err := s.addPointers(ctx, query, records[:n], imageLevel(p)); err != nil {
 				return err
 			}
 		}

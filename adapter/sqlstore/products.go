@@ -117,7 +117,7 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 }
 
 // requestedParts says which on-demand attributes a call asks for.
-type requestedParts struct{ groupPrices, tierPrices, image, stockFlags, stockItem bool }
+type requestedParts struct{ groupPrices, tierPrices, image, pointers, stockFlags, stockItem bool }
 
 // requestedParts returns the on-demand attributes that a query or with names. It fails
 // with kind Unsupported for an attribute that products do not have.
@@ -131,6 +131,7 @@ func (s products) requestedParts(q *adapter.Query, with []string) (requestedPart
 		w.groupPrices = w.groupPrices || at == s.groupPrice
 		w.tierPrices = w.tierPrices || at == s.tierPrice
 		w.image = w.image || at == s.image
+		w.pointers = w.pointers || s.table.columns[at].late
 		w.stockFlags = w.stockFlags || slices.Contains(s.stockFlags, at)
 		w.stockItem = w.stockItem || at == s.stockItem
 	}
@@ -200,9 +201,10 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (sco
 	return &t, "CONCAT(" + strings.Join(lists, ", ") + ")"
 }
 
-// inScope reports whether a may have a value of its own at the store view of p.
+// inScope reports whether p, a list at a store view, shows the value of a that the store
+// view may have.
 func inScope(a *adapter.Attribute, p *adapter.ListParams) bool {
-	return a.Scope == adapter.ScopeWebsite || a.Scope == adapter.ScopeStore && !p.WebsiteScope
+	return !a.Static && !a.OnDemand && (a.Scope == adapter.ScopeWebsite || !p.WebsiteScope)
 }
 
 const categoryPosition = "product_category.position"
