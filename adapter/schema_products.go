@@ -5,6 +5,7 @@ package adapter
 const (
 	productGroupPrices Resource = "product_group_prices"
 	productTierPrices  Resource = "product_tier_prices"
+	productRulePrices  Resource = "product_rule_prices"
 	productCopies      Resource = "product_copies"
 )
 
@@ -78,6 +79,7 @@ func productSchema(stock *Schema) *Schema {
 
 		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, in the order in which they were first stored"},
 		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, in the order in which they were first stored"},
+		{Name: "rule_price", Kind: KindRecords, Nested: rulePriceSchema(), ReadOnly: true, OnDemand: true, Doc: "prices of the days on which rules of the catalog lower it, as another part of the shop has computed them"},
 		{Name: "stock_item", Kind: KindRecords, Nested: stock, OnDemand: true, Doc: "the stock item, as a list of one; without item_id and product_id on creation"},
 
 		// Read-only attributes, taken from other scopes and tables.
@@ -109,6 +111,18 @@ func tierPriceSchema() *Schema {
 		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group, 32000 for all"},
 		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax of one unit"},
 		{Name: "price_qty", Kind: KindDecimal, Required: true, Doc: "quantity from which the price applies"},
+	})
+}
+
+// rulePriceSchema returns the schema of the prices that follow from rules of the catalog:
+// one for each day, website and customer group. Only imports set them.
+func rulePriceSchema() *Schema {
+	return NewSchema(productRulePrices, "rule_price_id", []Attribute{
+		{Name: "rule_price_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
+		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "id of the website"},
+		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group"},
+		{Name: "rule_date", Kind: KindTime, Required: true, Doc: "the day in the website's time zone, at 00:00:00"},
+		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax"},
 	})
 }
 

@@ -218,7 +218,11 @@ func (s *importSuite) testOrders(t *testing.T) {
 }
 
 func (s *importSuite) testProducts(t *testing.T) {
-	product := importedTimes().with(newProduct("imported-1", attrs{"entity_id": 900, "meta_title": nil,
+	ruled := func(day, price string) attrs {
+		return attrs{"website_id": 1, "cust_group": 0, "rule_date": day + " 00:00:00", "price": price}
+	}
+	rules := []attrs{ruled("2013-01-02", "5.0000"), ruled("2013-01-01", "4.5000")}
+	product := importedTimes().with(newProduct("imported-1", attrs{"entity_id": 900, "meta_title": nil, "rule_price": rules,
 		"tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "7.0000", "price_qty": "10.0000"}}}))
 	batch := []adapter.Aggregate{
 		s.aggregate(adapter.Products, product),
@@ -229,16 +233,28 @@ func (s *importSuite) testProducts(t *testing.T) {
 	if done[1].Key == 0 || done[2].Key != 900 {
 		t.Errorf("keys %v", done)
 	}
-	found := s.imported(t, adapter.Products, "tier_price")
+	found := s.imported(t, adapter.Products, "tier_price", "rule_price")
 	if len(found) != 1 {
 		t.Fatalf("%d products", len(found))
 	}
 	given := product.with(nil)
 	delete(given, "tier_price")
+	delete(given, "rule_price")
 	s.want(t, "created", found[0], given)
 	if tiers := found[0].Get("tier_price").Records(); len(tiers) != 1 || tiers[0].Get("price").Text() != "7.0000" {
 		t.Errorf("tier prices %v", tiers)
 	}
+	wantRules := func(when string, want ...attrs) {
+		t.Helper()
+		got := s.imported(t, adapter.Products, "rule_price")[0].Get("rule_price").Records()
+		if len(got) != len(want) {
+			t.Fatalf("%s: prices of rules %v, want %v", when, got, want)
+		}
+		for i := range want {
+			s.want(t, when, got[i], want[i])
+		}
+	}
+	wantRules("created", rules...)
 	listed, err := storeOf(t, s.adapter, adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 900, StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}})
 	if err != nil {
 		t.Errorf("shoppers do not see it: %v, %v", listed, err)
@@ -247,6 +263,11 @@ func (s *importSuite) testProducts(t *testing.T) {
 	s.expect(t, "again", replace, []adapter.ImportOutcome{equal}, batch[0])
 	s.expect(t, "another price", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{
 		"tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "6.0000", "price_qty": "10.0000"}}})))
+	next := []attrs{ruled("2013-01-02", "5.2500"), ruled("2013-01-03", "6.0000")}
+	s.expect(t, "the next day", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{"rule_price": next})))
+	wantRules("the next day", next...)
+	s.expect(t, "no rules", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{"rule_price": []attrs{}})))
+	wantRules("no rules")
 	s.expect(t, "disabled", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{"status": 2})))
 	_, err = storeOf(t, s.adapter, adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 900, StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}})
 	wantError(t, "a disabled product", err, adapter.NotFound, "")

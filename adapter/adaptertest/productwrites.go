@@ -297,6 +297,7 @@ func (s *productSuite) testInvalidProducts(t *testing.T) {
 		"no SKU":                  {"sku": nil},
 		"not a number":            {"price": "x"},
 		"a bad price":             {"group_price": []attrs{{"cust_group": 1}}},
+		"a price of a rule":       {"rule_price": []attrs{{"website_id": 1, "cust_group": 1, "rule_date": "2013-01-01 00:00:00", "price": "1.0000"}}},
 		"a bad stock item":        {"stock_item": []attrs{{"qty": "1.0000"}}},
 		"two stock items":         {"stock_item": []attrs{{}, {}}},
 		"item of another product": {"stock_item": []attrs{{"product_id": 1}}},

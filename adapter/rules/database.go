@@ -78,13 +78,13 @@ type Products interface {
 	// Websites returns the ids of the websites that a product is assigned to.
 	Websites(ctx context.Context, product adapter.Key) ([]int64, error)
 	// At returns a product, given with the values of the default scope, as shown at a
-	// level, with the parts that are named: group_price, tier_price and stock_item, which
+	// level, with the parts that are named: price lists and stock_item, which
 	// it locks. Kinds: Unsupported for other names that are not attributes.
 	At(ctx context.Context, product adapter.Record, level int64, parts ...string) (adapter.Record, error)
 	// SetValues replaces the values that a product has at some store views for those
 	// attributes that are not absent from values. Unset deletes them.
 	SetValues(ctx context.Context, product adapter.Key, views []int64, values adapter.Record) error
-	// SetPrices changes entries of a price list, group_price or tier_price.
+	// SetPrices changes entries of one of the [PriceLists].
 	SetPrices(ctx context.Context, product adapter.Key, list string, change PriceChange) error
 	// Saved updates what the database derives from some products, or from all if it names
 	// none.

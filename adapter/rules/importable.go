@@ -109,5 +109,5 @@ func validKey(r adapter.Resource, key int64) bool {
 
 // isDerived reports whether an attribute is taken from other records.
 func isDerived(a *adapter.Attribute) bool {
-	return a.ReadOnly && (a.OnDemand || a.Name == "default_url_key")
+	return a.ReadOnly && (a.OnDemand && a.Nested == nil || a.Name == "default_url_key")
 }

@@ -10,15 +10,27 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// PriceLists names the attributes that list prices of a product.
-func PriceLists() []string { return []string{"group_price", "tier_price"} }
+// PriceLists names the attributes that list prices of a product. Clients write group and
+// tier prices; only imports write the prices that follow from rules of the catalog.
+func PriceLists() []string { return []string{"group_price", "tier_price", "rule_price"} }
+
+// checkPriceLists fails with kind Invalid if a client's write has a price list that clients
+// only read.
+func checkPriceLists(op string, r adapter.Record) error {
+	for _, list := range listsIn(r) {
+		if at, _ := r.Schema.Index(list); r.Schema.Attributes[at].ReadOnly {
+			return invalid(op, list, errReadOnly)
+		}
+	}
+	return nil
+}
 
 // listsIn names the price lists that r has.
 func listsIn(r adapter.Record) []string {
 	return slices.DeleteFunc(PriceLists(), func(list string) bool { return r.Get(list).Kind() == adapter.Absent })
 }
 
-var errSamePrice = errors.New("two prices have the same website, group and quantity")
+var errSamePrice = errors.New("two prices have the same website, group and quantity or day")
 
 // setPriceLists stores the price lists that r, a new product or a change of one, has, and
 // reports whether anything changes. Entries that exist already keep their keys, and so

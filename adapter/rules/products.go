@@ -27,6 +27,9 @@ func (w products) Create(ctx context.Context, p *adapter.CreateParams) (key adap
 }
 
 func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Key, error) {
+	if err := checkPriceLists(op, r); err != nil {
+		return 0, err
+	}
 	if err := checkSKU(ctx, tx, op, 0, r); err != nil {
 		return 0, err
 	}
@@ -106,6 +109,9 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 		}
 	}
 	if _, err := update(ctx, tx, op, stored, global); err != nil {
+		return err
+	}
+	if err := checkPriceLists(op, change); err != nil {
 		return err
 	}
 	if lists := listsIn(change); len(lists) > 0 {

@@ -30,7 +30,7 @@ type counterStatements struct {
 // credentials.
 func (db *DB) counters() []counter {
 	all := []counter{
-		{"product_group_price", "value_id"}, {"product_tier_price", "value_id"},
+		{"product_group_price", "value_id"}, {"product_tier_price", "value_id"}, {"product_rule_price", "rule_price_id"},
 		{"oauth_consumer", "consumer_id"}, {"oauth_token", "token_id"}, {"oauth_nonce", "nonce_id"}, {"api_key", "key_id"},
 	}
 	for _, t := range db.tables {

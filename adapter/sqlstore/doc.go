@@ -100,7 +100,7 @@
 // everything else that goes with a customer or a product.
 //
 // Products are written and assigned by statements on product, product_value,
-// product_group_price, product_tier_price, product_image, product_image_value,
+// product_group_price, product_tier_price, product_rule_price, product_image, product_image_value,
 // product_image_pointer, product_website, product_category and stock_item, each on one view,
 // and by reading store. write_lock and media_file must be tables as in the migrations. A new
 // comment inserts a row of order_comment, and updates status and updated_at of its

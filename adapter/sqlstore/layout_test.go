@@ -70,12 +70,15 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 
 // isTimeAttribute reports whether attributes of that name are times.
 func isTimeAttribute(name string) bool {
-	for _, table := range layout(adapter.NewSchemas()) {
-		if at, ok := table.schema.Index(name); ok && table.schema.Attributes[at].Kind == adapter.KindTime {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(layout(adapter.NewSchemas()), func(t *table) bool { return hasTimeAttribute(t.schema, name) })
+}
+
+// hasTimeAttribute reports whether records of s, or records nested in them, have a time of
+// that name.
+func hasTimeAttribute(s *adapter.Schema, name string) bool {
+	return slices.ContainsFunc(s.Attributes, func(a adapter.Attribute) bool {
+		return a.Name == name && a.Kind == adapter.KindTime || a.Nested != nil && hasTimeAttribute(a.Nested, name)
+	})
 }
 
 // TestLayout checks that every table has exactly the columns of its schema.
@@ -124,7 +127,7 @@ func testLayout(t *testing.T, e Engine) {
 			}
 		})
 	}
-	for _, name := range []string{"group_price", "tier_price"} {
+	for _, name := range []string{"group_price", "tier_price", "rule_price"} {
 		nested := db.table(adapter.Products).schema.Attributes[must(db.table(adapter.Products).schema.Index(name))].Nested
 		have := tableColumns(t, db, "product_"+name)
 		for _, a := range nested.Attributes {
@@ -198,6 +201,7 @@ func testDeleteOwners(t *testing.T, e Engine) {
 		INSERT INTO product_value VALUES (1, 1, 'name', 'x', 'X');
 		INSERT INTO product_group_price VALUES (1, 1, 0, 2, 95);
 		INSERT INTO product_tier_price VALUES (1, 1, 0, 2, 80, 10);
+		INSERT INTO product_rule_price VALUES (1, 1, 1, 2, '2013-01-01', 80);
 		INSERT INTO product_website VALUES (1, 1, 1);
 		INSERT INTO product_category VALUES (1, 1, 2, 1);
 		INSERT INTO product_image VALUES (1, 1, 'a.png', 'image/png');
@@ -216,7 +220,7 @@ func testDeleteOwners(t *testing.T, e Engine) {
 		{
 			"product", "DELETE FROM product",
 			[]string{
-				"stock_item", "product_value", "product_group_price", "product_tier_price", "product_website", "product_category",
+				"stock_item", "product_value", "product_group_price", "product_tier_price", "product_rule_price", "product_website", "product_category",
 				"product_image", "product_image_value", "product_image_pointer",
 			},
 			[]string{"order_item WHERE product_id = 1", "category", "website"},

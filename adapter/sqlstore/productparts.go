@@ -15,7 +15,7 @@ import (
 )
 
 // partsBatch is the number of products whose parts one statement reads. Each of its up to
-// four branches has all their ids as arguments.
+// five branches has all their ids as arguments.
 const partsBatch = 128
 
 // The kinds of rows in the statement that reads the parts of products.
@@ -24,6 +24,7 @@ const (
 	valuePart
 	groupPart
 	defaultPart
+	rulePart
 )
 
 // addParts sets the values at the store view of p, the added attributes, and the
@@ -31,7 +32,7 @@ const (
 func (s products) addParts(ctx context.Context, query queryFunc, records []adapter.Record, wanted requestedParts, p *adapter.ListParams) error {
 	for len(records) > 0 {
 		n := min(partsBatch, len(records))
-		if p.StoreID != 0 || s.table.added || wanted.groupPrices || wanted.tierPrices {
+		if p.StoreID != 0 || s.table.added || wanted.prices() {
 			if err := s.addPartsBatch(ctx, query, records[:n], wanted, p); err != nil {
 				return err
 			}
@@ -62,11 +63,13 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 		id := records[i].Values[key].Int()
 		byID[id] = &records[i]
 		ids = append(ids, id)
-		if wanted.groupPrices {
-			records[i].Values[s.groupPrice] = adapter.RecordsValue(nil)
-		}
-		if wanted.tierPrices {
-			records[i].Values[s.tierPrice] = adapter.RecordsValue(nil)
+		for _, list := range []struct {
+			wanted bool
+			at     int
+		}{{wanted.groupPrices, s.groupPrice}, {wanted.tierPrices, s.tierPrice}, {wanted.rulePrices, s.rulePrice}} {
+			if list.wanted {
+				records[i].Values[list.at] = adapter.RecordsValue(nil)
+			}
 		}
 	}
 	text, arguments := s.partsStatement(padToPowerOfTwo(ids), wanted, p)
@@ -76,9 +79,9 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 	}
 	defer func() { _ = rows.Close() }()
 	var part productPart
-	price, qty := cell{adapter.KindDecimal, &part.price}, cell{adapter.KindDecimal, &part.qty}
+	cells := part.cells(wanted.rulePrices)
 	for rows.Next() {
-		if err := rows.Scan(&part.kind, &part.product, &part.attribute, &part.value, &part.id, &part.website, &part.group, &price, &qty); err != nil {
+		if err := rows.Scan(cells...); err != nil {
 			return err
 		}
 		r, ok := byID[part.product]
@@ -90,7 +93,7 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 		}
 	}
 	for i := range records {
-		for _, at := range []int{s.groupPrice, s.tierPrice} {
+		for _, at := range []int{s.groupPrice, s.tierPrice, s.rulePrice} {
 			slices.SortFunc(records[i].Values[at].Records(), compareKeys)
 		}
 	}
@@ -99,16 +102,19 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 
 // A partsKey holds everything that the text of a parts statement depends on.
 type partsKey struct {
-	ids                             int
-	tierPrices, groupPrices, values bool
+	ids                                         int
+	rulePrices, tierPrices, groupPrices, values bool
 }
 
 // partsStatement returns the statement that reads the parts of the products ids, and
 // its arguments. It caches the texts: there are few, and building one costs about as
 // much as running it.
 func (s products) partsStatement(ids []any, wanted requestedParts, p *adapter.ListParams) (text string, arguments []any) {
-	shape := partsKey{len(ids), wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
-	arguments = make([]any, 0, 4*len(ids)+1)
+	shape := partsKey{len(ids), wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+	arguments = make([]any, 0, 5*len(ids)+1)
+	if shape.rulePrices {
+		arguments = append(arguments, ids...)
+	}
 	if shape.tierPrices {
 		arguments = append(arguments, ids...)
 	}
@@ -135,16 +141,24 @@ func compareKeys(a, b adapter.Record) int { return cmp.Compare(recordKey(a), rec
 
 // buildPartsStatement returns the text of a parts statement. The branches with prices
 // come first, since they fill most columns: some engines derive the types of the
-// columns from the first branches, and would take columns of NULL for texts.
+// columns from the first branches, and would take columns of NULL for texts. Only
+// statements with prices of rules have the column of their days.
 func (s products) buildPartsStatement(shape partsKey) string {
 	flavor := s.db.engine.flavor
 	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
 		sb := flavor.NewSelectBuilder()
-		sb.Select(append([]string{strconv.Itoa(part) + " AS part", "product_id"}, columns...)...).From(table)
+		columns = append([]string{strconv.Itoa(part) + " AS part", "product_id"}, columns...)
+		if shape.rulePrices && part != rulePart {
+			columns = append(columns, "NULL AS rule_date")
+		}
+		sb.Select(columns...).From(table)
 		return sb.Where(sb.In("product_id", make([]any, shape.ids)...))
 	}
 	none := "NULL"
 	var branches []sqlbuilder.Builder
+	if shape.rulePrices {
+		branches = append(branches, branch(rulePart, "product_rule_price", none, none, "rule_price_id AS value_id", "website_id", "cust_group", "price", none+" AS price_qty", "rule_date"))
+	}
 	if shape.tierPrices {
 		branches = append(branches, branch(tierPart, "product_tier_price", none, none, "value_id", "website_id", "cust_group", "price", "price_qty"))
 	}
@@ -173,7 +187,18 @@ type productPart struct {
 	product            int64
 	attribute, value   sql.NullString
 	id, website, group sql.NullInt64
-	price, qty         adapter.Value
+	price, qty, day    adapter.Value
+}
+
+// cells returns what the columns of a parts statement are read into; withDay is set for one
+// with prices of rules.
+func (p *productPart) cells(withDay bool) []any {
+	cells := []any{&p.kind, &p.product, &p.attribute, &p.value, &p.id, &p.website, &p.group,
+		&cell{adapter.KindDecimal, &p.price}, &cell{adapter.KindDecimal, &p.qty}}
+	if withDay {
+		cells = append(cells, &cell{adapter.KindTime, &p.day})
+	}
+	return cells
 }
 
 // addPart adds a part to its product.
@@ -183,6 +208,8 @@ func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListP
 		s.addPrice(r, s.tierPrice, part).Set("price_qty", part.qty)
 	case groupPart:
 		s.addPrice(r, s.groupPrice, part)
+	case rulePart:
+		s.addPrice(r, s.rulePrice, part).Set("rule_date", part.day)
 	case defaultPart:
 		return s.table.setAdded(*r, part.attribute.String, part.value)
 	default:
@@ -201,7 +228,7 @@ func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListP
 
 func (s products) addPrice(r *adapter.Record, at int, part *productPart) adapter.Record {
 	price := adapter.NewRecord(s.table.schema.Attributes[at].Nested)
-	price.Set("value_id", adapter.IntegerValue(part.id.Int64))
+	price.Set(price.Schema.Key, adapter.IntegerValue(part.id.Int64))
 	price.Set("website_id", adapter.IntegerValue(part.website.Int64))
 	price.Set("cust_group", adapter.IntegerValue(part.group.Int64))
 	price.Set("price", part.price)

@@ -15,15 +15,15 @@ import (
 )
 
 // products is the store of products. The table product holds the values of the default
-// scope. Added attributes, values of store views, and group and tier prices are read after
+// scope. Added attributes, values of store views, and price lists are read after
 // the products, by one statement (productparts.go).
 type products struct {
 	*store
-	groupPrice, tierPrice, image, inCategory, stockItem int // schema indexes
-	stockFlags                                          []int
-	listingTable                                        *table
-	partsStatements                                     *sync.Map // statements by partsShape
-	selects                                             *selectCache
+	groupPrice, tierPrice, rulePrice, image, inCategory, stockItem int // schema indexes
+	stockFlags                                                     []int
+	listingTable                                                   *table
+	partsStatements                                                *sync.Map // statements by partsShape
+	selects                                                        *selectCache
 
 	stock *store
 }
@@ -33,6 +33,7 @@ func newProducts(own, stock *store) products {
 	s := products{store: own, partsStatements: new(sync.Map), selects: newSelectCache(), listingTable: newListingTable(t), stock: stock}
 	s.groupPrice, _ = t.schema.Index("group_price")
 	s.tierPrice, _ = t.schema.Index("tier_price")
+	s.rulePrice, _ = t.schema.Index("rule_price")
 	s.image, _ = t.schema.Index("image_file")
 	s.inCategory, _ = t.schema.Index("category_position")
 	s.stockItem, _ = t.schema.Index("stock_item")
@@ -117,7 +118,10 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 }
 
 // requestedParts says which on-demand attributes a call asks for.
-type requestedParts struct{ groupPrices, tierPrices, image, pointers, stockFlags, stockItem bool }
+type requestedParts struct{ groupPrices, tierPrices, rulePrices, image, pointers, stockFlags, stockItem bool }
+
+// prices reports whether any price list is asked for.
+func (w *requestedParts) prices() bool { return w.groupPrices || w.tierPrices || w.rulePrices }
 
 // requestedParts returns the on-demand attributes that a query or with names. It fails
 // with kind Unsupported for an attribute that products do not have.
@@ -130,6 +134,7 @@ func (s products) requestedParts(q *adapter.Query, with []string) (requestedPart
 		}
 		w.groupPrices = w.groupPrices || at == s.groupPrice
 		w.tierPrices = w.tierPrices || at == s.tierPrice
+		w.rulePrices = w.rulePrices || at == s.rulePrice
 		w.image = w.image || at == s.image
 		w.pointers = w.pointers || s.table.columns[at].late
 		w.stockFlags = w.stockFlags || slices.Contains(s.stockFlags, at)

@@ -100,24 +100,26 @@ func priceTable(list string) string { return "product_" + list }
 // SetPrices changes entries of a price list.
 func (t *writeTx) SetPrices(ctx context.Context, product adapter.Key, list string, change rules.PriceChange) error {
 	table := priceTable(list)
+	at, _ := t.db.schemas.Of(adapter.Products).Index(list)
+	keyName := t.db.schemas.Of(adapter.Products).Attributes[at].Nested.Key
 	for _, entry := range change.Changed {
 		price, err := t.db.engine.bind(&adapter.Attribute{Kind: adapter.KindDecimal}, entry.Get("price"))
 		if err != nil {
 			return err
 		}
-		if err := t.exec(ctx, "UPDATE "+table+" SET price = ? WHERE value_id = ?", price, int64(recordKey(entry))); err != nil {
+		if err := t.exec(ctx, "UPDATE "+table+" SET price = ? WHERE "+keyName+" = ?", price, int64(recordKey(entry))); err != nil {
 			return err
 		}
 	}
 	for _, key := range change.Removed {
-		if err := t.exec(ctx, "DELETE FROM "+table+" WHERE value_id = ?", int64(key)); err != nil {
+		if err := t.exec(ctx, "DELETE FROM "+table+" WHERE "+keyName+" = ?", int64(key)); err != nil {
 			return err
 		}
 	}
 	for _, entry := range change.Added {
 		columns, arguments := []string{"product_id"}, []any{int64(product)}
 		for i, a := range entry.Schema.Attributes {
-			if a.Name == entry.Schema.Key {
+			if a.Name == keyName {
 				continue
 			}
 			argument, err := t.db.engine.bind(&a, entry.Values[i])
@@ -126,7 +128,7 @@ func (t *writeTx) SetPrices(ctx context.Context, product adapter.Key, list strin
 			}
 			columns, arguments = append(columns, a.Name), append(arguments, argument)
 		}
-		if _, err := t.db.insert(ctx, t.tx, table, "value_id", int64(recordKey(entry)), columns, arguments); err != nil {
+		if _, err := t.db.insert(ctx, t.tx, table, keyName, int64(recordKey(entry)), columns, arguments); err != nil {
 			return err
 		}
 	}
