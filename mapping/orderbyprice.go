@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -53,12 +52,17 @@ func (s *Service) rowsByFinalPrice(ctx context.Context, _ *Call, wanted *listque
 // finalPrices returns the products of a list by ascending id, with their prices.
 func (s *Service) finalPrices(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams) ([]pricedProduct, error) {
 	bounds.Query = adapter.Query{Where: wanted.Query.Where}
-	bounds.With, bounds.Only = []string{"group_price"}, []string{"price", "special_price", "special_from_date", "special_to_date"}
-	guest := &buyer{now: s.settings.storeTime(s.settings.Now()).Format(time.DateTime)}
+	bounds.With, bounds.Only = finalPriceLists(), finalPriceValues()
+	shop, err := s.shops.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view, _ := shop.view(bounds.StoreID)
+	guest := s.newBuyer(shop.site(view.websiteID))
 	var priced []pricedProduct
-	_, err := s.products.allRows(ctx, bounds, s.limits, func(_ context.Context, products []adapter.Record) ([]adapter.Record, error) {
+	_, err = s.products.allRows(ctx, bounds, s.limits, func(_ context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		for _, product := range products {
-			priced = append(priced, pricedProduct{keyOf(product), guest.finalPrice(product, true)})
+			priced = append(priced, pricedProduct{keyOf(product), guest.finalPrice(product, s.products.pricing(product), true)})
 		}
 		return nil, nil // keep no record in memory
 	})

@@ -1,7 +1,7 @@
 package mapping
 
 import (
-	"context"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -39,18 +39,38 @@ func parseMoney(v adapter.Value) money {
 	return money(n)
 }
 
-// withPercent returns m plus percent of it, in cents, with half cents rounded up.
-func (m money) withPercent(percent money) (cents uint64) {
-	// The product of m and the factor has a unit of 10^-10.
-	const inCent = 100 * moneyUnit * 100
-	high, low := bits.Mul64(uint64(m), uint64(percent)+100*moneyUnit)
-	low, carry := bits.Add64(low, inCent/2, 0)
-	high += carry
-	if high >= inCent {
-		return 1<<64 - 1 // more than any column can hold
+// cents returns m in cents, with half cents rounded up.
+func (m money) cents() uint64 { return m.withTax(noTax) }
+
+// withTax returns m with a tax, in cents, with half cents rounded up.
+func (m money) withTax(tax taxFactor) (cents uint64) {
+	const inCent = uint64(noTax) * moneyUnit / 100
+	cents, ok := mulDiv(uint64(m), uint64(tax), inCent)
+	if !ok {
+		return math.MaxUint64 // more than any column can hold
 	}
-	cents, _ = bits.Div64(high, low, inCent)
 	return cents
+}
+
+// percent returns a percentage of m, with half of the last place rounded up.
+func (m money) percent(percentage money) money {
+	part, ok := mulDiv(uint64(m), uint64(percentage), 100*moneyUnit)
+	if !ok {
+		return math.MaxUint64
+	}
+	return money(part)
+}
+
+// mulDiv returns a*b/c, with halves rounded up. ok is false if that is too large.
+func mulDiv(a, b, c uint64) (quotient uint64, ok bool) {
+	high, low := bits.Mul64(a, b)
+	low, carry := bits.Add64(low, c/2, 0)
+	high += carry
+	if high >= c {
+		return 0, false
+	}
+	quotient, _ = bits.Div64(high, low, c)
+	return quotient, true
 }
 
 // centsNode returns cents as a number in its shortest form: 43.29, 119.5, 99.
@@ -62,126 +82,83 @@ func centsNode(cents uint64) codec.Node {
 	return codec.NumberNode(text)
 }
 
-// A taxRate is the tax rate of one product tax class in one country or region. Its texts
-// are folded.
-type taxRate struct {
-	class              int64
-	country            string
-	region, regionName string // code and name, or "" for the whole country
-	regionID           int64
-	percent            money
-}
-
-// A taxAddress is the place whose tax rates apply. Its texts are folded; region is a code
-// or a name.
-type taxAddress struct {
-	country, region string
-	regionID        int64
-}
-
-// appliesTo reports whether the rate applies to customers at address p: in its country, and
-// in its region, if it has one, by id where both have an id and by name otherwise.
-func (t *taxRate) appliesTo(p taxAddress) bool {
-	switch {
-	case t.country != p.country:
-		return false
-	case t.region == "":
-		return true
-	case t.regionID != 0 && p.regionID != 0:
-		return t.regionID == p.regionID
-	default:
-		return p.region == t.region || t.regionName != "" && p.region == t.regionName
-	}
-}
-
-// A buyer is the customer group and the tax rates for which prices are computed.
-type buyer struct {
-	group int64
-	rates []taxRate // rates of the buyer's region before those of the country
-	now   string    // the current time in the shop, in the format of stored times
-	// nextChange is the time, in the same format, at which a special price that was
-	// computed begins or ends next; "" if none does.
-	nextChange string
-}
-
-// allGroupsID is the customer group of tier prices that apply to everybody.
+// allGroupsID is the customer group of prices that apply to everybody.
 const allGroupsID = 32000
 
-// findBuyer determines the caller's customer group and tax address (products 3.5). A
-// Customer without a default shipping address pays the same tax as a Guest.
-func (s *Service) findBuyer(ctx context.Context, c *Call) (*buyer, error) {
-	shop, err := s.shops.current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	settings := s.settings.Prices
-	b := &buyer{now: s.settings.storeTime(s.settings.Now()).Format(time.DateTime)}
-	at := taxAddress{country: adapter.Fold(settings.TaxCountry), region: adapter.Fold(settings.TaxRegion)}
-	if c.Principal.Role == contract.Customer {
-		if b.group, at, err = s.customerTaxAddress(ctx, c.Principal.CustomerID, at); err != nil {
-			return nil, err
-		}
-	}
-	for i := range shop.rates {
-		if shop.rates[i].appliesTo(at) {
-			b.rates = append(b.rates, shop.rates[i])
-		}
-	}
-	slices.SortStableFunc(b.rates, func(a, b taxRate) int { return strings.Compare(b.region, a.region) })
-	return b, nil
+// The following functions name what the prices of a product are computed from, besides its
+// tax class: stored values, and lists on demand.
+
+func regularPriceValues() []string { return []string{"type_id", "price_type", "price"} }
+
+func finalPriceValues() []string {
+	return append(regularPriceValues(), "special_price", "special_from_date", "special_to_date")
 }
 
-// customerTaxAddress returns a customer's group and the place of their default shipping
-// address, or fallback without one. It reads both in one query if there is such an
-// address.
-func (s *Service) customerTaxAddress(ctx context.Context, id int64, fallback taxAddress) (group int64, at taxAddress, err error) {
-	found, err := s.addresses.all(ctx, &adapter.ListParams{
-		Query:   adapter.Query{Where: []adapter.Condition{integerEquals("is_default_shipping", 1)}, Limit: 1},
-		OwnerID: id,
-		With:    []string{"customer_group_id"},
-	})
-	if err != nil {
-		return 0, fallback, err
+func finalPriceLists() []string { return []string{"group_price", "rule_price"} }
+
+// regularPrice returns what one unit of the product costs everybody, without tax.
+func regularPrice(product adapter.Record, pricing contract.Pricing, inList bool) money {
+	if !hasOwnPrice(product, pricing) || pricing == contract.PricedAsBundle && inList {
+		return 0
 	}
-	if len(found) > 0 {
-		address := found[0]
-		return address.Get("customer_group_id").Int(), taxAddress{
-			country:  adapter.Fold(address.Get("country_id").Text()),
-			region:   adapter.Fold(address.Get("region").Text()),
-			regionID: address.Get("region_id").Int(),
-		}, nil
-	}
-	customer, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(id)})
-	if err != nil {
-		return 0, fallback, err
-	}
-	return customer.Get("group_id").Int(), fallback, nil
+	return parseMoney(product.Get("price"))
 }
 
-// percent returns the tax rate for a product tax class.
-func (b *buyer) percent(class int64) money {
-	for i := range b.rates {
-		if b.rates[i].class == class {
-			return b.rates[i].percent
-		}
-	}
-	return 0
+// hasOwnPrice reports whether the price of a product is its own, not that of its parts.
+func hasOwnPrice(product adapter.Record, pricing contract.Pricing) bool {
+	return pricing == contract.PricedItself || pricing == contract.PricedAsBundle && product.Get("price_type").Int() == fixedPrice
 }
+
+// fixedPrice is the price_type of bundles with a price of their own.
+const fixedPrice = 1
 
 // finalPrice returns what one unit of the product costs b, without tax: the lowest of its
-// price, its special price while that applies, and the price for b's group. Tier prices
-// do not count.
-func (b *buyer) finalPrice(product adapter.Record, inList bool) money {
+// price, its special price while that applies, the price for b's group, and today's price
+// of the rules of the catalog. Tier prices do not count.
+func (b *buyer) finalPrice(product adapter.Record, pricing contract.Pricing, inList bool) money {
+	if !hasOwnPrice(product, pricing) {
+		return 0
+	}
 	price := parseMoney(product.Get("price"))
+	final := price
 	if special := product.Get("special_price"); !special.Empty() && b.specialPriceApplies(product, inList) {
-		price = min(price, parseMoney(special))
+		reduced := parseMoney(special)
+		if pricing == contract.PricedAsBundle {
+			reduced = price.percent(reduced)
+		}
+		final = min(final, reduced)
 	}
 	for _, p := range product.Get("group_price").Records() {
-		if p.Get("cust_group").Int() == b.group {
-			price = min(price, parseMoney(p.Get("price")))
+		if b.isFor(p) && (isOfAllWebsites(p) || inList && p.Get("website_id").Int() == b.website) {
+			final = min(final, parseMoney(p.Get("price")))
 		}
 	}
-	return price
+	return min(final, b.rulePrice(product, final))
+}
+
+// isFor reports whether an entry of a price list is for b's customer group.
+func (b *buyer) isFor(price adapter.Record) bool {
+	group := price.Get("cust_group").Int()
+	return !b.groupGone && (group == b.group || group == allGroupsID)
+}
+
+// isOfAllWebsites reports whether a group or tier price holds at all websites. As prices are
+// global, single records neither show nor count others.
+func isOfAllWebsites(price adapter.Record) bool { return price.Get("website_id").Int() == 0 }
+
+// rulePrice returns today's price of the rules of the catalog, or otherwise if there is none.
+// It also notes that the answer changes at midnight.
+func (b *buyer) rulePrice(product adapter.Record, otherwise money) money {
+	prices, today := product.Get("rule_price").Records(), dateOnly(b.now)
+	if len(prices) > 0 {
+		b.notePriceChange(time.DateOnly, today, 24*time.Hour)
+	}
+	for _, p := range prices {
+		if b.isFor(p) && p.Get("website_id").Int() == b.website && dateOnly(p.Get("rule_date").Text()) == today {
+			return parseMoney(p.Get("price"))
+		}
+	}
+	return otherwise
 }
 
 // specialPriceApplies reports whether the special price applies now. Lists compare whole
@@ -224,7 +201,7 @@ func dateOnly(t string) string { return t[:min(len(t), len(time.DateOnly))] }
 func (b *buyer) tierPrices(product adapter.Record) codec.Node {
 	var mine []adapter.Record
 	for _, t := range product.Get("tier_price").Records() {
-		if group := t.Get("cust_group").Int(); group == b.group || group == allGroupsID {
+		if group := t.Get("cust_group").Int(); isOfAllWebsites(t) && (group == allGroupsID || group == b.group && !b.groupGone) {
 			mine = append(mine, t)
 		}
 	}
@@ -235,14 +212,14 @@ func (b *buyer) tierPrices(product adapter.Record) codec.Node {
 		return compareMoney(a, b, "price")
 	})
 	mine = slices.CompactFunc(mine, func(a, b adapter.Record) bool { return compareMoney(a, b, "price_qty") == 0 })
-	percent := b.percent(product.Get("tax_class_id").Int())
+	tax := b.tax(product.Get("tax_class_id").Int())
 	rows := make([]codec.Node, len(mine))
 	for i, t := range mine {
 		price := parseMoney(t.Get("price"))
 		rows[i] = recordNode(
 			codec.Member{Key: "qty", Value: codec.TextNode(t.Get("price_qty").Text())},
-			codec.Member{Key: "price_with_tax", Value: centsNode(price.withPercent(percent))},
-			codec.Member{Key: "price_without_tax", Value: centsNode(price.withPercent(0))},
+			codec.Member{Key: "price_with_tax", Value: centsNode(price.withTax(tax))},
+			codec.Member{Key: "price_without_tax", Value: centsNode(price.cents())},
 		)
 	}
 	return listNode(rows)

@@ -26,7 +26,7 @@ func TestMoney(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			price := parseMoney(adapter.TextValue(c.price))
-			with, without := centsNode(price.withPercent(parseMoney(adapter.TextValue(c.percent)))), centsNode(price.withPercent(0))
+			with, without := centsNode(price.withTax(noTax.with(parseMoney(adapter.TextValue(c.percent))))), centsNode(price.cents())
 			if with.Text != c.with || without.Text != c.without {
 				t.Errorf("%s with %s %%: %s and %s, want %s and %s", c.price, c.percent, with.Text, without.Text, c.with, c.without)
 			}
@@ -42,10 +42,10 @@ func FuzzMoney(f *testing.F) {
 	f.Add("922337203685477.5807", "0.0001")
 	f.Fuzz(func(t *testing.T, price, percent string) {
 		m, p := parseMoney(adapter.TextValue(price)), parseMoney(adapter.TextValue(percent))
-		if m.withPercent(p) < m.withPercent(0) {
+		if m.withTax(noTax.with(p)) < m.cents() {
 			t.Errorf("%s with %s %% is less than without", price, percent)
 		}
-		if n := centsNode(m.withPercent(p)); n.Kind != codec.Number || n.Text == "" {
+		if n := centsNode(m.withTax(noTax.with(p))); n.Kind != codec.Number || n.Text == "" {
 			t.Errorf("%s with %s %%: %q", price, percent, n.Text)
 		}
 	})
@@ -132,8 +132,133 @@ func TestFinalPrice(t *testing.T) {
 			// A tier price never counts, even for a quantity of 1.
 			p.Set("tier_price", prices("tier_price", [3]string{"all", "1.0000", "1.0000"}))
 			b := buyer{group: 1, now: "2013-01-01 00:00:00"}
-			if got := centsNode(b.finalPrice(p, false).withPercent(0)).Text; got != c.want {
+			if got := centsNode(b.finalPrice(p, contract.PricedItself, false).cents()).Text; got != c.want {
 				t.Errorf("final price %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPricesByType(t *testing.T) {
+	const open = "2012-01-01 00:00:00"
+	for _, c := range []struct {
+		name, typeID, priceType string
+		price, special, group   string
+		single, list            string // regular and final price
+	}{
+		{"virtual", "virtual", "", "20.0000", "15.0000", "18.0000", "20 15", "20 15"},
+		{"configurable", "configurable", "", "20.0000", "15.0000", "", "20 15", "20 15"},
+		{"unknown", "giftcard", "", "20.0000", "", "18.0000", "20 18", "20 18"},
+		{"grouped", "grouped", "", "20.0000", "15.0000", "18.0000", "0 0", "0 0"},
+		{"grouped without a price", "grouped", "", "", "", "", "0 0", "0 0"},
+		{"bundle priced by its parts", "bundle", "0", "20.0000", "75.0000", "", "0 0", "0 0"},
+		{"bundle that does not say how it is priced", "bundle", "", "20.0000", "75.0000", "", "0 0", "0 0"},
+		{"bundle with a price of its own", "bundle", "1", "20.0000", "", "", "20 20", "0 20"},
+		{"special price of a bundle is a percentage", "bundle", "1", "20.0000", "75.0000", "", "20 15", "0 15"},
+		{"a third of a bundle", "bundle", "1", "99.9900", "33.3333", "", "99.99 33.33", "0 33.33"},
+		{"more than the price of a bundle", "bundle", "1", "20.0000", "120.0000", "", "20 20", "0 20"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := product(map[string]string{"type_id": c.typeID, "special_from_date": open})
+			for name, text := range map[string]string{"price": c.price, "special_price": c.special} {
+				if text != "" {
+					p.Set(name, adapter.TextValue(text))
+				}
+			}
+			if c.priceType != "" {
+				p.Set("price_type", adapter.IntegerValue(map[string]int64{"0": 0, "1": 1}[c.priceType]))
+			}
+			if c.group != "" {
+				p.Set("group_price", prices("group_price", [3]string{"general", c.group, ""}))
+			}
+			types := map[string]contract.Pricing{}
+			for _, of := range contract.ProductTypes() {
+				types[of.Code] = of.Pricing
+			}
+			b := buyer{group: 1, now: "2013-01-01 00:00:00"}
+			for _, view := range []struct {
+				name   string
+				inList bool
+				want   string
+			}{{"single", false, c.single}, {"list", true, c.list}} {
+				regular, final := regularPrice(p, types[c.typeID], view.inList), b.finalPrice(p, types[c.typeID], view.inList)
+				if got := centsNode(regular.cents()).Text + " " + centsNode(final.cents()).Text; got != view.want {
+					t.Errorf("%s: %s, want %s", view.name, got, view.want)
+				}
+			}
+		})
+	}
+}
+
+func TestPricesOfWebsites(t *testing.T) {
+	p := product(map[string]string{"price": "100.0000"})
+	group := prices("group_price", [3]string{"general", "60.0000", ""}, [3]string{"all", "80.0000", ""})
+	group.Records()[0].Set("website_id", adapter.IntegerValue(2))
+	tier := prices("tier_price", [3]string{"all", "50.0000", "2.0000"}, [3]string{"all", "40.0000", "3.0000"})
+	tier.Records()[1].Set("website_id", adapter.IntegerValue(2))
+	p.Set("group_price", group)
+	p.Set("tier_price", tier)
+	for _, c := range []struct {
+		name         string
+		by           buyer
+		single, list string
+	}{
+		{"at the website", buyer{group: 1, website: 2}, "80", "60"},
+		{"at another", buyer{group: 1, website: 1}, "80", "80"},
+		{"another group", buyer{group: 2, website: 2}, "80", "80"},
+		{"a group that is gone", buyer{group: 1, groupGone: true, website: 2}, "100", "100"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			single, list := c.by.finalPrice(p, contract.PricedItself, false), c.by.finalPrice(p, contract.PricedItself, true)
+			if got := centsNode(single.cents()).Text + " " + centsNode(list.cents()).Text; got != c.single+" "+c.list {
+				t.Errorf("single and list: %s, want %s %s", got, c.single, c.list)
+			}
+			if tiers := c.by.tierPrices(p); len(tiers.Members) != 1 {
+				t.Errorf("%d tiers, want that of all websites", len(tiers.Members))
+			}
+		})
+	}
+}
+
+func TestRulePrices(t *testing.T) {
+	schema := adapter.NewSchemas().Of(adapter.Products)
+	at, _ := schema.Index("rule_price")
+	rule := func(website, group int64, day, price string) adapter.Record {
+		r := adapter.NewRecord(schema.Attributes[at].Nested)
+		r.Set("website_id", adapter.IntegerValue(website))
+		r.Set("cust_group", adapter.IntegerValue(group))
+		r.Set("rule_date", adapter.TextValue(day+" 00:00:00"))
+		r.Set("price", adapter.TextValue(price))
+		return r
+	}
+	for _, c := range []struct {
+		name  string
+		rules []adapter.Record
+		by    buyer
+		want  string
+		next  string
+	}{
+		{"none", nil, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", ""},
+		{"today", []adapter.Record{rule(1, 0, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "11.11", "2013-01-02 00:00:00"},
+		{"until midnight", []adapter.Record{rule(1, 0, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 23:59:59"}, "11.11", "2013-01-02 00:00:00"},
+		{"tomorrow", []adapter.Record{rule(1, 0, "2013-01-02", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"one of three days", []adapter.Record{rule(1, 0, "2012-12-31", "1.0000"), rule(1, 0, "2013-01-01", "2.0000"), rule(1, 0, "2013-01-02", "3.0000")},
+			buyer{website: 1, now: "2013-01-01 00:00:00"}, "2", "2013-01-02 00:00:00"},
+		{"another website", []adapter.Record{rule(2, 0, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"another group", []adapter.Record{rule(1, 1, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"a group that is gone", []adapter.Record{rule(1, 1, "2013-01-01", "11.1100")}, buyer{group: 1, groupGone: true, website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"above the price", []adapter.Record{rule(1, 0, "2013-01-01", "50.0000")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := product(map[string]string{"price": "39.9900"})
+			p.Set("rule_price", adapter.RecordsValue(c.rules))
+			for _, inList := range []bool{false, true} {
+				if got := centsNode(c.by.finalPrice(p, contract.PricedItself, inList).cents()).Text; got != c.want {
+					t.Errorf("in a list %t: %s, want %s", inList, got, c.want)
+				}
+			}
+			if c.by.nextChange != c.next {
+				t.Errorf("it changes at %q, want %q", c.by.nextChange, c.next)
 			}
 		})
 	}
@@ -145,7 +270,7 @@ func TestTierPrices(t *testing.T) {
 	p.Set("tier_price", prices("tier_price",
 		[3]string{"general", "5.0000", "9.0000"}, [3]string{"guest", "6.0000", "2.0000"}, [3]string{"all", "7.0000", "2.0000"},
 		[3]string{"all", "200.0000", "10.0000"}, [3]string{"all", "3.0000", "10.5000"}))
-	b := buyer{rates: []taxRate{{class: 2, percent: 8_2500}}}
+	b := buyer{taxes: []classTax{{2, noTax.with(8_2500)}}}
 	got := string(codec.Append(nil, contract.JSON, "", ptr(b.tierPrices(p)), false))
 	want := `[{"qty":"2.0000","price_with_tax":6.5,"price_without_tax":6},{"qty":"10.0000","price_with_tax":216.5,"price_without_tax":200},{"qty":"10.5000","price_with_tax":3.25,"price_without_tax":3}]`
 	if got != want {
@@ -154,40 +279,3 @@ func TestTierPrices(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
-
-func TestTaxAddresses(t *testing.T) {
-	california := taxRate{country: "US", region: "CA", regionName: "CALIFORNIA", regionID: 12}
-	for _, c := range []struct {
-		name string
-		rate taxRate
-		at   taxAddress
-		want bool
-	}{
-		{"by code", california, taxAddress{country: "US", region: "CA"}, true},
-		{"by name", california, taxAddress{country: "US", region: "CALIFORNIA"}, true},
-		{"by id, whatever its name", california, taxAddress{country: "US", region: "KALIFORNIEN", regionID: 12}, true},
-		{"another region", california, taxAddress{country: "US", region: "CALIFORNIA", regionID: 57}, false},
-		{"another country", california, taxAddress{country: "MX", region: "CA"}, false},
-		{"no region", california, taxAddress{country: "US"}, false},
-		{"whole country", taxRate{country: "US"}, taxAddress{country: "US", region: "TEXAS", regionID: 57}, true},
-		{"region missing from the directory", taxRate{country: "US", region: "XX"}, taxAddress{country: "US"}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := c.rate.appliesTo(c.at); got != c.want {
-				t.Errorf("applies: %t, want %t", got, c.want)
-			}
-		})
-	}
-}
-
-func TestMatchesLoosely(t *testing.T) {
-	s := shopConfig{views: []storeView{{id: 1, code: "default"}, {id: 2, code: "french"}}}
-	for name, want := range map[string]bool{
-		"02": true, "2.0": true, " 2": true, "00": true, "FRENCH": true, "frénch ": true, "Admin": true, "+1": true,
-		"99": false, "2abc": false, "-1": false, "nope": false, "2 x": false, "1e999": false,
-	} {
-		if got := s.matchesLoosely(name); got != want {
-			t.Errorf("matchesLoosely(%q) = %t, want %t", name, got, want)
-		}
-	}
-}

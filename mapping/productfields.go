@@ -26,9 +26,9 @@ type productReply struct {
 
 	buyer *buyer
 	stock map[int64]adapter.Record // by product
-	// storeID is the store view at which a single product is read; gallery holds its
-	// first images there.
-	storeID int64
+	// view is the scope at which the products are read; gallery holds the first images of a
+	// single product there.
+	view    storeView
 	gallery []adapter.Record
 }
 
@@ -64,13 +64,13 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 			}
 		case "regular_price_with_tax":
 			p.needsBuyer = true
-			p.needed.stored = append(p.needed.stored, "price")
+			p.needed.stored = append(p.needed.stored, regularPriceValues()...)
 		case "regular_price_without_tax":
-			p.needed.stored = append(p.needed.stored, "price")
+			p.needed.stored = append(p.needed.stored, regularPriceValues()...)
 		case "final_price_with_tax", "final_price_without_tax":
-			p.needOnDemand("group_price")
+			p.needOnDemand(finalPriceLists()...)
 			p.needsBuyer = true
-			p.needed.stored = append(p.needed.stored, "price", "special_price", "special_from_date", "special_to_date")
+			p.needed.stored = append(p.needed.stored, finalPriceValues()...)
 		case "image_url":
 			p.needOnDemand("image_file")
 		case "media_gallery":
@@ -102,16 +102,14 @@ const stockItemsPerQuery = 100
 // load reads the data that the fields of records need besides the records. A reply calls
 // it once for each batch; the buyer stays the same for all batches.
 func (p *productReply) load(ctx context.Context, records []adapter.Record) error {
-	if p.needsBuyer && p.buyer == nil && len(records) > 0 {
-		var err error
-		if p.buyer, err = p.s.findBuyer(ctx, p.c); err != nil {
+	if p.needsBuyer && len(records) > 0 {
+		if err := p.findBuyer(ctx); err != nil {
 			return err
 		}
-		p.c.buyer = p.buyer
 	}
 	if p.needsGallery {
 		for _, product := range records {
-			images := productImageList(product, p.storeID)
+			images := productImageList(product, p.view.id)
 			images.Query.Limit = p.s.limits.batch
 			var err error
 			if p.gallery, err = p.s.productImages.all(ctx, &images); err != nil {
@@ -162,13 +160,13 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 		inStock := p.inStock(product)
 		return codec.TextNode(inStock.String()), true
 	case "regular_price_with_tax":
-		return centsNode(parseMoney(product.Get("price")).withPercent(p.percent(product))), true
+		return centsNode(p.regularPrice(product).withTax(p.tax(product))), true
 	case "regular_price_without_tax":
-		return centsNode(parseMoney(product.Get("price")).withPercent(0)), true
+		return centsNode(p.regularPrice(product).cents()), true
 	case "final_price_with_tax":
-		return centsNode(p.buyer.finalPrice(product, p.inList).withPercent(p.percent(product))), true
+		return centsNode(p.finalPrice(product).withTax(p.tax(product))), true
 	case "final_price_without_tax":
-		return centsNode(p.buyer.finalPrice(product, p.inList).withPercent(0)), true
+		return centsNode(p.finalPrice(product).cents()), true
 	case "media_gallery":
 		return p.mediaGallery(), true
 	case "image_url":
@@ -186,14 +184,34 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	}
 }
 
-func (p *productReply) percent(product adapter.Record) money {
-	return p.buyer.percent(product.Get("tax_class_id").Int())
+// findBuyer determines for whom the reply shows prices, unless that is known already.
+func (p *productReply) findBuyer(ctx context.Context) (err error) {
+	if p.buyer == nil {
+		p.buyer, err = p.s.findBuyer(ctx, p.c, p.view)
+		p.c.buyer = p.buyer
+	}
+	return err
+}
+
+func (p *productReply) tax(product adapter.Record) taxFactor {
+	return p.buyer.tax(product.Get("tax_class_id").Int())
+}
+
+func (p *productReply) regularPrice(product adapter.Record) money {
+	return regularPrice(product, p.s.products.pricing(product), p.inList)
+}
+
+func (p *productReply) finalPrice(product adapter.Record) money {
+	return p.buyer.finalPrice(product, p.s.products.pricing(product), p.inList)
 }
 
 // groupPrices renders an Admin's group_price in its stored order.
 func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 	var entries []codec.Node
 	for _, price := range product.Get("group_price").Records() {
+		if !isOfAllWebsites(price) {
+			continue
+		}
 		entry := recordNode(textMember(price, "website_id"), textMember(price, "cust_group"), textMember(price, "price"))
 		if p.dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.Node{Kind: codec.True}})
@@ -210,6 +228,9 @@ func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 	slices.SortStableFunc(prices, func(a, b adapter.Record) int { return compareMoney(a, b, "price_qty") })
 	var entries []codec.Node
 	for _, price := range prices {
+		if !isOfAllWebsites(price) {
+			continue
+		}
 		group := textMember(price, "cust_group")
 		if price.Get("cust_group").Int() == allGroupsID {
 			group.Value.Kind = codec.Number

@@ -20,10 +20,14 @@ type products struct {
 	// stockData is the stock item inside a product.
 	stockData resource
 	writes    *productWrites
+	types     map[string]contract.ProductType // by code
 }
 
 func newProducts(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, stock *stockItems, settings Settings) (*products, error) {
-	p := &products{}
+	p := &products{types: map[string]contract.ProductType{}}
+	for _, t := range contract.ProductTypes() {
+		p.types[t.Code] = t
+	}
 	var err error
 	if p.resource, err = newResource(d, fields.AdminProducts, backend, schemas, adapter.Products); err != nil {
 		return nil, err
@@ -55,6 +59,15 @@ func newProducts(d *contract.Dialect, fields *contract.Fields, backend *invalida
 	return p, nil
 }
 
+// typeOf returns the type of a product. Types that the contract does not know are like simple
+// ones.
+func (p *products) typeOf(product adapter.Record) contract.ProductType {
+	return p.types[product.Get("type_id").Text()]
+}
+
+// pricing says what the prices of a product follow from.
+func (p *products) pricing(product adapter.Record) contract.Pricing { return p.typeOf(product).Pricing }
+
 // viewFor returns the view for a role.
 func (p *products) viewFor(role contract.Role) *resource {
 	if role == contract.Admin {
@@ -73,7 +86,7 @@ func (s *Service) answerProduct(ctx context.Context, c *Call, r *resource) (*Rep
 	fields, selectionFault := r.selectFields(c, contract.SingleView(c.Format))
 	reply := s.newProductReply(c, r, fields, false)
 	product, view, err := s.findProduct(ctx, c, reply.needed)
-	reply.storeID = view.id
+	reply.view = view
 	if err == nil {
 		err = selectionFault
 	}
@@ -112,12 +125,22 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	}
 	fields, selectionFault := r.selectFields(c, shape)
 	reply := s.newProductReply(c, r, fields, true)
+	reply.view = view
 	byFinalPrice := s.ordersByFinalPrice(c, view, wanted)
 	bounds := productBounds(c, wanted, view, category, byFinalPrice)
 	bounds.With, bounds.Only = reply.needed.onDemand, reply.needed.storedOrNone()
 	readRows := s.productRows
 	if byFinalPrice {
 		readRows = s.rowsByFinalPrice
+	}
+	if c.Principal.Role == contract.Customer {
+		// The original joins its lists with the prices of the customer's group.
+		if err := reply.findBuyer(ctx); err != nil {
+			return nil, err
+		}
+		if reply.buyer.groupGone {
+			readRows = noRows
+		}
 	}
 	records, err := readRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		return products, reply.load(ctx, products)
@@ -150,6 +173,11 @@ func productBounds(c *Call, wanted *listquery.List, view storeView, category int
 		wanted.Query.Where = append(wanted.Query.Where, integerEquals("status", enabled))
 	}
 	return bounds
+}
+
+// noRows returns an empty list.
+func noRows(context.Context, *Call, *listquery.List, adapter.ListParams, batchHook) (*rows, error) {
+	return &rows{ended: true}, nil
 }
 
 // productRows returns the requested products. Customers and Guests see none at the

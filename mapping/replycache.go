@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -255,14 +254,13 @@ func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte,
 	return encodeResponse(c, at, &response), ttl, nil
 }
 
-// untilPricesChange returns the time until a special price in the reply to c begins or
-// ends.
+// untilPricesChange returns the time until a price in the reply to c changes.
 func (s *Service) untilPricesChange(c *Call) time.Duration {
 	if c.buyer == nil || c.buyer.nextChange == "" {
 		return math.MaxInt64
 	}
 	now := s.settings.Now()
-	at, err := time.ParseInLocation(time.DateTime, c.buyer.nextChange, cmp.Or(s.settings.Prices.TimeZone, time.UTC))
+	at, err := time.ParseInLocation(time.DateTime, c.buyer.nextChange, c.buyer.zone)
 	if err != nil {
 		return 0
 	}

@@ -242,44 +242,82 @@ func TestFormKeys(t *testing.T) {
 }
 
 // TestScheduledPriceChanges checks that Guests see the begin and the end of a special
-// price immediately, without a write.
+// price, and those of a day with a price of a rule, immediately, without a write.
 func TestScheduledPriceChanges(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, zone := range []*time.Location{berlin, time.UTC, time.FixedZone("", -11*3600)} {
-		if zone != berlin && !nightly.Whole() {
+	for _, c := range []struct {
+		name      string
+		zone      *time.Location
+		ofWebsite bool // not of the settings
+	}{
+		{"website in Berlin", berlin, true},
+		{"Berlin", berlin, false},
+		{"UTC", time.UTC, false},
+		{"Midway", time.FixedZone("", -11*3600), false},
+	} {
+		if !c.ofWebsite && !nightly.Whole() {
 			continue
 		}
-		t.Run(zone.String(), func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			var clock atomic.Int64
 			start := time.Date(2013, 3, 29, 12, 0, 0, 0, time.UTC)
 			clock.Store(start.Unix())
 			with := settings()
-			with.Prices.TimeZone = zone
+			if !c.ofWebsite {
+				with.Prices.TimeZone = c.zone
+			}
 			with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
 			s := openCachedPair(t, contract.Magento(), with)
+			importRules(t, s.cached.direct, c.zone, c.ofWebsite)
 			// In Berlin, clocks go forward in this period.
 			checkSaved(t, s.cached.send("PUT", "/products/1", `{"special_price":"1","special_from_date":"2013-03-31 01:30:00","special_to_date":"2013-04-01 10:00:00"}`))
 			checkSaved(t, s.cached.send("PUT", "/products/2", `{"special_price":"2","special_from_date":"2013-03-30 00:00:00"}`))
 			seen := map[string]bool{}
 			for step := 0; step < 6*24*4; step++ {
-				for _, target := range []string{"/products/1?attrs=final_price_with_tax", "/products/2?attrs=final_price_with_tax", "/products?attrs=final_price_with_tax"} {
+				for _, target := range []string{"/products/1?attrs=final_price_with_tax", "/products/2?attrs=final_price_with_tax", "/products/3?attrs=final_price_with_tax",
+					"/products?attrs=final_price_with_tax"} {
 					want, _ := s.uncached.guestRead(target)
 					got, outcome := s.cached.guestRead(target)
 					if got != want {
-						t.Fatalf("%s at %s (%s)\ngot  %s\nwant %s", target, with.Now().In(zone), outcome, got, want)
+						t.Fatalf("%s at %s (%s)\ngot  %s\nwant %s", target, with.Now().In(c.zone), outcome, got, want)
 					}
 					seen[got] = true
 				}
 				clock.Add(15 * 60)
 			}
-			if len(seen) != 2+2+3 {
+			if len(seen) != 2+2+2+4 {
 				t.Errorf("%d different replies", len(seen))
 			}
 		})
+	}
+}
+
+// importRules gives product 3 a price of a rule for one day, for Guests of website 1, and
+// that website a time zone if it has one of its own.
+func importRules(t *testing.T, store *store, zone *time.Location, ofWebsite bool) {
+	t.Helper()
+	schemas := adapter.NewSchemas()
+	product, site := adapter.NewRecord(schemas.Of(adapter.Products)), adapter.NewRecord(schemas.Of(adapter.Websites))
+	at, _ := product.Schema.Index("rule_price")
+	rule := adapter.NewRecord(product.Schema.Attributes[at].Nested)
+	product.Set("entity_id", adapter.IntegerValue(3))
+	rule.Set("website_id", adapter.IntegerValue(1))
+	rule.Set("cust_group", adapter.IntegerValue(0))
+	rule.Set("rule_date", adapter.TextValue("2013-03-31 00:00:00"))
+	rule.Set("price", adapter.TextValue("3.0000"))
+	product.Set("rule_price", adapter.RecordsValue([]adapter.Record{rule}))
+	batch := []adapter.Aggregate{{Record: product}}
+	if ofWebsite {
+		site.Set("website_id", adapter.IntegerValue(1))
+		site.Set("timezone", adapter.TextValue(zone.String()))
+		batch = append(batch, adapter.Aggregate{Record: site})
+	}
+	if _, err := store.Adapter.(adapter.Importer).Import(t.Context(), batch, adapter.ImportOptions{Existing: adapter.MergeExisting}); err != nil {
+		t.Fatal(err)
 	}
 }
 

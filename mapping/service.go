@@ -219,7 +219,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 		return nil, err
 	}
 	invalidating := &invalidatingAdapter{backend, s.listCache, settings.ReplyCache, s.filters}
-	if s.shops, err = newShopConfigCache(invalidating, schemas, settings.Now); err != nil {
+	if s.shops, err = newShopConfigCache(invalidating, schemas, &s.settings); err != nil {
 		return nil, fmt.Errorf("shop configuration: %w", err)
 	}
 	if s.customers, err = newCustomers(d, fields, invalidating, schemas, s.shops); err != nil {

@@ -1,11 +1,13 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,9 +81,36 @@ type shopConfig struct {
 	defaultView    storeView
 	websites       []int64          // ids a customer may have, including 0
 	websitesByCode map[string]int64 // by lower-case code
+	sites          []website        // the first is the default scope's
 	groups         []int64          // ids a customer may have, without the group of Guests
+	taxClasses     map[int64]int64  // of customers, by group
 	rates          []taxRate
 	readAt         time.Time
+}
+
+// A website is what the prices of a website depend on.
+type website struct {
+	id         int64
+	zone       *time.Location
+	taxAddress taxAddress        // of callers without an address
+	guestTaxes func() []classTax // computed when they are first needed
+}
+
+// site returns the website with the given id, or the default scope's.
+func (s *shopConfig) site(id int64) *website {
+	for i := range s.sites {
+		if s.sites[i].id == id {
+			return &s.sites[i]
+		}
+	}
+	return &s.sites[0]
+}
+
+// taxClass returns the tax class of a group of customers. known is false if there is no such
+// group. A shop without groups knows none, so that nothing depends on them.
+func (s *shopConfig) taxClass(group int64) (class int64, known bool) {
+	class, known = s.taxClasses[group]
+	return class, known || len(s.taxClasses) == 0
 }
 
 // matchesLoosely reports whether name would be the number or code of a store view or the
@@ -132,12 +161,13 @@ const shopConfigTTL = 10 * time.Second
 // A shopConfigCache reads the shopConfig and caches it.
 type shopConfigCache struct {
 	websites, stores, groups, rates, regions source
+	prices                                   PriceSettings
 	now                                      func() time.Time
 	latest                                   atomic.Pointer[shopConfig]
 }
 
-func newShopConfigCache(backend *invalidatingAdapter, schemas *adapter.Schemas, now func() time.Time) (*shopConfigCache, error) {
-	s := &shopConfigCache{now: now}
+func newShopConfigCache(backend *invalidatingAdapter, schemas *adapter.Schemas, settings *Settings) (*shopConfigCache, error) {
+	s := &shopConfigCache{prices: settings.Prices, now: settings.Now}
 	for name, into := range map[adapter.Resource]*source{
 		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
 	} {
@@ -179,65 +209,75 @@ func (s *shopConfigCache) read(ctx context.Context) (*shopConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := &shopConfig{websites: []int64{0}, websitesByCode: map[string]int64{}}
+	read := &shopConfig{websites: []int64{0}, websitesByCode: map[string]int64{}, taxClasses: map[int64]int64{}}
 	for _, g := range groups {
-		if id := g.Get("group_id").Int(); id != 0 {
+		id := g.Get("group_id").Int()
+		read.taxClasses[id] = g.Get("tax_class_id").Int()
+		if id != guestsID {
 			read.groups = append(read.groups, id)
 		}
 	}
 	for _, r := range stores {
 		read.views = append(read.views, storeView{id: r.Get("store_id").Int(), websiteID: r.Get("website_id").Int(), code: r.Get("code").Text()})
 	}
-	// The first website with a default store view provides the shop's.
 	for _, w := range websites {
 		read.websites = append(read.websites, w.Get("website_id").Int())
 		read.websitesByCode[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
-		for _, view := range read.views {
-			if view.id == w.Get("default_store_id").Int() && read.defaultView.id == 0 {
-				read.defaultView = view
-			}
-		}
 	}
-	read.rates, err = s.readRates(ctx)
-	return read, err
+	read.setDefaultView(websites)
+	if read.rates, err = s.readRates(ctx); err != nil {
+		return nil, err
+	}
+	for _, w := range append([]adapter.Record{adapter.NewRecord(s.websites.schema)}, websites...) {
+		read.sites = append(read.sites, s.newWebsite(w, read))
+	}
+	return read, nil
 }
 
-// readRates reads the tax rates, with the ids and names of their regions.
-func (s *shopConfigCache) readRates(ctx context.Context) ([]taxRate, error) {
-	listed, err := s.rates.all(ctx, &adapter.ListParams{})
-	if err != nil {
-		return nil, err
-	}
-	var rates []taxRate
-	var countries []string
-	for _, r := range listed {
-		rate := taxRate{
-			class:   r.Get("tax_class_id").Int(),
-			country: adapter.Fold(r.Get("country_id").Text()),
-			region:  adapter.Fold(r.Get("region").Text()),
-			percent: parseMoney(r.Get("rate")),
-		}
-		if rate.region == "*" {
-			rate.region = ""
-		} else if !slices.Contains(countries, rate.country) {
-			countries = append(countries, rate.country)
-		}
-		rates = append(rates, rate)
-	}
-	regions, err := s.regions.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{condition("country_id", adapter.In, countries...)},
-	}})
-	if err != nil {
-		return nil, err
-	}
-	for _, region := range regions {
-		country, code := adapter.Fold(region.Get("country_id").Text()), adapter.Fold(region.Get("code").Text())
-		for i := range rates {
-			if rates[i].country == country && rates[i].region == code {
-				rates[i].regionID = region.Get("region_id").Int()
-				rates[i].regionName = adapter.Fold(region.Get("name").Text())
-			}
+// setDefaultView finds the shop's default store view: that of its default website, or else of
+// the first website that has one.
+func (s *shopConfig) setDefaultView(websites []adapter.Record) {
+	for _, w := range websites {
+		view, ok := s.view(w.Get("default_store_id").Int())
+		switch {
+		case !ok:
+		case w.Get("is_default").Int() == 1:
+			s.defaultView = view
+			return
+		case s.defaultView.id == 0:
+			s.defaultView = view
 		}
 	}
-	return rates, nil
+}
+
+// newWebsite returns the website of a record, which has no values for the default scope.
+// What a website does not say of itself is in the settings.
+func (s *shopConfigCache) newWebsite(w adapter.Record, shop *shopConfig) website {
+	site := website{
+		id:         w.Get("website_id").Int(),
+		zone:       cmp.Or(s.prices.TimeZone, time.UTC),
+		taxAddress: taxAddress{country: adapter.Fold(s.prices.TaxCountry), region: adapter.Fold(s.prices.TaxRegion)},
+	}
+	if zone, ok := namedZone(w.Get("timezone").Text()); ok {
+		site.zone = zone
+	}
+	if country := w.Get("tax_country").Text(); country != "" {
+		site.taxAddress = taxAddress{country: adapter.Fold(country), regionID: w.Get("tax_region_id").Int(), postcode: foldPostcode(w.Get("tax_postcode").Text())}
+	}
+	if site.taxAddress.postcode == "*" {
+		site.taxAddress.postcode = ""
+	}
+	at, class := site.taxAddress, shop.taxClasses[guestsID]
+	site.guestTaxes = sync.OnceValue(func() []classTax { return taxesAt(shop.rates, at, class) })
+	return site
+}
+
+// namedZone returns the time zone with an IANA name. ok is false for other names, and for that
+// of the machine's own zone.
+func namedZone(name string) (zone *time.Location, ok bool) {
+	if name == "" || name == "Local" {
+		return nil, false
+	}
+	zone, err := time.LoadLocation(name)
+	return zone, err == nil
 }

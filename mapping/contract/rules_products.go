@@ -10,17 +10,32 @@ type ProductType struct {
 	// Requires names fields that the type requires in addition. They are not part of the
 	// contract, so they are always missing.
 	Requires []string
+	// Pricing says what the prices follow from.
+	Pricing Pricing
 }
+
+// A Pricing says what the prices of a product follow from, for Customers and Guests.
+type Pricing uint8
+
+const (
+	// PricedItself: the product's own prices, without what its options or parts add.
+	PricedItself Pricing = iota
+	// PricedByParts: its parts alone, so that its own prices are 0.
+	PricedByParts
+	// PricedAsBundle: its parts, or its own price if that is fixed, of which the special price
+	// is a percentage. Lists show no regular price.
+	PricedAsBundle
+)
 
 // ProductTypes returns the product types of the original.
 func ProductTypes() []ProductType {
 	return []ProductType{
 		{Code: "simple", Label: "Simple Product", Creatable: true, Inapplicable: []string{"cost"}},
-		{Code: "grouped", Label: "Grouped Product", Inapplicable: []string{"price", "group_price", "special_price", "special_from_date",
+		{Code: "grouped", Label: "Grouped Product", Pricing: PricedByParts, Inapplicable: []string{"price", "group_price", "special_price", "special_from_date",
 			"weight", "special_to_date", "cost", "tier_price", "msrp_enabled", "msrp_display_actual_price_type", "msrp", "tax_class_id"}},
 		{Code: "configurable", Label: "Configurable Product", Inapplicable: []string{"weight", "cost"}},
 		{Code: "virtual", Label: "Virtual Product", Inapplicable: []string{"weight", "country_of_manufacture"}},
-		{Code: "bundle", Label: "Bundle Product", Inapplicable: []string{"cost"}, Requires: []string{"price_view"}},
+		{Code: "bundle", Label: "Bundle Product", Pricing: PricedAsBundle, Inapplicable: []string{"cost"}, Requires: []string{"price_view"}},
 		{Code: "downloadable", Label: "Downloadable Product", Inapplicable: []string{"weight", "country_of_manufacture"}},
 	}
 }
