@@ -17,7 +17,7 @@ func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.Admin, error] {
 		read: func(id int64, columns []sql.NullString) adapter.Admin {
 			return adapter.Admin{ID: id, Username: cleanText(columns[0].String), PasswordHash: columns[1].String, Disabled: columns[2].String == "0"}
 		},
-	})
+	}, 0)
 }
 
 // Consumers yields the OAuth consumers by ascending id. A failure ends the sequence with an
@@ -29,7 +29,7 @@ func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, er
 			return adapter.Consumer{ID: id, Name: cleanText(columns[0].String), Key: columns[1].String, Secret: columns[2].String,
 				Callback: cleanText(columns[3].String), RejectedCallback: cleanText(columns[4].String)}
 		},
-	})
+	}, 0)
 }
 
 // Tokens yields the OAuth tokens by ascending id, of both types, revoked ones included.
@@ -51,7 +51,7 @@ func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, er
 			}
 			return adapter.LegacyToken{Token: t, CustomerEmail: cleanText(columns[9].String)}
 		},
-	})
+	}, 0)
 }
 
 // A simpleTable reads a table with few columns.

@@ -3,26 +3,12 @@ package magento1
 import (
 	"context"
 	"database/sql"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 )
-
-// Customers yields the customers by ascending id, without parts: see [Database.Addresses].
-// password_hash has the form in which the legacy system stores it. A failure ends the
-// sequence with an error.
-func (d *Database) Customers(ctx context.Context) iter.Seq2[adapter.Aggregate, error] {
-	return readAll[adapter.Aggregate](ctx, d, &customerReader{d: d})
-}
-
-// Addresses yields the customers' addresses by ascending id. A failure ends the sequence
-// with an error.
-func (d *Database) Addresses(ctx context.Context) iter.Seq2[adapter.Aggregate, error] {
-	return readAll[adapter.Aggregate](ctx, d, &addressReader{d: d})
-}
 
 // aggregates returns records as aggregates without parts.
 func aggregates(records []adapter.Record) []adapter.Aggregate {

@@ -27,19 +27,42 @@ var (
 	errPrefix = errors.New("a table prefix must have at most 32 letters, digits and underscores")
 )
 
+// Options say which database to read, and how.
+type Options struct {
+	// DSN has the form of the SQL adapter's: "mysql:" and a DSN of go-sql-driver/mysql,
+	// whose parameters tls and allowOldPasswords apply.
+	DSN string
+	// Prefix is the prefix of all table names.
+	Prefix string
+	// Charset is the encoding that the bytes of texts really have if it is not the one that
+	// the tables claim, by a name of the WHATWG Encoding Standard, such as "windows-1252"
+	// or "utf-8". "": what the tables claim.
+	Charset string
+	// OldTLS accepts TLS 1.0 and 1.1 and the ciphers of that time, for a DSN with TLS.
+	OldTLS bool
+	// Rate is the maximum average number of rows read per second. 0: no maximum.
+	Rate int
+	// Schemas describe the records to read.
+	Schemas *adapter.Schemas
+	// Skipped is called for everything in the tables that no record holds, while the
+	// caller iterates over Records. nil: nobody asks.
+	Skipped func(Skipped)
+}
+
 // A Database is an open database of Magento 1 or OpenMage. It must not be used
 // concurrently.
 type Database struct {
 	pool    *sql.DB
 	prefix  string
 	schemas *adapter.Schemas
+	skipped func(Skipped)
 }
 
-// Open connects to a database. dsn has the form of the SQL adapter's: "mysql:" and a DSN of
-// go-sql-driver/mysql. prefix is the prefix of all table names. schemas describe the
-// records to read. Errors do not contain the DSN.
-func Open(ctx context.Context, dsn, prefix string, schemas *adapter.Schemas) (*Database, error) {
-	rest, ok := strings.CutPrefix(dsn, "mysql:")
+// Open connects to a database. Errors do not contain the DSN, and say which option makes
+// an old server acceptable.
+func Open(ctx context.Context, o Options) (*Database, error) {
+	rest, ok := strings.CutPrefix(o.DSN, "mysql:")
+	prefix := o.Prefix
 	config, err := mysql.ParseDSN(rest)
 	if !ok || err != nil || config.DBName == "" || strings.HasPrefix(rest, "//") {
 		return nil, errDSN // the driver's error could contain the password
@@ -71,7 +94,7 @@ func Open(ctx context.Context, dsn, prefix string, schemas *adapter.Schemas) (*D
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to the legacy database: %w", err), pool.Close())
 	}
-	return &Database{pool: pool, prefix: prefix, schemas: schemas}, nil
+	return &Database{pool: pool, prefix: prefix, schemas: o.Schemas, skipped: o.Skipped}, nil
 }
 
 // Close closes the connection.
@@ -79,20 +102,6 @@ func (d *Database) Close() error { return d.pool.Close() }
 
 // table returns the quoted name of a table, with the prefix.
 func (d *Database) table(name string) string { return "`" + d.prefix + name + "`" }
-
-// Count returns the number of records of Customers, CustomerAddresses or Orders.
-func (d *Database) Count(ctx context.Context, r adapter.Resource) (n int64, err error) {
-	table, ok := map[adapter.Resource]string{
-		adapter.Customers: "customer_entity", adapter.CustomerAddresses: "customer_address_entity", adapter.Orders: "sales_flat_order",
-	}[r]
-	if !ok {
-		return 0, fmt.Errorf("the legacy database has no %s to read", r)
-	}
-	err = d.inReadOnlyTx(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.table(table)).Scan(&n)
-	})
-	return n, err
-}
 
 // inReadOnlyTx runs f in a read-only transaction in which all statements see the same snapshot.
 func (d *Database) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
@@ -132,16 +141,16 @@ type batchReader[T any] interface {
 	next(ctx context.Context, tx *sql.Tx, after int64) (batch []T, last int64, err error)
 }
 
-// readAll yields everything that a batchReader reads. A failure ends the sequence with an
+// readAll yields everything that a batchReader reads after an id. A failure ends the sequence with an
 // error.
-func readAll[T any](ctx context.Context, d *Database, r batchReader[T]) iter.Seq2[T, error] {
+func readAll[T any](ctx context.Context, d *Database, r batchReader[T], from int64) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var nothing T
 		if err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) error { return r.prepare(ctx, tx) }); err != nil {
 			yield(nothing, err)
 			return
 		}
-		for after := int64(0); ; {
+		for after := from; ; {
 			var batch []T
 			last := after
 			err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) (err error) {

@@ -33,7 +33,7 @@ func schemas(t *testing.T) *adapter.Schemas {
 func openShop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
 	t.Helper()
 	dsn, raw := magento1test.New(t, prefix)
-	d, err := magento1.Open(t.Context(), dsn, prefix, schemas(t))
+	d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: prefix, Schemas: schemas(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func valuesOf(r adapter.Record) map[string]any {
 
 func TestCustomers(t *testing.T) {
 	d, _ := openShop(t, "mage_")
-	customers := collect(t, d.Customers(t.Context()))
+	customers := collect(t, d.Records(t.Context(), magento1.Customers))
 	want := []map[string]any{
 		{"entity_id": 1, "website_id": 1, "store_id": 1, "email": "ada@example.com", "group_id": 1, "created_at": "2012-01-02 03:04:05",
 			"updated_at": "2012-01-05 00:00:00", "disable_auto_group_change": 1, "prefix": "Ms.", "firstname": "Ada", "middlename": "K",
@@ -101,7 +101,7 @@ func TestCustomers(t *testing.T) {
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
 	}
-	if n, err := d.Count(t.Context(), adapter.Customers); err != nil || n != 5 {
+	if n, err := d.Count(t.Context(), magento1.Customers); err != nil || n != 5 {
 		t.Errorf("counted %d, %v", n, err)
 	}
 	for i, c := range customers[:3] {
@@ -114,7 +114,7 @@ func TestCustomers(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	d, _ := openShop(t, "")
 	var got []map[string]any
-	for _, a := range collect(t, d.Addresses(t.Context())) {
+	for _, a := range collect(t, d.Records(t.Context(), magento1.Addresses)) {
 		got = append(got, valuesOf(a.Record))
 	}
 	dated := map[string]any{"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-02 03:04:06"}
@@ -142,7 +142,7 @@ func TestAddresses(t *testing.T) {
 
 func TestOrders(t *testing.T) {
 	d, _ := openShop(t, "m1_")
-	orders := collect(t, d.Orders(t.Context()))
+	orders := collect(t, d.Records(t.Context(), magento1.Orders))
 	if len(orders) != 5 {
 		t.Fatalf("%d orders", len(orders))
 	}
@@ -243,21 +243,21 @@ func TestSeveralBatches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	customers := collect(t, d.Customers(t.Context()))
+	customers := collect(t, d.Records(t.Context(), magento1.Customers))
 	if len(customers) != 905 || customers[904].Record.Get("firstname").Text() != "N1900" {
 		t.Errorf("%d customers", len(customers))
 	}
-	orders := collect(t, d.Orders(t.Context()))
+	orders := collect(t, d.Records(t.Context(), magento1.Orders))
 	if len(orders) != 905 || len(orders[904].Parts) != 1 {
 		t.Errorf("%d orders", len(orders))
 	}
 	some := 0
-	for range d.Orders(t.Context()) {
+	for range d.Records(t.Context(), magento1.Orders) {
 		if some++; some == 250 {
 			break // the connection must be free afterwards
 		}
 	}
-	if n, err := d.Count(t.Context(), adapter.Orders); err != nil || n != 905 {
+	if n, err := d.Count(t.Context(), magento1.Orders); err != nil || n != 905 {
 		t.Errorf("counted %d, %v", n, err)
 	}
 }
@@ -275,14 +275,14 @@ func TestOldVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ada := collect(t, d.Customers(t.Context()))[0].Record
+	ada := collect(t, d.Records(t.Context(), magento1.Customers))[0].Record
 	if ada.Get("disable_auto_group_change").Int() != 0 || ada.Get("gender").Int() != 124 || !ada.Get("last_logged_in").Empty() {
 		t.Errorf("%v", valuesOf(ada))
 	}
-	if first := collect(t, d.Orders(t.Context()))[0]; !first.Record.Get("tax_name").Empty() || len(first.Parts) != 6 {
+	if first := collect(t, d.Records(t.Context(), magento1.Orders))[0]; !first.Record.Get("tax_name").Empty() || len(first.Parts) != 6 {
 		t.Errorf("%v", valuesOf(first.Record))
 	}
-	if address := collect(t, d.Addresses(t.Context()))[0].Record; address.Get("is_default_billing").Int() != 0 {
+	if address := collect(t, d.Records(t.Context(), magento1.Addresses))[0].Record; address.Get("is_default_billing").Int() != 0 {
 		t.Errorf("%v", valuesOf(address))
 	}
 }
@@ -298,24 +298,24 @@ func lastError[T any](all iter.Seq2[T, error]) (last error) {
 func TestErrors(t *testing.T) {
 	dsn, raw := magento1test.New(t, "mage_")
 	t.Run("wrong prefix", func(t *testing.T) {
-		d, err := magento1.Open(t.Context(), dsn, "", schemas(t))
+		d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: "", Schemas: schemas(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = d.Close() }()
-		if err := lastError(d.Customers(t.Context())); err == nil || !strings.Contains(err.Error(), "table prefix") {
+		if err := lastError(d.Records(t.Context(), magento1.Customers)); err == nil || !strings.Contains(err.Error(), "table prefix") {
 			t.Errorf("%v, want an error about the prefix", err)
 		}
 	})
 	t.Run("canceled", func(t *testing.T) {
-		d, err := magento1.Open(t.Context(), dsn, "mage_", schemas(t))
+		d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: "mage_", Schemas: schemas(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = d.Close() }()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := lastError(d.Orders(ctx)); !errors.Is(err, context.Canceled) {
+		if err := lastError(d.Records(ctx, magento1.Orders)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want context.Canceled", err)
 		}
 	})
@@ -328,7 +328,7 @@ func TestErrors(t *testing.T) {
 		{"a long prefix", dsn, strings.Repeat("p", 33)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := magento1.Open(t.Context(), c.dsn, c.prefix, schemas(t))
+			d, err := magento1.Open(t.Context(), magento1.Options{DSN: c.dsn, Prefix: c.prefix, Schemas: schemas(t)})
 			if err == nil {
 				t.Fatal(d.Close(), "Open succeeded")
 			}
@@ -343,7 +343,7 @@ func TestErrors(t *testing.T) {
 			RENAME TABLE mage_oauth_consumer TO hidden; CREATE VIEW mage_oauth_consumer AS SELECT * FROM hidden WHERE write_row() = 1`); err != nil {
 			t.Fatal(err)
 		}
-		d, err := magento1.Open(t.Context(), dsn, "mage_", schemas(t))
+		d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: "mage_", Schemas: schemas(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

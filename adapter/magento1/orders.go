@@ -3,17 +3,9 @@ package magento1
 import (
 	"context"
 	"database/sql"
-	"iter"
 
 	"github.com/portico-commerce/portico/adapter"
 )
-
-// Orders yields the orders by ascending id, each with its lines, addresses and comments.
-// The customer_id of an order whose customer was deleted is null. A failure ends the
-// sequence with an error.
-func (d *Database) Orders(ctx context.Context) iter.Seq2[adapter.Aggregate, error] {
-	return readAll[adapter.Aggregate](ctx, d, &orderReader{d: d})
-}
 
 // An orderReader reads orders.
 type orderReader struct {

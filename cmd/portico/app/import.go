@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -18,17 +17,16 @@ import (
 
 // An importKind is a kind of record that "portico import" imports.
 type importKind struct {
-	name     string // argument of the command
-	resource adapter.Resource
-	list     func(*magento1.Database, context.Context) iter.Seq2[adapter.Aggregate, error]
+	name string // argument of the command
+	part magento1.Part
 }
 
 // importKinds lists the kinds in the order of import: owners before the records they own.
 func importKinds() []importKind {
 	return []importKind{
-		{"customers", adapter.Customers, (*magento1.Database).Customers},
-		{"addresses", adapter.CustomerAddresses, (*magento1.Database).Addresses},
-		{"orders", adapter.Orders, (*magento1.Database).Orders},
+		{"customers", magento1.Customers},
+		{"addresses", magento1.Addresses},
+		{"orders", magento1.Orders},
 	}
 }
 
@@ -151,7 +149,7 @@ type importer struct {
 // importAll imports all records of one kind, in batches.
 func (imp *importer) importAll(ctx context.Context, i importKind) (importedRecords, error) {
 	done := importedRecords{Resource: i.name}
-	total, err := imp.legacyDB.Count(ctx, i.resource)
+	total, err := imp.legacyDB.Count(ctx, i.part)
 	if err != nil {
 		return done, err
 	}
@@ -169,7 +167,7 @@ func (imp *importer) importAll(ctx context.Context, i importKind) (importedRecor
 		}
 		return nil
 	}
-	for record, err := range i.list(imp.legacyDB, ctx) {
+	for record, err := range imp.legacyDB.Records(ctx, i.part) {
 		if err != nil {
 			return done, err
 		}

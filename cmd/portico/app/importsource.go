@@ -48,7 +48,7 @@ func (o *importSource) open(ctx context.Context, cmd *cobra.Command, cfg *config
 	if err != nil {
 		return nil, err
 	}
-	return magento1.Open(ctx, dsn, o.tablePrefix, schemas)
+	return magento1.Open(ctx, magento1.Options{DSN: dsn, Prefix: o.tablePrefix, Schemas: schemas})
 }
 
 // importSourceHelp is the part of the help that both import commands share.

@@ -1,0 +1,143 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A Part is a kind of record that a shop consists of.
+type Part string
+
+// The parts of a shop.
+const (
+	Websites       Part = "websites"        // websites and store views
+	Directory      Part = "directory"       // countries and regions
+	CustomerGroups Part = "customer-groups" // customer groups
+	Taxes          Part = "taxes"           // tax rates
+	Categories     Part = "categories"      // categories
+	Products       Part = "products"        // products with their assignments to websites and categories
+	Images         Part = "images"          // the images of products
+	Stock          Part = "stock"           // stock items
+	Customers      Part = "customers"       // customers
+	Addresses      Part = "addresses"       // customers' addresses
+	Orders         Part = "orders"          // orders with their lines, addresses and comments
+)
+
+// Parts returns all parts. Those whose records others refer to come before these.
+func Parts() []Part {
+	return []Part{Websites, Directory, CustomerGroups, Taxes, Categories, Products, Images, Stock, Customers, Addresses, Orders}
+}
+
+// Resources returns the resources of the records that Records yields for a part, in their
+// order there. Records of resources that are parts of others, as the lines of orders, are
+// not named. It returns nil for an unknown part.
+func (p Part) Resources() []adapter.Resource {
+	switch p {
+	case Websites:
+		return []adapter.Resource{adapter.Websites, adapter.Stores}
+	case Directory:
+		return []adapter.Resource{adapter.Countries, adapter.Regions}
+	case CustomerGroups:
+		return []adapter.Resource{adapter.CustomerGroups}
+	case Taxes:
+		return []adapter.Resource{adapter.TaxRates}
+	case Categories:
+		return []adapter.Resource{adapter.Categories}
+	case Products, Images: // the records of images are products with parts only
+		return []adapter.Resource{adapter.Products}
+	case Stock:
+		return []adapter.Resource{adapter.StockItems}
+	case Customers:
+		return []adapter.Resource{adapter.Customers}
+	case Addresses:
+		return []adapter.Resource{adapter.CustomerAddresses}
+	case Orders:
+		return []adapter.Resource{adapter.Orders}
+	default:
+		return nil
+	}
+}
+
+// Records yields all records of a part by ascending key; those of [Websites] and
+// [Directory], which have two resources, by resource and then by key. A failure ends the
+// sequence with an error. The Database can be used for nothing else while the caller
+// iterates.
+//
+// What is in the tables and cannot be in the records is reported to [Options].Skipped.
+func (d *Database) Records(ctx context.Context, p Part) iter.Seq2[adapter.Aggregate, error] {
+	return d.RecordsAfter(ctx, p, -1)
+}
+
+// RecordsAfter is Records for the records whose keys are greater than after, so that an
+// import can go on where it stopped. It yields all records of the parts [Websites],
+// [Directory], [CustomerGroups] and [Taxes], which are small, and of [Categories], whose
+// tree is checked as a whole, whatever after is.
+func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) iter.Seq2[adapter.Aggregate, error] {
+	switch p {
+	case Customers:
+		return readAll[adapter.Aggregate](ctx, d, &customerReader{d: d}, int64(max(after, 0)))
+	case Addresses:
+		return readAll[adapter.Aggregate](ctx, d, &addressReader{d: d}, int64(max(after, 0)))
+	case Orders:
+		return readAll[adapter.Aggregate](ctx, d, &orderReader{d: d}, int64(max(after, 0)))
+	default:
+		return func(yield func(adapter.Aggregate, error) bool) {
+			yield(adapter.Aggregate{}, fmt.Errorf("read %s: %w", p, errors.ErrUnsupported))
+		}
+	}
+}
+
+// Count returns the number of rows of the tables from which Records makes the records of a
+// part: at least as many as it yields.
+func (d *Database) Count(ctx context.Context, p Part) (int64, error) {
+	tables, ok := map[Part][]string{
+		Websites: {"core_website", "core_store"}, Directory: {"directory_country", "directory_country_region"}, CustomerGroups: {"customer_group"},
+		Taxes: {"tax_calculation"}, Categories: {"catalog_category_entity"}, Products: {"catalog_product_entity"}, Images: {"catalog_product_entity"},
+		Stock: {"cataloginventory_stock_item"}, Customers: {"customer_entity"}, Addresses: {"customer_address_entity"}, Orders: {"sales_flat_order"},
+	}[p]
+	if !ok {
+		return 0, fmt.Errorf("a shop has no part %q", p)
+	}
+	var total int64
+	err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) error {
+		for _, table := range tables {
+			var n int64
+			if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.table(table)).Scan(&n); err != nil {
+				return err
+			}
+			total += n
+		}
+		return nil
+	})
+	return total, err
+}
+
+// A Skipped is something in the tables that no record holds.
+type Skipped struct {
+	Part   Part
+	Table  string // without the prefix
+	Key    string // which row or attribute it is: "product 7, attribute 71, store 3"
+	Reason string // one of the constants Reason…
+}
+
+// Why something is skipped. They begin with a lower-case letter and read as the end of a
+// sentence about a row: "catalog_product_entity_int, product 7: its store view does not
+// exist".
+const (
+	ReasonNoStore     = "its store view does not exist"
+	ReasonNoWebsite   = "its website does not exist"
+	ReasonNoRecord    = "the record that it belongs to does not exist"
+	ReasonNoAttribute = "its attribute does not exist"
+	// ReasonNoSetting is given once for each attribute: see [Database.Settings].
+	ReasonNoSetting = "the store's configuration does not have the attribute"
+	ReasonKey       = "its id is not positive"
+	ReasonTree      = "its parents do not lead to a root category"
+	ReasonValue     = "the value is not of the attribute's kind and is null instead"
+	ReasonEncoding  = "the text is not valid in its character set, and U+FFFD stands for what is not"
+	ReasonFile      = "it names no file"
+)
