@@ -154,6 +154,9 @@ func TestOrders(t *testing.T) {
 		"tax_name": "US-CA", "tax_rate": "8.2500", "subtotal": "89.9700", "grand_total": "106.5683", "base_grand_total": "106.5683", "total_paid": "106.5683",
 		"base_discount_amount": nil, "base_shipping_amount": nil, "base_subtotal": nil, "base_tax_amount": nil, "base_total_paid": nil,
 		"discount_amount": nil, "shipping_amount": nil, "tax_amount": nil, "total_due": nil,
+		"base_shipping_discount_amount": nil, "base_shipping_tax_amount": nil, "base_subtotal_incl_tax": nil, "base_total_due": nil, "base_total_refunded": nil,
+		"discount_description": nil, "shipping_discount_amount": nil, "shipping_incl_tax": nil, "shipping_tax_amount": nil, "store_currency_code": nil,
+		"subtotal_incl_tax": nil, "total_refunded": nil,
 	}
 	if difference := cmp.Diff(want, valuesOf(orders[0].Record)); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)

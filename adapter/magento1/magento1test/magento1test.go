@@ -2,10 +2,13 @@
 //
 // # Principles
 //
-//  1. The data set is small but complete: every case that a reader must handle has a row
-//     (shop.sql). The tables follow public descriptions, reduced to the columns that matter
-//     and some that must be ignored.
-//  2. The database is on a real server, which package sqltest starts.
+//  1. The tables are those of a late release with the keys that reads use (tables.sql).
+//     Tests of older releases drop columns and tables.
+//  2. Three shops have every case that a reader must handle. [Broken] is small and has rows
+//     that no shop should have (broken.sql). [Demo] and [Rich] are what an original stored
+//     (testdata): Rich has all types of products, values of store views, images, reviews,
+//     prices of all kinds, and orders of every state.
+//  3. The database is on a real server, which package sqltest starts.
 //
 // # How it is tested
 //
@@ -13,8 +16,13 @@
 package magento1test
 
 import (
+	"compress/gzip"
 	"database/sql"
-	_ "embed" // for shopSQL
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,15 +31,32 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-//go:embed shop.sql
-var shopSQL string
+//go:embed tables.sql broken.sql testdata
+var files embed.FS
 
-// Password is the password of every customer and administrator who has one.
+// Password is the password of every customer and administrator of the shop Broken who has
+// one.
 const Password = "swordfish"
 
-// New creates a shop whose tables have a prefix. It returns the DSN, and a connection pool
-// with which tests can change the shop. Both end with the test.
+// A Shop is the content of a database.
+type Shop string
+
+// The shops.
+const (
+	Broken Shop = "broken"
+	Demo   Shop = "demo"
+	Rich   Shop = "rich"
+)
+
+// New creates the shop Broken: see [NewShop].
 func New(tb testing.TB, prefix string) (dsn string, db *sql.DB) {
+	tb.Helper()
+	return NewShop(tb, Broken, prefix)
+}
+
+// NewShop creates a shop whose tables have a prefix. It returns the DSN, and a connection
+// pool with which tests can change the shop. Both end with the test.
+func NewShop(tb testing.TB, shop Shop, prefix string) (dsn string, db *sql.DB) {
 	tb.Helper()
 	dsn = sqltest.MariaDB(tb)
 	config, err := mysql.ParseDSN(strings.TrimPrefix(dsn, "mysql:"))
@@ -39,7 +64,7 @@ func New(tb testing.TB, prefix string) (dsn string, db *sql.DB) {
 		tb.Fatal(err)
 	}
 	config.MultiStatements = true
-	config.Params = map[string]string{"sql_mode": "''", "time_zone": "'+00:00'"}
+	config.Params = map[string]string{"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'", "time_zone": "'+00:00'"}
 	if err := config.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		tb.Fatal(err)
 	}
@@ -49,8 +74,77 @@ func New(tb testing.TB, prefix string) (dsn string, db *sql.DB) {
 	}
 	db = sql.OpenDB(connector)
 	tb.Cleanup(func() { _ = db.Close() })
-	if _, err := db.ExecContext(tb.Context(), strings.ReplaceAll(shopSQL, "{p}", prefix)); err != nil {
-		tb.Fatal(err)
+	for _, text := range []string{read(tb, "tables.sql"), rows(tb, shop)} {
+		if _, err := db.ExecContext(tb.Context(), strings.ReplaceAll(text, "{p}", prefix)); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	return dsn, db
+}
+
+// Media returns the files of the images of the shop Rich, and some more, with their paths
+// below the folder of the products' images.
+func Media(tb testing.TB) fs.FS {
+	tb.Helper()
+	media, err := fs.Sub(files, "testdata/media/catalog/product")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return media
+}
+
+func read(tb testing.TB, name string) string {
+	tb.Helper()
+	text, err := files.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// rows returns the statements that insert the rows of a shop.
+func rows(tb testing.TB, shop Shop) string {
+	tb.Helper()
+	if shop == Broken {
+		return read(tb, "broken.sql")
+	}
+	var tables map[string]struct {
+		Columns []string
+		Rows    [][]*string
+	}
+	file, err := files.Open("testdata/" + string(shop) + ".json.gz")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text, err := gzip.NewReader(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := json.NewDecoder(text).Decode(&tables); err != nil {
+		tb.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		for i, row := range tables[name].Rows {
+			separator := ",\n"
+			if i == 0 {
+				separator = ";\nINSERT INTO {p}" + name + " (`" + strings.Join(tables[name].Columns, "`, `") + "`) VALUES\n"
+			}
+			all.WriteString(separator + "(" + literals(row) + ")")
+		}
+	}
+	return strings.TrimPrefix(all.String(), ";\n")
+}
+
+// literals returns values as SQL literals, separated by commas.
+func literals(row []*string) string {
+	escape := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\r", `\r`, "\n", `\n`)
+	all := make([]string, len(row))
+	for i, v := range row {
+		all[i] = "NULL"
+		if v != nil {
+			all[i] = "'" + escape.Replace(*v) + "'"
+		}
+	}
+	return strings.Join(all, ", ")
 }
