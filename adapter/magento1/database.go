@@ -2,29 +2,30 @@ package magento1
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"golang.org/x/time/rate"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
-const (
-	// batchSize is the number of records read in one transaction.
-	batchSize = 200
-	// connectTimeout bounds connecting, if the DSN does not.
-	connectTimeout = 10 * time.Second
-)
+// connectTimeout bounds connecting, if the DSN does not.
+const connectTimeout = 10 * time.Second
 
 var (
 	errDSN    = errors.New(`must be "mysql:user:password@tcp(host:3306)/database"`)
 	errPrefix = errors.New("a table prefix must have at most 32 letters, digits and underscores")
+	errRate   = errors.New("the rate must not be negative")
+	// ErrOldTLS means that the server's TLS is too old without Options.OldTLS.
+	ErrOldTLS = errors.New("the server offers only TLS 1.0 or 1.1, or ciphers of that time, which must be allowed explicitly")
 )
 
 // Options say which database to read, and how.
@@ -52,30 +53,71 @@ type Options struct {
 // A Database is an open database of Magento 1 or OpenMage. It must not be used
 // concurrently.
 type Database struct {
-	pool    *sql.DB
-	prefix  string
-	schemas *adapter.Schemas
-	skipped func(Skipped)
+	pool     *sql.DB
+	database string
+	prefix   string
+	text     textDecoder
+	limiter  *rate.Limiter // nil: no maximum
+	schemas  *adapter.Schemas
+	skipped  func(Skipped)
+	columns  map[string]columnSet // by table name, with the prefix; nil for tables that are missing
+
+	rows    int       // number of rows read since the last pause for the limiter
+	bytes   int       // size of the rows read in this batch
+	pending []Skipped // what this batch has skipped
+	once    map[Skipped]bool
 }
+
+// A columnSet holds the names of a table's columns, in lower case.
+type columnSet map[string]bool
 
 // Open connects to a database. Errors do not contain the DSN, and say which option makes
 // an old server acceptable.
 func Open(ctx context.Context, o Options) (*Database, error) {
-	rest, ok := strings.CutPrefix(o.DSN, "mysql:")
-	prefix := o.Prefix
-	config, err := mysql.ParseDSN(rest)
-	if !ok || err != nil || config.DBName == "" || strings.HasPrefix(rest, "//") {
-		return nil, errDSN // the driver's error could contain the password
-	}
-	if !regexp.MustCompile(`^[A-Za-z0-9_]{0,32}$`).MatchString(prefix) {
+	if !regexp.MustCompile(`^[A-Za-z0-9_]{0,32}$`).MatchString(o.Prefix) {
 		return nil, errPrefix
+	}
+	text, err := newTextDecoder(o.Charset)
+	if err != nil {
+		return nil, err
+	}
+	config, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, errDSN
+	}
+	d := &Database{
+		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, text: text, schemas: o.Schemas, skipped: o.Skipped,
+		columns: map[string]columnSet{}, once: map[Skipped]bool{},
+	}
+	if o.Rate > 0 {
+		d.limiter = rate.NewLimiter(rate.Limit(o.Rate), o.Rate)
+	}
+	d.pool.SetMaxOpenConns(1) // leave the other connections to the running shop
+	if err := d.pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to the legacy database: %w", explainConnectError(err)), d.pool.Close())
+	}
+	return d, nil
+}
+
+// config returns the driver's configuration.
+func (o *Options) config() (*mysql.Config, error) {
+	rest, ok := strings.CutPrefix(o.DSN, "mysql:")
+	config, err := mysql.ParseDSN(rest)
+	switch {
+	case !ok || err != nil || config.DBName == "" || strings.HasPrefix(rest, "//"):
+		return nil, errDSN // the driver's error could contain the password
+	case o.Rate < 0:
+		return nil, errRate
 	}
 	if config.Timeout == 0 {
 		config.Timeout = connectTimeout
 	}
 	config.Logger = &mysql.NopLogger{} // errors are returned
 	config.ParseTime = false           // zero dates cannot be parsed
-	config.InterpolateParams = false
 	if err := config.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, errDSN
 	}
@@ -85,35 +127,75 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	if config.Params["time_zone"] == "" {
 		config.Params["time_zone"] = "'+00:00'"
 	}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, errDSN
+	if o.Charset != "" {
+		config.Params["character_set_results"] = "NULL" // the server sends the bytes that it has
 	}
-	pool := sql.OpenDB(connector)
-	pool.SetMaxOpenConns(1) // leave the other connections to the running shop
-	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to the legacy database: %w", err), pool.Close())
+	if o.OldTLS && config.TLS != nil {
+		config.TLS = config.TLS.Clone()
+		config.TLS.MinVersion = tls.VersionTLS10
+		config.TLS.CipherSuites = oldCipherSuites()
 	}
-	return &Database{pool: pool, prefix: prefix, schemas: o.Schemas, skipped: o.Skipped}, nil
+	return config, nil
+}
+
+// oldCipherSuites returns all cipher suites but RC4.
+func oldCipherSuites() (ids []uint16) {
+	for _, suite := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
+		if !strings.Contains(suite.Name, "RC4") {
+			ids = append(ids, suite.ID)
+		}
+	}
+	return ids
+}
+
+// explainConnectError returns an error that says how to connect to an old server.
+func explainConnectError(err error) error {
+	switch text := err.Error(); {
+	case errors.Is(err, mysql.ErrOldPassword):
+		return errors.New("the server knows the user's password in the form of MySQL before 4.1: set the password again, or add allowOldPasswords=true to the DSN")
+	case errors.Is(err, mysql.ErrCleartextPassword):
+		return errors.New("the server asks for the password in plain text: add allowCleartextPasswords=true to the DSN, with TLS")
+	case strings.Contains(text, "tls:") && (strings.Contains(text, "protocol version") || strings.Contains(text, "handshake failure")):
+		return fmt.Errorf("%w (%w)", ErrOldTLS, err)
+	default:
+		return err
+	}
 }
 
 // Close closes the connection.
 func (d *Database) Close() error { return d.pool.Close() }
 
 // table returns the quoted name of a table, with the prefix.
-func (d *Database) table(name string) string { return "`" + d.prefix + name + "`" }
+func (d *Database) table(name string) string { return quoteName(d.prefix + name) }
 
-// inReadOnlyTx runs f in a read-only transaction in which all statements see the same snapshot.
+func quoteName(name string) string { return "`" + name + "`" }
+
+// inReadOnlyTx runs f in a read-only transaction in which all statements see the same
+// snapshot. Afterwards it pauses as long as the limiter demands.
 func (d *Database) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err == nil {
 		err = errors.Join(f(tx), tx.Rollback()) // a read-only transaction has nothing to commit
 	}
-	return d.wrapError(ctx, err)
+	if err != nil {
+		return d.wrapError(ctx, err)
+	}
+	for ; d.limiter != nil && d.rows > 0; d.rows -= d.limiter.Burst() {
+		if err := d.limiter.WaitN(ctx, min(d.rows, d.limiter.Burst())); err != nil {
+			return d.wrapError(ctx, err)
+		}
+	}
+	d.rows = 0
+	return nil
 }
+
+// deniedTable finds the name of the table in the server's message.
+var deniedTable = regexp.MustCompile("for (?:table|column) .*?[`']?([A-Za-z0-9_$]+)[`']?$")
 
 // wrapError adds context to an error. It returns the error of ctx if that has ended.
 func (d *Database) wrapError(ctx context.Context, err error) error {
+	var fault *mysql.MySQLError
+	errors.As(err, &fault)
 	switch {
 	case err == nil:
 		return nil
@@ -121,6 +203,12 @@ func (d *Database) wrapError(ctx context.Context, err error) error {
 		return ctx.Err()
 	case isMissingTable(err):
 		return fmt.Errorf("%w: check that it is a database of Magento 1 or OpenMage and that its table prefix is %q", err, d.prefix)
+	case fault != nil && fault.Number == 1142: // a table may not be read
+		name := "*"
+		if found := deniedTable.FindStringSubmatch(fault.Message); found != nil {
+			name = quoteName(found[1])
+		}
+		return fmt.Errorf("the user may not read a table that the import needs: an administrator of the database can allow it by GRANT SELECT ON `%s`.%s TO that user", d.database, name)
 	default:
 		return fmt.Errorf("read the legacy database: %w", err)
 	}
@@ -132,67 +220,29 @@ func isMissingTable(err error) bool {
 	return errors.As(err, &fault) && fault.Number == 1146
 }
 
-// A batchReader reads one kind of record in batches.
-type batchReader[T any] interface {
-	// prepare is called once, before the first batch.
-	prepare(ctx context.Context, tx *sql.Tx) error
-	// next returns the batch that follows an id, and the greatest id that it has looked at;
-	// that is after itself if there are no more rows.
-	next(ctx context.Context, tx *sql.Tx, after int64) (batch []T, last int64, err error)
-}
-
-// readAll yields everything that a batchReader reads after an id. A failure ends the sequence with an
-// error.
-func readAll[T any](ctx context.Context, d *Database, r batchReader[T], from int64) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var nothing T
-		if err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) error { return r.prepare(ctx, tx) }); err != nil {
-			yield(nothing, err)
-			return
-		}
-		for after := from; ; {
-			var batch []T
-			last := after
-			err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) (err error) {
-				batch, last, err = r.next(ctx, tx, after)
-				return err
-			})
-			if err != nil {
-				yield(nothing, err)
-				return
-			}
-			for _, one := range batch {
-				if !yield(one, nil) {
-					return
-				}
-			}
-			if last == after {
-				return
-			}
-			after = last
-		}
+// columnsOf returns the columns of a table, or nil if there is no such table.
+func (d *Database) columnsOf(ctx context.Context, tx *sql.Tx, table string) (columnSet, error) {
+	name := d.prefix + table
+	if known, ok := d.columns[name]; ok {
+		return known, nil
 	}
-}
-
-// eachRow calls f for every row of a query.
-func eachRow(ctx context.Context, tx *sql.Tx, f func(*sql.Rows) error, text string, arguments ...any) error {
-	rows, err := tx.QueryContext(ctx, text, arguments...)
+	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+quoteName(name)+" LIMIT 0")
+	if isMissingTable(err) {
+		d.columns[name] = nil
+		return nil, nil
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
-		}
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
 	}
-	return rows.Err()
-}
-
-// eachRowIfTable is eachRow for a table that may be missing.
-func eachRowIfTable(ctx context.Context, tx *sql.Tx, f func(*sql.Rows) error, text string, arguments ...any) error {
-	if err := eachRow(ctx, tx, f, text, arguments...); !isMissingTable(err) {
-		return err
+	there := columnSet{}
+	for _, column := range names {
+		there[strings.ToLower(column)] = true
 	}
-	return nil
+	d.columns[name] = there
+	return there, rows.Err()
 }

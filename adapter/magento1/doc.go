@@ -1,6 +1,6 @@
-// Package magento1 reads customers, addresses, orders and credentials from a legacy system,
-// the database of Magento 1 or OpenMage. It returns them as records and credentials of
-// package adapter, with the ids that they have there.
+// Package magento1 reads a legacy system, the database of Magento 1 or OpenMage: the records
+// of a whole shop, credentials, and what its configuration says. It returns them as records
+// and credentials of package adapter, with the ids that they have there.
 //
 // # Principles
 //
@@ -9,22 +9,35 @@
 //  2. The shop may be running. Records are read in batches of bounded size by ascending id,
 //     each in a short transaction of its own, so that a record is consistent with its parts
 //     and neither locks nor old row versions are held for long. Memory use does not grow with
-//     the shop, except for the last login time of each customer.
+//     the shop, except for the parents of the categories and the last login time of each
+//     customer. Options.Rate leaves the database time for the shop. A batch is read once
+//     more if the connection is lost.
 //  3. The schemas decide what is read: every column or EAV attribute with the name of an
-//     attribute of the record, including those that the store's configuration adds. Tables in
-//     this package list the columns that have other names, are in other places or may be
-//     missing. Columns and tables that only later versions have may be missing; without a
-//     table that every version has, reading fails.
-//  4. Values that the contract cannot hold are converted as it requires: a zero date is null,
+//     attribute of the record, including those that the store's configuration adds.
+//     Attributes and entity types are found by their codes, never by ids, which differ
+//     between shops. Tables in this package list the columns that have other names, are in
+//     other places or may be missing. Columns and tables that only later versions have may
+//     be missing; without a table that every version has, reading fails.
+//  4. Values of store views are read as they are stored, whatever the scope of the
+//     attribute: a row is a value, NULL is null, and no row is absent. What the old shop
+//     computes when it is read or indexed is computed here or read from its index:
+//     reviews, custom options, stock status, prices of catalogue price rules.
+//  5. Values that the contract cannot hold are converted as it requires: a zero date is null,
 //     a decimal has four decimal places, a gender is 1 or 2 in the order of the attribute's
 //     options.
-//  5. Times are read as UTC, which is how these shops store them. A time_zone in the DSN
+//  6. Everything in a table that no record holds is reported ([Skipped]): rows that refer to
+//     nothing, values that are none, attributes that the configuration does not have. Rows
+//     of deleted records are found between the ids of the others; of those after the last
+//     one only the first thousand are.
+//  7. Times are read as UTC, which is how these shops store them. A time_zone in the DSN
 //     overrides that.
-//  6. Errors contain neither the DSN nor values of rows.
+//  8. Errors and reports contain neither the DSN nor values of rows.
 //
 // # How it is tested
 //
-// The tests read from a MariaDB with such tables (package magento1test): with a table prefix,
-// NULLs, zero dates, deleted customers, guests' orders, texts in several scripts, and more
-// rows than one batch holds. Fuzz tests convert arbitrary column values.
+// The tests read from a MariaDB with three shops (package magento1test): one with broken
+// rows, and two that an original filled. Cases name what the rows of the largest one mean.
+// Further tests change the shops: table prefixes, missing tables, columns and rights, lost
+// connections, other character sets, rows that refer to nothing, and more rows than one
+// batch holds. Fuzz tests convert arbitrary column values.
 package magento1

@@ -3,6 +3,7 @@ package magento1
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -11,114 +12,78 @@ import (
 // A flatTable describes a table with one column for each attribute and one row for each
 // record.
 type flatTable struct {
+	part        Part
 	resource    adapter.Resource
 	table       string // without the prefix
 	keyColumn   string // the column of the record's id
 	ownerColumn string // the column of the owner's id; "" for records without an owner
-	// columnNames are the columns of attributes with other names.
-	columnNames map[string]string
+	// columnNames are the columns of attributes with other names, and oldNames those that
+	// earlier versions have instead.
+	columnNames, oldNames map[string]string
 	// fallbacks are the values of attributes whose column is missing or NULL.
 	fallbacks map[string]adapter.Value
 }
 
 func zero() adapter.Value { return adapter.IntegerValue(0) }
 
-func customerTable() flatTable {
-	return flatTable{
-		resource: adapter.Customers, table: "customer_entity", keyColumn: "entity_id",
-		fallbacks: map[string]adapter.Value{
-			"website_id": zero(), "store_id": zero(), "group_id": zero(), "disable_auto_group_change": zero(),
-			// Absent times are set when the record is stored.
-			"created_at": {}, "updated_at": {},
-		},
-	}
-}
-
-func addressTable() flatTable {
-	return flatTable{
-		resource: adapter.CustomerAddresses, table: "customer_address_entity", keyColumn: "entity_id",
-		columnNames: map[string]string{"customer_id": "parent_id"},
-		fallbacks:   map[string]adapter.Value{"created_at": {}, "updated_at": {}},
-	}
-}
-
-func orderTable() flatTable {
-	return flatTable{
-		resource: adapter.Orders, table: "sales_flat_order", keyColumn: "entity_id",
-		fallbacks: map[string]adapter.Value{"store_id": zero()}, // the store view was deleted
-	}
-}
-
-// orderParts returns the tables of an order's parts.
-func orderParts() []flatTable {
-	return []flatTable{
-		{resource: adapter.OrderItems, table: "sales_flat_order_item", keyColumn: "item_id", ownerColumn: "order_id"},
-		{resource: adapter.OrderAddresses, table: "sales_flat_order_address", keyColumn: "entity_id", ownerColumn: "parent_id"},
-		{resource: adapter.OrderComments, table: "sales_flat_order_status_history", keyColumn: "entity_id", ownerColumn: "parent_id",
-			// 2 means "not applicable".
-			fallbacks: map[string]adapter.Value{"is_customer_notified": adapter.IntegerValue(2), "is_visible_on_front": zero()}},
-	}
-}
-
 // A tableReader reads records from a flatTable.
 type tableReader struct {
 	flatTable
+	d          *Database
 	schema     *adapter.Schema
-	attributes []int // indexes of the attributes, in the order of the columns
-	statement  string
+	attributes []int    // indexes of the attributes, in the order of the columns
+	columns    []string // quoted
+	key        int      // index of the column of the key
 }
 
 // newTableReader returns a reader of the columns that the table has in this database.
-func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable) (*tableReader, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+d.table(f.table)+" LIMIT 0")
+// static names further attributes, added by the configuration, that are columns.
+func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, static ...string) (*tableReader, error) {
+	there, err := d.columnsOf(ctx, tx, f.table)
 	if err != nil {
 		return nil, err
 	}
-	names, err := rows.Columns()
-	_ = rows.Close() // there are no rows
-	if err != nil {
-		return nil, err
-	}
-	there := map[string]bool{}
-	for _, name := range names {
-		there[strings.ToLower(name)] = true
-	}
-	s := &tableReader{flatTable: f, schema: d.schemas.Of(f.resource)}
-	var columns []string
+	s := &tableReader{flatTable: f, d: d, schema: d.schemas.Of(f.resource), key: -1}
 	for at, a := range s.schema.Attributes {
 		column := a.Name
 		if other, ok := f.columnNames[a.Name]; ok {
 			column = other
 		}
-		if there[column] && !a.Added && !a.OnDemand && a.Kind != adapter.KindRecords {
-			s.attributes, columns = append(s.attributes, at), append(columns, "`"+column+"`")
+		if old := f.oldNames[a.Name]; old != "" && !there[column] {
+			column = old
 		}
+		if !there[column] || a.OnDemand || a.Kind == adapter.KindRecords || a.Added && !slices.Contains(static, a.Name) {
+			continue
+		}
+		if a.Name == s.schema.Key {
+			s.key = len(s.columns)
+		}
+		s.attributes, s.columns = append(s.attributes, at), append(s.columns, quoteName(column))
 	}
-	s.statement = "SELECT " + strings.Join(columns, ", ") + " FROM " + d.table(f.table)
+	if s.key < 0 { // the statement fails, and its error says which table or column is missing
+		s.key, s.attributes, s.columns = 0, []int{0}, []string{quoteName(f.keyColumn)}
+	}
 	return s, nil
 }
 
 // records returns the records selected by a WHERE condition and the clauses that follow it.
-func (s *tableReader) records(ctx context.Context, tx *sql.Tx, where string, arguments ...any) (records []adapter.Record, err error) {
-	columns := make([]sql.NullString, len(s.attributes))
-	into := make([]any, len(s.attributes))
-	for i := range columns {
-		into[i] = &columns[i]
-	}
-	err = eachRow(ctx, tx, func(rows *sql.Rows) error {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		records = append(records, s.record(columns))
+func (s *tableReader) records(ctx context.Context, tx *sql.Tx, where string) (records []adapter.Record, err error) {
+	text := "SELECT " + strings.Join(s.columns, ", ") + " FROM " + s.d.table(s.table) + " WHERE " + where
+	err = s.d.each(ctx, tx, text, func(r row) error {
+		records = append(records, s.record(r))
 		return nil
-	}, s.statement+" WHERE "+where, arguments...)
+	})
 	return records, err
 }
 
-func (s *tableReader) record(columns []sql.NullString) adapter.Record {
+func (s *tableReader) record(columns row) adapter.Record {
 	r := adapter.NewRecord(s.schema)
 	for i, at := range s.attributes {
-		r.Values[at] = valueOf(s.schema.Attributes[at].Kind, columns[i])
+		v, problem := s.d.text.valueOf(s.schema.Attributes[at].Kind, columns[i])
+		if problem != "" {
+			s.d.skip(s.part, s.table, s.keyColumn+" "+string(columns[s.key])+", "+s.schema.Attributes[at].Name, problem)
+		}
+		r.Values[at] = v
 	}
 	for name, fallback := range s.fallbacks {
 		if r.Get(name).Empty() {
@@ -130,10 +95,32 @@ func (s *tableReader) record(columns []sql.NullString) adapter.Record {
 
 // nextBatch returns the batch of records that follow an id, and the greatest id in it, which
 // is after itself if the batch is empty.
-func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, after int64) (records []adapter.Record, last int64, err error) {
-	records, err = s.records(ctx, tx, "`"+s.keyColumn+"` > ? ORDER BY `"+s.keyColumn+"` LIMIT ?", after, batchSize)
+func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, after int64, limit int) (records []adapter.Record, last int64, err error) {
+	key := quoteName(s.keyColumn)
+	records, err = s.records(ctx, tx, key+" > "+formatID(after)+" ORDER BY "+key+" LIMIT "+formatID(int64(limit)))
 	if err != nil || len(records) == 0 {
 		return nil, after, err
 	}
-	return records, records[len(records)-1].Get(s.schema.Key).Int(), nil
+	return records, keyOf(records[len(records)-1]), nil
+}
+
+// keyOf returns the key of a record.
+func keyOf(r adapter.Record) int64 { return r.Get(r.Schema.Key).Int() }
+
+// indexByKey returns the index of each record by its key.
+func indexByKey(records []adapter.Record) map[int64]int {
+	at := make(map[int64]int, len(records))
+	for i, r := range records {
+		at[keyOf(r)] = i
+	}
+	return at
+}
+
+// aggregates returns records as aggregates without parts.
+func aggregates(records []adapter.Record) []adapter.Aggregate {
+	all := make([]adapter.Aggregate, len(records))
+	for i, r := range records {
+		all[i].Record = r
+	}
+	return all
 }

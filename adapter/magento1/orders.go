@@ -3,11 +3,31 @@ package magento1
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An orderReader reads orders.
+func orderTable() flatTable {
+	return flatTable{
+		part: Orders, resource: adapter.Orders, table: "sales_flat_order", keyColumn: "entity_id",
+		fallbacks: map[string]adapter.Value{"store_id": zero()}, // the store view was deleted
+	}
+}
+
+// orderParts returns the tables of an order's parts.
+func orderParts() []flatTable {
+	return []flatTable{
+		{part: Orders, resource: adapter.OrderItems, table: "sales_flat_order_item", keyColumn: "item_id", ownerColumn: "order_id"},
+		{part: Orders, resource: adapter.OrderAddresses, table: "sales_flat_order_address", keyColumn: "entity_id", ownerColumn: "parent_id"},
+		{part: Orders, resource: adapter.OrderComments, table: "sales_flat_order_status_history", keyColumn: "entity_id", ownerColumn: "parent_id",
+			// 2 means "not applicable".
+			fallbacks: map[string]adapter.Value{"is_customer_notified": adapter.IntegerValue(2), "is_visible_on_front": zero()}},
+	}
+}
+
+// An orderReader reads orders with their lines, addresses and comments. The customer_id of
+// an order whose customer was deleted is null.
 type orderReader struct {
 	d               *Database
 	rows            *tableReader
@@ -19,6 +39,7 @@ func (o *orderReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	if o.rows, err = o.d.newTableReader(ctx, tx, orderTable()); err != nil {
 		return err
 	}
+	o.parts = nil
 	for _, f := range orderParts() {
 		part, err := o.d.newTableReader(ctx, tx, f)
 		if err != nil {
@@ -26,24 +47,17 @@ func (o *orderReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 		}
 		o.parts = append(o.parts, part)
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+o.d.table(o.rows.table)+" LIMIT 0")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	for _, name := range names {
-		o.hasGiftMessages = o.hasGiftMessages || name == "gift_message_id"
-	}
+	columns, err := o.d.columnsOf(ctx, tx, o.rows.table)
+	o.hasGiftMessages = columns["gift_message_id"]
 	return err
 }
 
-func (o *orderReader) next(ctx context.Context, tx *sql.Tx, after int64) ([]adapter.Aggregate, int64, error) {
-	records, last, err := o.rows.nextBatch(ctx, tx, after)
+func (o *orderReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
+	records, last, err := o.rows.nextBatch(ctx, tx, after, limit)
 	if err != nil || len(records) == 0 {
 		return nil, last, err
 	}
-	b := &orderBatch{orderReader: o, tx: tx, records: records, index: indexByKey(records), first: records[0].Get("entity_id").Int(), last: last}
+	b := &orderBatch{orderReader: o, tx: tx, records: records, index: indexByKey(records), after: after, last: last}
 	for _, step := range []func(context.Context) error{b.clearDeletedCustomers, b.setPayments, b.setTaxes, b.setGiftMessages} {
 		if err := step(ctx); err != nil {
 			return nil, after, err
@@ -75,49 +89,44 @@ type orderBatch struct {
 	tx          *sql.Tx
 	records     []adapter.Record
 	index       map[int64]int // index of an order by its id
-	first, last int64         // ids
+	after, last int64         // the ids are in (after, last]
 }
 
-// eachOrderRow calls f for every row with its order. The first column of a row is the
-// order's id, the others are texts.
-func (b *orderBatch) eachOrderRow(ctx context.Context, columns int, f func(order adapter.Record, columns []sql.NullString), text string) error {
-	values := make([]sql.NullString, columns)
-	var id int64
-	into := []any{&id}
-	for i := range values {
-		into = append(into, &values[i])
-	}
-	return eachRowIfTable(ctx, b.tx, func(rows *sql.Rows) error {
-		err := rows.Scan(into...)
-		if i, ok := b.index[id]; ok && err == nil {
-			f(b.records[i], values)
+// eachOrderRow calls f for every row of a statement with its order, whose id is the first
+// column. table is one that may be missing.
+func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f func(order adapter.Record, r row)) error {
+	return b.d.eachIfTable(ctx, b.tx, table, text, func(r row) error {
+		if i, ok := b.index[r.id(0)]; ok {
+			f(b.records[i], r)
 		}
-		return err
-	}, text, b.first, b.last)
+		return nil
+	})
 }
 
 // clearDeletedCustomers clears the customer of orders whose customer was deleted.
 func (b *orderBatch) clearDeletedCustomers(ctx context.Context) error {
-	orders, customers := b.d.table(b.rows.table), b.d.table("customer_entity")
-	return b.eachOrderRow(ctx, 0, func(order adapter.Record, _ []sql.NullString) { order.Set("customer_id", adapter.NullValue()) },
-		"SELECT o.entity_id FROM "+orders+" o LEFT JOIN "+customers+" c ON c.entity_id = o.customer_id"+
-			" WHERE o.entity_id BETWEEN ? AND ? AND o.customer_id IS NOT NULL AND c.entity_id IS NULL")
+	return b.eachOrderRow(ctx, "customer_entity", "SELECT o.entity_id FROM "+b.d.table("sales_flat_order")+" o LEFT JOIN "+b.d.table("customer_entity")+
+		" c ON c.entity_id = o.customer_id WHERE "+between("o.entity_id", b.after, b.last)+" AND o.customer_id IS NOT NULL AND c.entity_id IS NULL",
+		func(order adapter.Record, _ row) { order.Set("customer_id", adapter.NullValue()) })
 }
 
 // setPayments sets the method of the first payment.
 func (b *orderBatch) setPayments(ctx context.Context) error {
-	return b.eachOrderRow(ctx, 1, func(order adapter.Record, columns []sql.NullString) { setIfAbsent(order, "payment_method", columns[0]) },
-		"SELECT parent_id, method FROM "+b.d.table("sales_flat_order_payment")+" WHERE parent_id BETWEEN ? AND ? ORDER BY entity_id")
+	return b.eachOrderRow(ctx, "sales_flat_order_payment", "SELECT parent_id, method FROM "+b.d.table("sales_flat_order_payment")+
+		" WHERE "+between("parent_id", b.after, b.last)+" ORDER BY entity_id", func(order adapter.Record, r row) {
+		b.setIfAbsent(order, "payment_method", r[1])
+	})
 }
 
 // setTaxes sets the title and the rate of the first tax.
 func (b *orderBatch) setTaxes(ctx context.Context) error {
-	return b.eachOrderRow(ctx, 2, func(order adapter.Record, columns []sql.NullString) {
+	return b.eachOrderRow(ctx, "sales_order_tax", "SELECT order_id, title, percent FROM "+b.d.table("sales_order_tax")+
+		" WHERE "+between("order_id", b.after, b.last)+" ORDER BY tax_id", func(order adapter.Record, r row) {
 		if order.Get("tax_name").Kind() == adapter.Absent {
-			setIfAbsent(order, "tax_name", columns[0])
-			setIfAbsent(order, "tax_rate", columns[1])
+			b.setIfAbsent(order, "tax_name", r[1])
+			b.setIfAbsent(order, "tax_rate", r[2])
 		}
-	}, "SELECT order_id, title, percent FROM "+b.d.table("sales_order_tax")+" WHERE order_id BETWEEN ? AND ? ORDER BY tax_id")
+	})
 }
 
 // setGiftMessages sets the gift messages.
@@ -125,32 +134,39 @@ func (b *orderBatch) setGiftMessages(ctx context.Context) error {
 	if !b.hasGiftMessages {
 		return nil
 	}
-	return b.eachOrderRow(ctx, 3, func(order adapter.Record, columns []sql.NullString) {
+	return b.eachOrderRow(ctx, "gift_message", "SELECT o.entity_id, m.sender, m.recipient, m.message FROM "+b.d.table("sales_flat_order")+" o JOIN "+
+		b.d.table("gift_message")+" m ON m.gift_message_id = o.gift_message_id WHERE "+between("o.entity_id", b.after, b.last), func(order adapter.Record, r row) {
 		for i, name := range []string{"gift_message_from", "gift_message_to", "gift_message_body"} {
-			setIfAbsent(order, name, columns[i])
+			b.setIfAbsent(order, name, r[i+1])
 		}
-	}, "SELECT o.entity_id, m.sender, m.recipient, m.message FROM "+b.d.table(b.rows.table)+" o JOIN "+b.d.table("gift_message")+
-		" m ON m.gift_message_id = o.gift_message_id WHERE o.entity_id BETWEEN ? AND ?")
+	})
 }
 
 // setIfAbsent sets an attribute that is absent.
-func setIfAbsent(r adapter.Record, name string, text sql.NullString) {
+func (b *orderBatch) setIfAbsent(r adapter.Record, name string, column sql.RawBytes) {
 	at, _ := r.Schema.Index(name)
-	if r.Values[at].Kind() == adapter.Absent {
-		r.Values[at] = valueOf(r.Schema.Attributes[at].Kind, text)
+	if r.Values[at].Kind() != adapter.Absent {
+		return
 	}
+	v, problem := b.d.text.valueOf(r.Schema.Attributes[at].Kind, column)
+	if problem != "" {
+		b.d.skip(Orders, "sales_flat_order", fmt.Sprintf("order %d, %s", keyOf(r), name), problem)
+	}
+	r.Values[at] = v
 }
 
 // addParts adds the records of a table to the orders that they belong to.
 func (b *orderBatch) addParts(ctx context.Context, part *tableReader, all []adapter.Aggregate) error {
-	records, err := part.records(ctx, b.tx, "`"+part.ownerColumn+"` BETWEEN ? AND ? ORDER BY `"+part.keyColumn+"`", b.first, b.last)
+	records, err := part.records(ctx, b.tx, between(quoteName(part.ownerColumn), b.after, b.last)+" ORDER BY "+quoteName(part.keyColumn))
 	if err != nil {
 		return err
 	}
 	for _, r := range records {
-		i, ok := b.index[r.Get(part.ownerColumn).Int()]
+		order := r.Get(part.ownerColumn).Int()
+		i, ok := b.index[order]
 		if !ok {
-			continue // the part's order does not exist
+			b.d.skip(Orders, part.table, fmt.Sprintf("%s %d, order %d", part.keyColumn, keyOf(r), order), ReasonNoRecord)
+			continue
 		}
 		setTimeIfEmpty(r, "created_at", all[i].Record.Get("created_at"))
 		setTimeIfEmpty(r, "updated_at", r.Get("created_at"))

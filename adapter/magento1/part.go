@@ -3,7 +3,6 @@ package magento1
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -75,21 +74,23 @@ func (d *Database) Records(ctx context.Context, p Part) iter.Seq2[adapter.Aggreg
 
 // RecordsAfter is Records for the records whose keys are greater than after, so that an
 // import can go on where it stopped. It yields all records of the parts [Websites],
-// [Directory], [CustomerGroups] and [Taxes], which are small, and of [Categories], whose
-// tree is checked as a whole, whatever after is.
+// [Directory], [CustomerGroups] and [Taxes], which are small, whatever after is.
 func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) iter.Seq2[adapter.Aggregate, error] {
-	switch p {
-	case Customers:
-		return readAll[adapter.Aggregate](ctx, d, &customerReader{d: d}, int64(max(after, 0)))
-	case Addresses:
-		return readAll[adapter.Aggregate](ctx, d, &addressReader{d: d}, int64(max(after, 0)))
-	case Orders:
-		return readAll[adapter.Aggregate](ctx, d, &orderReader{d: d}, int64(max(after, 0)))
-	default:
+	whole := map[Part]wholeReader{Websites: d.websites, Directory: d.directory, CustomerGroups: d.customerGroups, Taxes: d.taxes}
+	if read, ok := whole[p]; ok {
+		return readAll[adapter.Aggregate](ctx, d, read, -1)
+	}
+	readers := map[Part]batchReader[adapter.Aggregate]{
+		Categories: &categoryReader{d: d}, Products: &productReader{d: d}, Images: &imageReader{d: d}, Stock: &stockReader{d: d},
+		Customers: &customerReader{personReader: personReader{d: d}}, Addresses: &addressReader{personReader: personReader{d: d}}, Orders: &orderReader{d: d},
+	}
+	reader, ok := readers[p]
+	if !ok {
 		return func(yield func(adapter.Aggregate, error) bool) {
-			yield(adapter.Aggregate{}, fmt.Errorf("read %s: %w", p, errors.ErrUnsupported))
+			yield(adapter.Aggregate{}, fmt.Errorf("a shop has no part %q", p))
 		}
 	}
+	return readAll(ctx, d, reader, int64(max(after, 0)))
 }
 
 // Count returns the number of rows of the tables from which Records makes the records of a
@@ -133,11 +134,13 @@ const (
 	ReasonNoWebsite   = "its website does not exist"
 	ReasonNoRecord    = "the record that it belongs to does not exist"
 	ReasonNoAttribute = "its attribute does not exist"
+	ReasonNoTable     = "its values are in a table that does not exist"
 	// ReasonNoSetting is given once for each attribute: see [Database.Settings].
 	ReasonNoSetting = "the store's configuration does not have the attribute"
 	ReasonKey       = "its id is not positive"
 	ReasonTree      = "its parents do not lead to a root category"
 	ReasonValue     = "the value is not of the attribute's kind and is null instead"
 	ReasonEncoding  = "the text is not valid in its character set, and U+FFFD stands for what is not"
-	ReasonFile      = "it names no file"
+	ReasonFile      = "it names no file, or none of the product's images"
+	ReasonStock     = "it is not of the first stock"
 )

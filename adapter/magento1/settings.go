@@ -2,7 +2,11 @@ package magento1
 
 import (
 	"context"
-	"errors"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -14,10 +18,11 @@ type Setting struct {
 	// has no setting for: Warning says what it is.
 	Name string
 	// Value is the value as Portico's configuration file has it: an entry of a table in
-	// YAML, as {resource: products, name: size, kind: integer}.
+	// YAML, as {resource: products, name: size, kind: integer}. It is "" if the old shop
+	// does not say.
 	Value string
 	// From is where it was found: "core_config_data default 0 general/locale/timezone",
-	// "eav_attribute 134", or "built-in default".
+	// "eav_attribute 134", or "built-in default of …".
 	From string
 	// Warning says what the new shop does not do like the old one, or what to check; "" if
 	// there is nothing to say.
@@ -36,6 +41,117 @@ type Attribute struct {
 // Settings returns Portico's settings as the old shop's configuration says they should be,
 // in the order of Portico's configuration file. Options.Schemas need not have the
 // attributes that it finds: call it first, and read the records with the attributes added.
-func (d *Database) Settings(ctx context.Context) ([]Setting, error) {
-	return nil, errors.ErrUnsupported
+func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
+	err = d.retry(ctx, func(tx *sql.Tx) error {
+		all = nil
+		for _, step := range []func(context.Context, *sql.Tx) ([]Setting, error){
+			d.configured, d.sets, d.ownAttributes, d.fieldLists, d.narrowRules, d.differences,
+		} {
+			some, err := step(ctx, tx)
+			if err != nil {
+				return err
+			}
+			all = append(all, some...)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// absoluteURL matches base URLs without placeholders.
+var absoluteURL = regexp.MustCompile(`^https?://[^{}\s]+$`)
+
+// configured returns the settings that core_config_data has.
+func (d *Database) configured(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+	config, err := d.configuration(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	add := func(name, path string, convert func(string) string) {
+		value, from := config.get(path)
+		s := Setting{Name: name, Value: convert(value), From: from}
+		perWebsite := slices.Contains([]string{pathTimezone, pathTaxCountry, pathTaxRegion}, path) // records of websites hold them
+		if others := config.others(path); len(others) > 0 && !perWebsite {
+			s.Warning = "only one value counts for the whole store, but " + strings.Join(others, ", ") + " have others"
+		}
+		all = append(all, s)
+	}
+	same := strings.TrimSpace
+	add("public_url", pathBaseURL, func(url string) string {
+		if !absoluteURL.MatchString(url) {
+			return ""
+		}
+		return strings.TrimSuffix(url, "/")
+	})
+	add("store.timezone", pathTimezone, same)
+	add("store.currency", pathCurrency, same)
+	add("store.tax_country", pathTaxCountry, same)
+	region, _ := config.get(pathTaxRegion)
+	code := ""
+	if id, _ := d.text.valueOf(adapter.KindInteger, sql.RawBytes(region)); id.Int() > 0 {
+		err = d.each(ctx, tx, "SELECT code FROM "+d.table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r row) error {
+			code = d.textOf(r[0])
+			return nil
+		})
+	}
+	add("store.tax_region", pathTaxRegion, func(string) string { return code })
+	add("stock.min_qty", pathMinQty, same)
+	add("stock.notify_qty", pathNotifyQty, same)
+	add("stock.backorders", pathBackorders, same)
+	add("stock.manage", pathManageStock, func(s string) string { return fmt.Sprint(s == "1") })
+	return all, err
+}
+
+// sets returns the settings that are lists of what the tables hold.
+func (d *Database) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
+	column := func(text string) (values []string, err error) {
+		err = d.each(ctx, tx, text, func(r row) error {
+			values = append(values, d.textOf(r[0]))
+			return nil
+		})
+		return values, err
+	}
+	sets, err := column("SELECT s.attribute_set_id FROM " + d.table("eav_attribute_set") + " s JOIN " + d.table("eav_entity_type") +
+		" t ON t.entity_type_id = s.entity_type_id WHERE t.entity_type_code = 'catalog_product' ORDER BY s.attribute_set_id")
+	if err != nil {
+		return nil, err
+	}
+	classes, err := column("SELECT class_id FROM " + d.table("tax_class") + " WHERE class_type = 'PRODUCT' AND class_id > 0 ORDER BY class_id")
+	if err != nil {
+		return nil, err
+	}
+	const maxThemes = 100
+	themes, err := column("SELECT DISTINCT v.value FROM " + d.table("catalog_product_entity_varchar") + " v JOIN " + d.table("eav_attribute") +
+		" a ON a.attribute_id = v.attribute_id JOIN " + d.table("eav_entity_type") + " t ON t.entity_type_id = a.entity_type_id" +
+		" WHERE t.entity_type_code = 'catalog_product' AND a.attribute_code = 'custom_design' AND v.value LIKE '%_/_%' ORDER BY v.value LIMIT " + formatID(maxThemes))
+	if err != nil {
+		return nil, err
+	}
+	return []Setting{
+		{Name: "store.attribute_sets", Value: strings.Join(sets, ","), From: "eav_attribute_set"},
+		{Name: "store.tax_classes", Value: strings.Join(append([]string{"0"}, classes...), ","), From: "tax_class"},
+		{Name: "store.themes", Value: strings.Join(themes, ","), From: "catalog_product_entity_varchar",
+			Warning: "the database does not say which themes there are, only which of them products use: add the folders below app/design/frontend of the old shop, as package/theme"},
+	}, nil
+}
+
+// differences warns of settings of the old shop that Portico has none for.
+func (d *Database) differences(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+	config, err := d.configuration(ctx, tx)
+	for _, w := range []struct{ path, expected, warning string }{
+		{pathPriceScope, "0", "prices differ between websites, and Portico's do not: websites sell at the prices of the default scope"},
+		{pathPriceWithTax, "0", "prices include tax in the old shop: Portico adds tax to them"},
+		{pathShowSoldOut, "1", "the old shop leaves sold-out products out of public lists: Portico lists them"},
+		{pathAccountShare, "1", "customers of the old shop have one account for all websites: in Portico an account belongs to one website"},
+		{pathRewrites, "0", "addresses of products have no /index.php in the old shop: in Portico they have one"},
+	} {
+		value, from := config.get(w.path)
+		if others := config.others(w.path); value != w.expected || len(others) > 0 {
+			if w.path == pathAccountShare && value == "1" {
+				continue
+			}
+			all = append(all, Setting{From: from, Warning: w.warning})
+		}
+	}
+	return all, err
 }

@@ -35,12 +35,12 @@ func TestValue(t *testing.T) {
 		{"text with a zero byte and invalid UTF-8", adapter.KindText, "a\x00b\xff", adapter.TextValue("a\uFFFDb\uFFFD")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := valueOf(c.kind, sql.NullString{String: c.text, Valid: true}); got != c.want {
+			if got, _ := (textDecoder{}).valueOf(c.kind, sql.RawBytes(c.text)); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
 	}
-	if got := valueOf(adapter.KindText, sql.NullString{}); got.Kind() != adapter.Null {
+	if got, _ := (textDecoder{}).valueOf(adapter.KindText, nil); got.Kind() != adapter.Null {
 		t.Errorf("NULL is %v", got)
 	}
 	if got := splitLines("a\r\nb\rc\nd"); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
@@ -54,23 +54,26 @@ func FuzzValue(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		column := sql.NullString{String: text, Valid: true}
-		if v := valueOf(adapter.KindDecimal, column); v.Kind() == adapter.Text {
+		valueOf := func(kind adapter.Kind, text string) adapter.Value {
+			v, _ := (textDecoder{}).valueOf(kind, sql.RawBytes(text))
+			return v
+		}
+		if v := valueOf(adapter.KindDecimal, text); v.Kind() == adapter.Text {
 			if whole, places, _ := strings.Cut(v.Text(), "."); len(places) != 4 || whole == "" || whole == "-" {
 				t.Errorf("decimal %q of %q", v.Text(), text)
 			}
 		}
-		if v := valueOf(adapter.KindTime, column); v.Kind() == adapter.Text {
+		if v := valueOf(adapter.KindTime, text); v.Kind() == adapter.Text {
 			if _, err := time.Parse(time.DateTime, v.Text()); err != nil || v.Text() < "0001" {
 				t.Errorf("time %q of %q", v.Text(), text)
 			}
 		}
-		for _, line := range valueOf(adapter.KindTexts, column).Texts() {
+		for _, line := range valueOf(adapter.KindTexts, text).Texts() {
 			if strings.ContainsAny(line, "\r\n\x00") {
 				t.Errorf("line %q of %q", line, text)
 			}
 		}
-		if v := valueOf(adapter.KindInteger, column); v.Kind() != adapter.Integer && v.Kind() != adapter.Null {
+		if v := valueOf(adapter.KindInteger, text); v.Kind() != adapter.Integer && v.Kind() != adapter.Null {
 			t.Errorf("integer %v of %q", v, text)
 		}
 	})

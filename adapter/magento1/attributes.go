@@ -1,0 +1,221 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// attributeNamePattern matches the codes that attributes of Portico can have.
+var attributeNamePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
+
+// hiddenAttributes returns the attributes of a new shop that are in no answer.
+func hiddenAttributes(r adapter.Resource) []string {
+	if r != adapter.Products {
+		return []string{"default_billing", "default_shipping", "rp_token", "rp_token_created_at", "rp_customer_id", "password_created_at",
+			"vat_is_valid", "vat_request_id", "vat_request_date", "vat_request_success", "store_id", "website_id", "increment_id"}
+	}
+	return []string{
+		"image", "small_image", "thumbnail", "media_gallery", "gallery", "image_label", "small_image_label", "thumbnail_label", "old_id", "url_path",
+		"minimal_price", "is_recurring", "recurring_profile", "price_view", "sku_type", "weight_type", "shipment_type", "links_purchased_separately",
+		"links_title", "links_exist", "samples_title", "category_ids", "has_options", "required_options", "enable_googlecheckout", "giftcard_amounts",
+	}
+}
+
+// An ownAttribute is an attribute that the old shop has besides those of the contract.
+type ownAttribute struct {
+	id int64
+	Attribute
+	valid bool // its code can be the name of an attribute of Portico
+}
+
+// own returns the visible attributes of an entity that a new shop does not have.
+func (d *Database) own(ctx context.Context, tx *sql.Tx, e entity, r adapter.Resource) (all []ownAttribute, err error) {
+	flags, global, front := "customer_eav_attribute", "1", "0"
+	if r == adapter.Products {
+		flags, global, front = "catalog_eav_attribute", "f.is_global", "a.is_user_defined = 1 AND f.is_visible_on_front = 1"
+	}
+	there, err := d.columnsOf(ctx, tx, flags)
+	if err != nil || there == nil {
+		return nil, err // the version has no own attributes of the entity
+	}
+	contract, hidden := adapter.NewSchemas().Of(r), hiddenAttributes(r)
+	err = d.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+" FROM "+d.table("eav_attribute")+" a JOIN "+d.table("eav_entity_type")+
+		" t ON t.entity_type_id = a.entity_type_id JOIN "+d.table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
+		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row row) error {
+		code := d.textOf(row[1])
+		if _, known := contract.Index(code); known || slices.Contains(hidden, code) {
+			return nil
+		}
+		a := ownAttribute{id: row.id(0), valid: attributeNamePattern.MatchString(code)}
+		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kindOf(string(row[2])), Scope: scopeOf(row.id(3))}
+		a.Roles, a.Views = []string{"admin"}, []string{"list", "single"}
+		switch {
+		case r != adapter.Products:
+			a.Roles = append(a.Roles, "customer")
+		case row.id(4) != 0:
+			a.Roles = append(a.Roles, "customer", "guest")
+		}
+		all = append(all, a)
+		return nil
+	})
+	return all, err
+}
+
+// kindOf returns the kind of the values of a backend type.
+func kindOf(backend string) adapter.Kind {
+	switch backend {
+	case "int":
+		return adapter.KindInteger
+	case "decimal":
+		return adapter.KindDecimal
+	case "datetime":
+		return adapter.KindTime
+	default:
+		return adapter.KindText
+	}
+}
+
+// scopeOf returns the scope that catalog_eav_attribute.is_global stands for.
+func scopeOf(isGlobal int64) adapter.Scope {
+	switch isGlobal {
+	case 0:
+		return adapter.ScopeStore
+	case 2:
+		return adapter.ScopeWebsite
+	default:
+		return adapter.ScopeGlobal
+	}
+}
+
+// skipUnconfigured notes the own attributes of an entity that the schema does not have.
+func (d *Database) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entity, schema *adapter.Schema) error {
+	all, err := d.own(ctx, tx, e, schema.Resource)
+	for _, a := range all {
+		if _, ok := schema.Index(a.Name); !ok {
+			d.skip(e.part, "eav_attribute", "attribute "+a.Name, ReasonNoSetting)
+		}
+	}
+	return err
+}
+
+// ownAttributes returns the entries of the table attributes.
+func (d *Database) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+	kinds := map[adapter.Kind]string{adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal", adapter.KindTime: "time"}
+	scopes := map[adapter.Scope]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}
+	for _, of := range []struct {
+		entity
+		adapter.Resource
+	}{{customerEntity(), adapter.Customers}, {addressEntity(), adapter.CustomerAddresses}, {productEntity(), adapter.Products}} {
+		own, err := d.own(ctx, tx, of.entity, of.Resource)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range own {
+			s := Setting{Name: "attributes", From: fmt.Sprintf("eav_attribute %d", a.id)}
+			if a.valid {
+				s.Attribute = &a.Attribute
+				s.Value = fmt.Sprintf("{resource: %s, name: %s, kind: %s", a.Resource, a.Name, kinds[a.Kind])
+				if a.Resource == adapter.Products {
+					s.Value += ", scope: " + scopes[a.Scope]
+				}
+				s.Value += ", roles: [" + strings.Join(a.Roles, ", ") + "]}"
+			} else {
+				s.Name, s.Warning = "", fmt.Sprintf("the attribute %.64q of %s has a code that Portico's attributes cannot have, so its values are not imported", a.Name, a.Resource)
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// aclResources returns the resources of Portico by those of the old shop's REST roles.
+func aclResources() map[string]adapter.Resource {
+	return map[string]adapter.Resource{
+		"customer": adapter.Customers, "customer_address": adapter.CustomerAddresses, "product": adapter.Products, "product_category": adapter.ProductCategories,
+		"product_image": adapter.ProductImages, "product_website": adapter.ProductWebsites, "stock_item": adapter.StockItems, "order": adapter.Orders,
+		"order_item": adapter.OrderItems, "order_address": adapter.OrderAddresses, "order_comment": adapter.OrderComments,
+	}
+}
+
+// fieldLists returns the entries of the table fields.
+func (d *Database) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+	type list struct {
+		role, resource string
+	}
+	lists, order, unlimited := map[list]map[string]string{}, []list{}, map[string]bool{}
+	err = d.eachIfTable(ctx, tx, "api2_acl_attribute", "SELECT user_type, resource_id, operation, allowed_attributes FROM "+d.table("api2_acl_attribute")+
+		" ORDER BY user_type, resource_id, operation", func(r row) error {
+		at := list{d.textOf(r[0]), d.textOf(r[1])}
+		if at.resource == "all" {
+			unlimited[at.role] = true
+			return nil
+		}
+		if lists[at] == nil {
+			lists[at], order = map[string]string{}, append(order, at)
+		}
+		lists[at][d.textOf(r[2])] = d.textOf(r[3])
+		return nil
+	})
+	for _, at := range order {
+		resource, known := aclResources()[at.resource]
+		if unlimited[at.role] || !slices.Contains([]string{"admin", "customer", "guest"}, at.role) {
+			continue
+		}
+		s := Setting{From: "api2_acl_attribute " + at.role + " " + at.resource}
+		if known {
+			s.Name, s.Value = "fields", fmt.Sprintf("{resource: %s, role: %s%s%s}", resource, at.role, fieldList("read", lists[at]), fieldList("write", lists[at]))
+			s.Warning = "check that these are fields of the contract: the old shop has others, which must be left out"
+		} else {
+			s.Warning = fmt.Sprintf("the old shop limits the fields of %.64q, which is no resource of the contract", at.resource)
+		}
+		all = append(all, s)
+	}
+	for _, role := range []string{"admin", "customer", "guest"} {
+		limited := slices.ContainsFunc(order, func(at list) bool { return at.role == role })
+		if limited && !unlimited[role] {
+			all = append(all, Setting{From: "api2_acl_attribute " + role,
+				Warning: "resources without a list have no fields for the role " + role + " in the old shop: in Portico they have all"})
+		}
+	}
+	return all, err
+}
+
+// fieldList returns a key of an entry of the table fields.
+func fieldList(operation string, lists map[string]string) string {
+	names, ok := lists[operation]
+	if !ok {
+		return ""
+	}
+	var valid []string
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); attributeNamePattern.MatchString(name) {
+			valid = append(valid, name)
+		}
+	}
+	return ", " + operation + ": [" + strings.Join(valid, ", ") + "]"
+}
+
+// narrowRules warns of roles and administrators that may do less than everything.
+func (d *Database) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+	err = d.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT r.entity_id, r.role_name FROM "+d.table("api2_acl_role")+" r LEFT JOIN "+d.table("api2_acl_rule")+
+		" a ON a.role_id = r.entity_id AND a.resource_id = 'all' WHERE a.entity_id IS NULL ORDER BY r.entity_id LIMIT 100", func(r row) error {
+		all = append(all, Setting{From: "api2_acl_role " + string(r[0]),
+			Warning: fmt.Sprintf("the role %.64q may not use all resources in the old shop: Portico serves all of them to each kind of user, unless fields limits what they read and write", d.textOf(r[1]))})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = d.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.table("admin_user")+" u LEFT JOIN "+d.table("api2_acl_user")+
+		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r row) error {
+		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the old shop, so that every call fails there: with a token the calls succeed in Portico"})
+		return nil
+	})
+	return all, err
+}

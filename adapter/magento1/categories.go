@@ -1,0 +1,131 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// rootCategory is the id of the root of the tree, which is not a category of the contract.
+const rootCategory = 1
+
+// A categoryTree holds the parent of every category.
+type categoryTree struct{ parentOf map[int64]int64 }
+
+// categoryTree reads the tree.
+func (d *Database) categoryTree(ctx context.Context, tx *sql.Tx) (*categoryTree, error) {
+	t := &categoryTree{map[int64]int64{}}
+	err := d.each(ctx, tx, "SELECT entity_id, parent_id FROM "+d.table("catalog_category_entity"), func(r row) error {
+		t.parentOf[r.id(0)] = r.id(1)
+		return nil
+	})
+	t.prune()
+	return t, err
+}
+
+// prune removes the categories whose parents do not lead to the root.
+func (t *categoryTree) prune() {
+	good := make(map[int64]bool, len(t.parentOf))
+	for id := range t.parentOf {
+		var path []int64 // below a category of which good knows
+		at, onPath := id, map[int64]bool{}
+		for at != rootCategory && !onPath[at] {
+			if _, known := good[at]; known {
+				break
+			}
+			onPath[at] = true
+			path = append(path, at)
+			at = t.parentOf[at] // 0 if there is no such category
+		}
+		leads := at == rootCategory || good[at]
+		for _, one := range path {
+			good[one] = leads
+		}
+	}
+	for id := range t.parentOf {
+		if !good[id] || id <= 0 || id == rootCategory {
+			delete(t.parentOf, id)
+		}
+	}
+}
+
+// has reports whether a category exists and its parents lead to the root.
+func (t *categoryTree) has(id int64) bool { _, ok := t.parentOf[id]; return ok }
+
+// A categoryReader reads categories, with their names at store views.
+type categoryReader struct {
+	d      *Database
+	rows   *tableReader
+	values *eavReader
+	views  *shopViews
+	tree   *categoryTree
+}
+
+func (c *categoryReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
+	if c.views, err = c.d.views(ctx, tx); err != nil {
+		return err
+	}
+	if c.tree, err = c.d.categoryTree(ctx, tx); err != nil {
+		return err
+	}
+	schema := c.d.schemas.Of(adapter.Categories)
+	if c.values, err = c.d.newEAVReader(ctx, tx, categoryEntity(), wantAttributes(schema, "name", "is_active")); err != nil {
+		return err
+	}
+	c.rows, err = c.d.newTableReader(ctx, tx, flatTable{
+		part: Categories, resource: adapter.Categories, table: "catalog_category_entity", keyColumn: "entity_id",
+		columnNames: map[string]string{"category_id": "entity_id"},
+	})
+	return err
+}
+
+func (c *categoryReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
+	records, last, err := c.rows.nextBatch(ctx, tx, after, limit)
+	if err != nil {
+		return nil, after, err
+	}
+	if len(records) == 0 {
+		return nil, after, c.values.skipOrphans(ctx, tx, after)
+	}
+	b := newEAVBatch(records)
+	active := mustIndex(c.rows.schema, "is_active")
+	err = c.values.read(ctx, tx, after, last, func(v value) {
+		i, ok := b.index[v.entity]
+		switch {
+		case !ok:
+			c.values.skip(v, ReasonNoRecord)
+		case !c.views.isScope(v.store):
+			c.values.skip(v, ReasonNoStore)
+		case v.at == active && v.store != 0:
+			// The old shop takes the default scope's everywhere.
+		default:
+			r := b.at(i, v.store)
+			r.Values[v.at] = c.values.valueOf(&r.Schema.Attributes[v.at], v)
+		}
+	})
+	b.sortLevels()
+	return c.checked(b.aggregates), last, err
+}
+
+// checked completes the values of categories and leaves out those that are not in the tree.
+func (c *categoryReader) checked(all []adapter.Aggregate) (good []adapter.Aggregate) {
+	for _, a := range all {
+		id := keyOf(a.Record)
+		if !c.tree.has(id) {
+			if id != rootCategory {
+				c.d.skip(Categories, "catalog_category_entity", fmt.Sprintf("category %d", id), ReasonTree)
+			}
+			continue
+		}
+		if a.Record.Get("name").Empty() {
+			a.Record.Set("name", adapter.TextValue(""))
+		}
+		if a.Record.Get("is_active").Empty() {
+			a.Record.Set("is_active", zero())
+		}
+		good = append(good, a)
+	}
+	return good
+}

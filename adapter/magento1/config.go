@@ -1,0 +1,92 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// The paths of the old configuration that decide what records and settings say.
+const (
+	pathTimezone     = "general/locale/timezone"
+	pathTaxCountry   = "tax/defaults/country"
+	pathTaxRegion    = "tax/defaults/region"
+	pathTaxPostcode  = "tax/defaults/postcode"
+	pathBaseURL      = "web/secure/base_url"
+	pathRewrites     = "web/seo/use_rewrites"
+	pathCurrency     = "currency/options/base"
+	pathPriceScope   = "catalog/price/scope"
+	pathPriceWithTax = "tax/calculation/price_includes_tax"
+	pathAccountShare = "customer/account_share/scope"
+	pathShowSoldOut  = "cataloginventory/options/show_out_of_stock"
+	pathMinQty       = "cataloginventory/item_options/min_qty"
+	pathNotifyQty    = "cataloginventory/item_options/notify_stock_qty"
+	pathBackorders   = "cataloginventory/item_options/backorders"
+	pathManageStock  = "cataloginventory/item_options/manage_stock"
+)
+
+// builtIn returns the values of these paths in a shop that has no row for them.
+func builtIn() map[string]string {
+	return map[string]string{
+		pathTimezone: "America/Los_Angeles", pathTaxCountry: "US", pathTaxRegion: "0", pathTaxPostcode: "*",
+		pathBaseURL: "", pathRewrites: "0", pathCurrency: "USD", pathPriceScope: "0", pathPriceWithTax: "0", pathAccountShare: "1", pathShowSoldOut: "0",
+		pathMinQty: "0", pathNotifyQty: "1", pathBackorders: "0", pathManageStock: "1",
+	}
+}
+
+// A configuration holds the values of the old configuration.
+type configuration struct{ rows map[configKey]string }
+
+type configKey struct {
+	scope string // default, websites or stores
+	id    int64
+	path  string
+}
+
+// configuration reads the values that matter.
+func (d *Database) configuration(ctx context.Context, tx *sql.Tx) (*configuration, error) {
+	c := &configuration{map[configKey]string{}}
+	text := "SELECT scope, scope_id, path, value FROM " + d.table("core_config_data") + " WHERE path IN ("
+	for i, path := range slices.Sorted(maps.Keys(builtIn())) {
+		if i > 0 {
+			text += ", "
+		}
+		text += "'" + path + "'"
+	}
+	return c, d.each(ctx, tx, text+") ORDER BY config_id", func(r row) error {
+		c.rows[configKey{string(r[0]), r.id(1), string(r[2])}] = d.textOf(r[3])
+		return nil
+	})
+}
+
+// get returns the value of the default scope, and where it was found.
+func (c *configuration) get(path string) (value, from string) {
+	if value, ok := c.rows[configKey{"default", 0, path}]; ok {
+		return value, "core_config_data default 0 " + path
+	}
+	return builtIn()[path], "built-in default of " + path
+}
+
+// website returns the value of a website.
+func (c *configuration) website(id int64, path string) string {
+	if value, ok := c.rows[configKey{"websites", id, path}]; ok {
+		return value
+	}
+	value, _ := c.get(path)
+	return value
+}
+
+// others names the websites and store views that have another value than the default
+// scope.
+func (c *configuration) others(path string) (scopes []string) {
+	shared, _ := c.get(path)
+	for key, value := range c.rows {
+		if key.path == path && key.scope != "default" && value != shared {
+			scopes = append(scopes, fmt.Sprintf("%s %d", key.scope, key.id))
+		}
+	}
+	slices.Sort(scopes)
+	return scopes
+}

@@ -1,0 +1,323 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// An entity is a kind of record whose values are in EAV tables.
+type entity struct {
+	part  Part
+	code  string // entity_type_code
+	table string // without the prefix
+	noun  string // what a row belongs to, in reports
+}
+
+func productEntity() entity {
+	return entity{Products, "catalog_product", "catalog_product_entity", "product"}
+}
+
+func categoryEntity() entity {
+	return entity{Categories, "catalog_category", "catalog_category_entity", "category"}
+}
+
+func customerEntity() entity { return entity{Customers, "customer", "customer_entity", "customer"} }
+
+func addressEntity() entity {
+	return entity{Addresses, "customer_address", "customer_address_entity", "address"}
+}
+
+// backendTypes returns the suffixes of the tables that hold EAV values.
+func backendTypes() []string { return []string{"varchar", "int", "text", "decimal", "datetime"} }
+
+// An eavAttribute is an attribute of an entity.
+type eavAttribute struct {
+	id      int64
+	code    string
+	backend string // static or one of backendTypes
+	table   string // the table of its values if not the usual one; with the prefix
+}
+
+// attributesOf returns the attributes of an entity by ascending id.
+func (d *Database) attributesOf(ctx context.Context, tx *sql.Tx, code string) (all []eavAttribute, err error) {
+	err = d.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, a.backend_table FROM "+d.table("eav_attribute")+" a JOIN "+d.table("eav_entity_type")+
+		" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = '"+code+"' ORDER BY a.attribute_id", func(r row) error {
+		all = append(all, eavAttribute{id: r.id(0), code: string(r[1]), backend: string(r[2]), table: string(r[3])})
+		return nil
+	})
+	return all, err
+}
+
+// An eavReader reads the EAV values of an entity, which are outside the entity's own table.
+type eavReader struct {
+	d *Database
+	entity
+	attributes []eavAttribute
+	sources    []*eavSource // by table
+}
+
+// An eavSource is a table of values.
+type eavSource struct {
+	table    string // with the prefix
+	hasStore bool   // its values are of store views
+	wanted   map[int64]int
+	unwanted []int64 // attributes of the entity that are not wanted
+}
+
+// tableNamePattern matches the names of tables that backend_table may hold.
+var tableNamePattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
+
+// newEAVReader finds the attributes of an entity that are wanted: want returns a number by
+// which read names the attribute.
+func (d *Database) newEAVReader(ctx context.Context, tx *sql.Tx, e entity, want func(code string) (at int, ok bool)) (*eavReader, error) {
+	reader := &eavReader{d: d, entity: e}
+	var err error
+	if reader.attributes, err = d.attributesOf(ctx, tx, e.code); err != nil {
+		return nil, err
+	}
+	for _, a := range reader.attributes {
+		if !slices.Contains(backendTypes(), a.backend) {
+			continue // the value is a column
+		}
+		source, err := reader.source(ctx, tx, a)
+		if err != nil {
+			return nil, err
+		}
+		if source == nil {
+			continue
+		}
+		if at, ok := want(a.code); ok {
+			source.wanted[a.id] = at
+		} else {
+			source.unwanted = append(source.unwanted, a.id)
+		}
+	}
+	reader.sources = slices.DeleteFunc(reader.sources, func(s *eavSource) bool { return len(s.wanted) == 0 })
+	return reader, nil
+}
+
+// static returns the attributes whose values are columns of the entity's own table.
+func (e *eavReader) static() (codes []string) {
+	for _, a := range e.attributes {
+		if a.backend == "static" {
+			codes = append(codes, a.code)
+		}
+	}
+	return codes
+}
+
+// source returns the table of an attribute's values, or nil if there is none.
+func (e *eavReader) source(ctx context.Context, tx *sql.Tx, a eavAttribute) (*eavSource, error) {
+	names := []string{e.table + "_" + a.backend}
+	if tableNamePattern.MatchString(a.table) {
+		names = []string{a.table, strings.TrimPrefix(a.table, e.d.prefix)}
+	}
+	for _, name := range names {
+		if at := slices.IndexFunc(e.sources, func(s *eavSource) bool { return s.table == e.d.prefix+name }); at >= 0 {
+			return e.sources[at], nil
+		}
+		columns, err := e.d.columnsOf(ctx, tx, name)
+		if err != nil {
+			return nil, err
+		}
+		if columns["entity_id"] && columns["attribute_id"] && columns["value"] {
+			source := &eavSource{table: e.d.prefix + name, hasStore: columns["store_id"], wanted: map[int64]int{}}
+			e.sources = append(e.sources, source)
+			return source, nil
+		}
+	}
+	e.d.skip(e.part, "eav_attribute", "attribute "+a.code, ReasonNoTable)
+	return nil, nil
+}
+
+// from returns the FROM and WHERE clauses that select the rows of a source for the entities
+// with ids in (after, last].
+func (s *eavSource) from(after, last int64) string {
+	text := " FROM " + quoteName(s.table) + " WHERE " + between("entity_id", after, last)
+	if len(s.unwanted) > 0 {
+		text += " AND attribute_id NOT IN (" + joinIDs(s.unwanted) + ")"
+	}
+	return text
+}
+
+// A value is where an EAV value is stored.
+type value struct {
+	entity, store int64
+	at            int // what want returned for the attribute
+	attribute     int64
+	table         string // without the prefix
+	column        sql.RawBytes
+}
+
+// read calls f for every value of the entities with ids in (after, last]. Rows of unknown
+// attributes are skipped.
+func (e *eavReader) read(ctx context.Context, tx *sql.Tx, after, last int64, f func(value)) error {
+	for _, s := range e.sources {
+		store := "0"
+		if s.hasStore {
+			store = "store_id"
+		}
+		table := strings.TrimPrefix(s.table, e.d.prefix)
+		err := e.d.each(ctx, tx, "SELECT entity_id, attribute_id, "+store+", value"+s.from(after, last), func(r row) error {
+			v := value{entity: r.id(0), attribute: r.id(1), store: r.id(2), table: table, column: r[3]}
+			var ok bool
+			if v.at, ok = s.wanted[v.attribute]; ok {
+				f(v)
+			} else {
+				e.skip(v, ReasonNoAttribute)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skip notes that a value is in no record.
+func (e *eavReader) skip(v value, reason string) {
+	attribute := formatID(v.attribute)
+	if at := slices.IndexFunc(e.attributes, func(a eavAttribute) bool { return a.id == v.attribute }); at >= 0 {
+		attribute = e.attributes[at].code
+	}
+	e.d.skip(e.part, v.table, fmt.Sprintf("%s %d, attribute %s, store %d", e.noun, v.entity, attribute, v.store), reason)
+}
+
+// valueOf converts a value to one of an attribute of a schema.
+func (e *eavReader) valueOf(a *adapter.Attribute, v value) adapter.Value {
+	converted, problem := e.d.text.valueOf(a.Kind, v.column)
+	if problem != "" {
+		e.skip(v, problem)
+	}
+	return converted
+}
+
+// joinIDs returns ids separated by commas.
+func joinIDs(ids []int64) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = formatID(id)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// wantAttributes returns a function for newEAVReader that wants the attributes of a schema
+// that clients may set, and some more.
+func wantAttributes(schema *adapter.Schema, more ...string) func(string) (int, bool) {
+	wanted := map[string]int{}
+	for at, a := range schema.Attributes {
+		if (!a.ReadOnly || slices.Contains(more, a.Name)) && a.Kind != adapter.KindRecords {
+			wanted[a.Name] = at
+		}
+	}
+	return func(code string) (int, bool) { at, ok := wanted[code]; return at, ok }
+}
+
+// A shopViews holds the store views and websites of a shop.
+type shopViews struct {
+	websiteOf map[int64]int64   // by store view
+	viewsOf   map[int64][]int64 // by website, ascending
+}
+
+// views reads the store views that exist. The default scope is not among them.
+func (d *Database) views(ctx context.Context, tx *sql.Tx) (*shopViews, error) {
+	v := &shopViews{map[int64]int64{}, map[int64][]int64{}}
+	if err := d.each(ctx, tx, "SELECT website_id FROM "+d.table("core_website")+" WHERE website_id > 0", func(r row) error {
+		v.viewsOf[r.id(0)] = nil
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return v, d.each(ctx, tx, "SELECT store_id, website_id FROM "+d.table("core_store")+" WHERE store_id > 0 ORDER BY store_id", func(r row) error {
+		if _, ok := v.viewsOf[r.id(1)]; ok {
+			v.websiteOf[r.id(0)] = r.id(1)
+			v.viewsOf[r.id(1)] = append(v.viewsOf[r.id(1)], r.id(0))
+		}
+		return nil
+	})
+}
+
+// isScope reports whether values can be stored at a store view: it exists or is 0.
+func (v *shopViews) isScope(store int64) bool {
+	_, ok := v.websiteOf[store]
+	return ok || store == 0
+}
+
+// An eavBatch is a batch of records with what they have at store views.
+type eavBatch struct {
+	aggregates []adapter.Aggregate
+	index      map[int64]int // by key
+}
+
+func newEAVBatch(records []adapter.Record) *eavBatch {
+	return &eavBatch{aggregates(records), indexByKey(records)}
+}
+
+// at returns the record that holds the values of an aggregate's record at a scope. It makes
+// the level if there is none.
+func (b *eavBatch) at(i int, store int64) adapter.Record {
+	a := &b.aggregates[i]
+	if store == 0 {
+		return a.Record
+	}
+	for _, level := range a.Levels {
+		if level.StoreID == store {
+			return level.Record
+		}
+	}
+	level := adapter.NewRecord(a.Record.Schema)
+	level.Set(level.Schema.Key, a.Record.Get(level.Schema.Key))
+	a.Levels = append(a.Levels, adapter.Level{StoreID: store, Record: level})
+	return level
+}
+
+// sortLevels sorts the levels of all aggregates by store view.
+func (b *eavBatch) sortLevels() {
+	for _, a := range b.aggregates {
+		slices.SortStableFunc(a.Levels, func(x, y adapter.Level) int { return int(x.StoreID - y.StoreID) })
+	}
+}
+
+// setValues sets the values of a batch of records, which are those with ids in
+// (after, last]. views is nil if the entity has no values of store views.
+func (e *eavReader) setValues(ctx context.Context, tx *sql.Tx, b *eavBatch, views *shopViews, after, last int64) error {
+	return e.read(ctx, tx, after, last, func(v value) {
+		i, ok := b.index[v.entity]
+		switch {
+		case !ok:
+			e.skip(v, ReasonNoRecord)
+		case views != nil && !views.isScope(v.store), views == nil && v.store != 0:
+			e.skip(v, ReasonNoStore)
+		default:
+			r := b.at(i, v.store)
+			r.Values[v.at] = e.valueOf(&r.Schema.Attributes[v.at], v)
+		}
+	})
+}
+
+// skipOrphans reports the values of entities with ids above the greatest one.
+func (e *eavReader) skipOrphans(ctx context.Context, tx *sql.Tx, after int64) error {
+	for _, s := range e.sources {
+		table := strings.TrimPrefix(s.table, e.d.prefix)
+		err := e.d.each(ctx, tx, "SELECT entity_id, attribute_id FROM "+quoteName(s.table)+" WHERE entity_id > "+formatID(after)+
+			" AND attribute_id IN ("+joinIDs(slices.Sorted(maps.Keys(s.wanted)))+") ORDER BY entity_id LIMIT "+formatID(maxOrphans), func(r row) error {
+			e.skip(value{entity: r.id(0), attribute: r.id(1), table: table}, ReasonNoRecord)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxOrphans bounds the rows of one table that are reported after the last record.
+const maxOrphans = 1000

@@ -1,0 +1,67 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// defaultStock is the stock of the contract. Old shops have one.
+const defaultStock = 1
+
+// A stockReader reads stock items.
+type stockReader struct {
+	d    *Database
+	rows *tableReader
+}
+
+func (s *stockReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
+	f := flatTable{
+		part: Stock, resource: adapter.StockItems, table: "cataloginventory_stock_item", keyColumn: "item_id",
+		oldNames:  map[string]string{"use_config_enable_qty_inc": "use_config_enable_qty_increments"},
+		fallbacks: map[string]adapter.Value{},
+	}
+	// Columns that earlier versions lack are off, and set by the store where there is
+	// a setting.
+	for _, a := range s.d.schemas.Of(adapter.StockItems).Attributes {
+		switch {
+		case !a.Required || a.Name == "product_id":
+		case a.Kind == adapter.KindDecimal:
+			f.fallbacks[a.Name] = adapter.TextValue("0.0000")
+		case a.Name == "use_config_enable_qty_inc" || a.Name == "use_config_qty_increments":
+			f.fallbacks[a.Name] = adapter.IntegerValue(1)
+		default:
+			f.fallbacks[a.Name] = zero()
+		}
+	}
+	s.rows, err = s.d.newTableReader(ctx, tx, f)
+	return err
+}
+
+func (s *stockReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
+	records, last, err := s.rows.nextBatch(ctx, tx, after, limit)
+	if err != nil || len(records) == 0 {
+		return nil, after, err
+	}
+	lost := map[int64]bool{}
+	err = s.d.each(ctx, tx, "SELECT i.item_id FROM "+s.d.table("cataloginventory_stock_item")+" i LEFT JOIN "+s.d.table("catalog_product_entity")+
+		" e ON e.entity_id = i.product_id WHERE "+between("i.item_id", after, last)+" AND e.entity_id IS NULL", func(r row) error {
+		lost[r.id(0)] = true
+		return nil
+	})
+	var kept []adapter.Record
+	for _, r := range records {
+		key := fmt.Sprintf("stock item %d, product %d", keyOf(r), r.Get("product_id").Int())
+		switch {
+		case lost[keyOf(r)]:
+			s.d.skip(Stock, s.rows.table, key, ReasonNoRecord)
+		case r.Get("stock_id").Int() != defaultStock:
+			s.d.skip(Stock, s.rows.table, key, ReasonStock)
+		default:
+			kept = append(kept, r)
+		}
+	}
+	return aggregates(kept), last, err
+}
