@@ -73,8 +73,7 @@ func keys(at scope, a, b *codec.Node) (ofA, ofB []string) {
 	if a.Shape() == codec.Keyed && b.Shape() == codec.Keyed {
 		return memberKeys(a), memberKeys(b)
 	}
-	// The order matters: a record may contain its parent's id, too.
-	names := []string{"entity_id", "item_id", "id", "website_id", "category_id", "address_type"}
+	names := contract.KeyFields()
 	if at.field != "" { // parts of an order; prices have a website, but it may not be unique
 		names = []string{"item_id", "address_type"}
 	}
