@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"mime"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +57,17 @@ type Options struct {
 	Ignore []string
 }
 
+// Ignores reports whether field, in the form of Difference.Field, may differ.
+func (o *Options) Ignores(field string) bool {
+	return slices.ContainsFunc(o.Ignore, func(ignored string) bool { return within(field, ignored) })
+}
+
+// within reports whether field is outer or inside it.
+func within(field, outer string) bool {
+	rest, ok := strings.CutPrefix(field, outer)
+	return ok && (rest == "" || rest[0] == '.')
+}
+
 // A Difference is a place at which two replies differ.
 type Difference struct {
 	// Field names the place and can be a metric label: a field of the resource, nested
@@ -69,6 +81,7 @@ type Difference struct {
 	//	order      the order of the records in a list that is the whole body
 	//	rendering  the order of fields, blanks, escapes
 	//	other      a field that is not part of the contract
+	//	answer     a system gave none
 	Field string
 	// Record is the key or the number of the record in a list, "" outside lists.
 	Record string
@@ -127,6 +140,21 @@ func Answers(route *contract.Route, legacy, candidate *Answer, o *Options) []Dif
 	return d.found
 }
 
+// Replies is [Answers] for two systems of which either may have failed to answer with an
+// error. That is one difference, with the name answer.
+func Replies(route *contract.Route, answers [2]*Answer, errs [2]error, o *Options) []Difference {
+	if errs[0] == nil && errs[1] == nil {
+		return Answers(route, answers[0], answers[1], o)
+	}
+	outcome := func(i int) *string {
+		if errs[i] != nil {
+			return new("none: " + errs[i].Error())
+		}
+		return new(strconv.Itoa(answers[i].Status))
+	}
+	return []Difference{{Field: "answer", Legacy: outcome(0), Candidate: outcome(1)}}
+}
+
 // foldMedia returns the canonical spelling of a media type.
 func foldMedia(header string) string {
 	media, parameters, err := mime.ParseMediaType(header)
@@ -151,11 +179,9 @@ type differ struct {
 
 // add adds a difference unless the options ignore it.
 func (d *differ) add(found Difference) {
-	for _, ignored := range d.options.Ignore {
-		if rest, ok := strings.CutPrefix(found.Field, ignored); ok && (rest == "" || rest[0] == '.') {
-			d.tolerated = true
-			return
-		}
+	if d.options.Ignores(found.Field) {
+		d.tolerated = true
+		return
 	}
 	if d.counts[found.Field] < maxOfField && len(d.found) < maxDifferences {
 		d.counts[found.Field]++
