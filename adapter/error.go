@@ -2,6 +2,9 @@ package adapter
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,22 +29,28 @@ const (
 	Unavailable
 )
 
+// errorKindNames are the names of the kinds.
+var errorKindNames = [...]string{
+	Internal: "internal", NotFound: "not_found", Conflict: "conflict",
+	Invalid: "invalid", Unsupported: "unsupported", Unavailable: "unavailable",
+}
+
 // String returns the kind's name in lower case, usable as a metric label.
 func (k ErrorKind) String() string {
-	switch k {
-	case NotFound:
-		return "not_found"
-	case Conflict:
-		return "conflict"
-	case Invalid:
-		return "invalid"
-	case Unsupported:
-		return "unsupported"
-	case Unavailable:
-		return "unavailable"
-	default:
-		return "internal"
+	if int(k) >= len(errorKindNames) {
+		return Internal.String()
 	}
+	return errorKindNames[k]
+}
+
+// UnmarshalText sets k to the kind with this name. Its error lists the names.
+func (k *ErrorKind) UnmarshalText(name []byte) error {
+	i := slices.Index(errorKindNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("must be %s or %s", strings.Join(errorKindNames[:Unavailable], ", "), Unavailable)
+	}
+	*k = ErrorKind(i)
+	return nil
 }
 
 // An Error is the error that the methods of [Adapter] and [Store] return.
