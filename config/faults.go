@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 // A Fault is one problem in the configuration.
@@ -59,43 +61,12 @@ func (all Faults) hasSetting(setting string) bool {
 }
 
 // suggest returns "; did you mean …?" with the most similar name, or "" if none is
-// similar.
+// similar. It suggests nothing for files that are not configurations.
 func (l *loader) suggest(written string, names []string) string {
-	const longest = 64
-	if len(written) > longest || len(l.faults) > maxFaults {
+	if len(l.faults) > maxFaults {
 		return ""
 	}
-	best, least := "", 1+max(2, len(written)/4)
-	for _, name := range names {
-		if d := distance(written, name); d < least {
-			best, least = name, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
-}
-
-// distance returns the Levenshtein distance of a and b in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return strictyaml.Suggest(written, names)
 }
 
 // quoteIfNeeded quotes text that contains control characters or other characters that

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 // A Kind determines the syntax of a setting's value.
@@ -116,15 +118,9 @@ func (s Setting) parseInt(text string) (any, error) {
 }
 
 func (s Setting) parseSize(text string) (any, error) {
-	digits, unit := text, int64(1)
-	for suffix, size := range map[string]int64{"KiB": kib, "MiB": mib, "GiB": gib} {
-		if strings.HasSuffix(text, suffix) {
-			digits, unit = strings.TrimSuffix(text, suffix), size
-		}
-	}
-	n, err := strconv.ParseUint(digits, 10, 32)
-	if size := int64(n) * unit; err == nil && size >= s.Min && size <= s.Max {
-		return size, nil
+	var size strictyaml.Size
+	if err := size.UnmarshalText([]byte(text)); err == nil && int64(size) >= s.Min && int64(size) <= s.Max {
+		return int64(size), nil
 	}
 	return nil, fmt.Errorf("must be a size from %s to %s, such as 4096, 256KiB or 16MiB", sizeText(s.Min), sizeText(s.Max))
 }

@@ -1,13 +1,13 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 // maxDepth limits the nesting of mappings in a file; settings need two levels.
@@ -43,22 +43,15 @@ type lineFault struct {
 // aliases can expand exponentially.
 func readYAML(text []byte, isTable func(name string) bool) *document {
 	d := newDocument(isTable)
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var root, more yaml.Node
-	err := decoder.Decode(&root)
-	if err == nil {
-		err = decoder.Decode(&more)
-	}
+	root, line, err := strictyaml.Parse(text)
 	switch {
-	case err == nil:
-		d.addFault(more.Line, "must be a single YAML document")
-	case !errors.Is(err, io.EOF):
-		d.addFault(0, "is not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
-	case len(root.Content) == 0 || isNull(root.Content[0]):
-	case root.Content[0].Kind == yaml.MappingNode:
-		d.readMapping("", root.Content[0], 1)
+	case err != nil:
+		d.addFault(line, err.Error())
+	case root == nil || isNull(root):
+	case root.Kind == yaml.MappingNode:
+		d.readMapping("", root, 1)
 	default:
-		d.addFault(root.Content[0].Line, "must be a mapping of settings")
+		d.addFault(root.Line, "must be a mapping of settings")
 	}
 	return d
 }
@@ -78,7 +71,7 @@ func (d *document) readMapping(section string, node *yaml.Node, depth int) {
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, under := node.Content[i], node.Content[i+1]
-		if key.Kind != yaml.ScalarNode || key.Value == "" || rejectUnsupported(key) != nil {
+		if key.Kind != yaml.ScalarNode || key.Value == "" || strictyaml.Unsupported(key) != nil {
 			d.addFault(key.Line, "the name of a setting must be a plain string")
 			continue
 		}
@@ -97,7 +90,7 @@ func (d *document) readEntry(name string, line int, node *yaml.Node, depth int) 
 		d.readTable(name, line, node, depth)
 		return
 	}
-	if node.Kind == yaml.MappingNode && len(node.Content) > 0 && rejectUnsupported(node) == nil {
+	if node.Kind == yaml.MappingNode && len(node.Content) > 0 && strictyaml.Unsupported(node) == nil {
 		d.readMapping(name+".", node, depth+1)
 		return
 	}
@@ -114,13 +107,13 @@ func (d *document) readEntry(name string, line int, node *yaml.Node, depth int) 
 
 // readTable reads the entries of a table.
 func (d *document) readTable(name string, line int, node *yaml.Node, depth int) {
-	if node.Kind != yaml.SequenceNode || rejectUnsupported(node) != nil {
+	if node.Kind != yaml.SequenceNode || strictyaml.Unsupported(node) != nil {
 		d.addFault(line, name+" must be a list of mappings")
 		return
 	}
 	all := tableEntries{line: line}
 	for i, node := range node.Content {
-		if node.Kind != yaml.MappingNode || rejectUnsupported(node) != nil {
+		if node.Kind != yaml.MappingNode || strictyaml.Unsupported(node) != nil {
 			d.addFault(node.Line, fmt.Sprintf("%s[%d] must be a mapping of keys", name, i))
 			continue
 		}
@@ -135,7 +128,7 @@ func (d *document) readTable(name string, line int, node *yaml.Node, depth int) 
 
 // scalarText returns the text of a scalar, or of a list of scalars joined with commas.
 func scalarText(node *yaml.Node) (string, error) {
-	if err := rejectUnsupported(node); err != nil {
+	if err := strictyaml.Unsupported(node); err != nil {
 		return "", err
 	}
 	if node.Kind != yaml.SequenceNode {
@@ -143,7 +136,7 @@ func scalarText(node *yaml.Node) (string, error) {
 	}
 	parts := make([]string, len(node.Content))
 	for i, entry := range node.Content {
-		if err := rejectUnsupported(entry); err != nil {
+		if err := strictyaml.Unsupported(entry); err != nil {
 			return "", err
 		}
 		if entry.Kind != yaml.ScalarNode || strings.Contains(entry.Value, ",") {
@@ -152,14 +145,6 @@ func scalarText(node *yaml.Node) (string, error) {
 		parts[i] = entry.Value
 	}
 	return strings.Join(parts, ","), nil
-}
-
-// rejectUnsupported returns an error for YAML features that settings files must not use.
-func rejectUnsupported(node *yaml.Node) error {
-	if node.Kind == yaml.AliasNode || node.Anchor != "" || node.Style&yaml.TaggedStyle != 0 {
-		return errors.New("must not use anchors, aliases and tags")
-	}
-	return nil
 }
 
 func isNull(node *yaml.Node) bool { return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" }

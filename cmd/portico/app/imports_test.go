@@ -58,7 +58,7 @@ func allowedImports() map[string][]string {
 		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/memstore", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
 		"adapter/guard":         {"adapter"},
 		"adapter/magento1":      {"adapter"},
-		"adapter/reststore":     {"adapter", "adapter/replica"},
+		"adapter/reststore":     {"adapter", "adapter/replica", "config/strictyaml"},
 		// a private Medusa for tests
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
 		"adapter/replica":              {"adapter"},
@@ -71,7 +71,8 @@ func allowedImports() map[string][]string {
 		"adapter/magento1/magento1test": {"adapter/sqlstore/sqltest"},
 		"cache":                         {"adapter"},
 
-		"config":               {},
+		"config":               {"config/strictyaml"},
+		"config/strictyaml":    {},
 		"contracttests":        {},
 		"contracttests/report": {"contracttests", "contracttests/spec"},
 		"contracttests/spec":   {},

@@ -1,0 +1,18 @@
+// Package strictyaml decodes YAML files that people write into structs, and reports all
+// faults of a file at once.
+//
+// # Principles
+//
+//  1. A fault names its line, the path of the value, and what would be valid. One fault does
+//     not hide another.
+//  2. Nothing is ignored or guessed: unknown and repeated names, values of another type, and
+//     further documents are faults.
+//  3. Tags of struct fields describe the format: see [Decoder.Decode].
+//  4. Files are hostile. Anchors, aliases and tags are refused, because aliases can expand
+//     exponentially, and no value is visited that the structs have no place for.
+//
+// # How it is tested
+//
+// With files that have one or several faults. The packages that read files with it test their
+// formats, and fuzz them.
+package strictyaml
