@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
-	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // An expression is a compiled jq program. It is safe for concurrent use.
 type expression struct {
-	text string
-	node *yaml.Node // where the mapping file has it
-
+	text  string
 	at    string // file and line, for errors
 	code  *gojq.Code
 	query *gojq.Query
@@ -27,9 +26,12 @@ type expression struct {
 // A refusal is the error of an expression that rejects a write on purpose: error({invalid:
 // "attribute"}). The key is the error kind, the value the name of the offending attribute
 // or null.
-type refusal struct{ kind, field string }
+type refusal struct {
+	kind  adapter.ErrorKind
+	field string
+}
 
-func (r *refusal) Error() string { return "rejected by the mapping: " + r.kind }
+func (r *refusal) Error() string { return "rejected by the mapping: " + r.kind.String() }
 
 // evalAll returns all values of the expression. It fails if there are more than limit.
 func (e *expression) evalAll(ctx context.Context, limit int, input any, variables ...any) ([]any, error) {
@@ -85,10 +87,11 @@ func (e *expression) wrapError(ctx context.Context, err error) error {
 	}
 	if value, ok := errors.AsType[gojq.ValueError](err); ok {
 		if members, ok := value.Value().(map[string]any); ok && len(members) == 1 {
-			for kind, field := range members {
-				if _, known := kinds[kind]; known {
-					name, _ := field.(string)
-					return fmt.Errorf("%s: %w", e.at, &refusal{kind, name})
+			for name, field := range members {
+				var kind adapter.ErrorKind
+				if kind.UnmarshalText([]byte(name)) == nil {
+					attribute, _ := field.(string)
+					return fmt.Errorf("%s: %w", e.at, &refusal{kind, attribute})
 				}
 			}
 		}
@@ -106,36 +109,38 @@ type compiler struct {
 	functions []*gojq.FuncDef // defined by the mapping
 }
 
-// compile compiles a jq program. variables are the names of those that differ from call to
-// call, such as "$item".
-func (d *compiler) compile(text string, variables []string) (*expression, error) {
-	query, err := gojq.Parse(text)
-	if err != nil {
-		return nil, err
+// compile compiles a jq program to e. variables are the names of those that differ from call
+// to call, such as "$item".
+func (d *compiler) compile(e *expression, program string, variables []string) (err error) {
+	if e.query, err = gojq.Parse(program); err != nil {
+		return err
 	}
-	if len(query.Imports) > 0 || query.Meta != nil {
-		return nil, errors.New("modules are not supported")
+	if len(e.query.Imports) > 0 || e.query.Meta != nil {
+		return errors.New("modules are not supported")
 	}
-	names := append([]string(nil), variables...)
-	values := make([]any, len(d.constants))
-	for i, v := range d.constants {
-		names = append(names, "$"+v.name)
-		values[i] = v.value
+	for _, v := range d.constants {
+		e.constants = append(e.constants, v.value)
 	}
-	whole := *query
-	whole.FuncDefs = append(d.usedFunctions(text), query.FuncDefs...)
-	code, err := gojq.Compile(&whole,
-		gojq.WithVariables(names),
-		gojq.WithFunction("number", 0, 1, jqNumber),
-		gojq.WithFunction("decimal", 0, 1, jqDecimal),
-		gojq.WithFunction("rfc3339", 0, 0, jqRFC3339),
-		gojq.WithFunction("slug", 0, 0, jqSlug),
+	whole := *e.query
+	whole.FuncDefs = append(d.usedFunctions(program), e.query.FuncDefs...)
+	e.code, err = gojq.Compile(&whole,
+		gojq.WithVariables(d.available(variables)),
+		gojq.WithFunction("number", 0, 1, orNull(jqNumber)),
+		gojq.WithFunction("decimal", 0, 1, orNull(jqDecimal)),
+		gojq.WithFunction("rfc3339", 0, 0, orNull(jqRFC3339)),
+		gojq.WithFunction("slug", 0, 0, orNull(jqSlug)),
 		gojq.WithFunction("_segment", 0, 0, jqSegment),
 	)
-	if err != nil {
-		return nil, err
+	return err
+}
+
+// available returns the names of all variables that an expression can use.
+func (d *compiler) available(variables []string) []string {
+	names := slices.Clone(variables)
+	for _, v := range d.constants {
+		names = append(names, "$"+v.name)
 	}
-	return &expression{code: code, query: query, constants: values}, nil
+	return names
 }
 
 // usedFunctions returns the mapping's functions that an expression may call, directly or

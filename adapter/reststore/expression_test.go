@@ -20,11 +20,10 @@ var schemas = adapter.NewSchemas()
 // jq compiles an expression located in line 1.
 func jq(t testing.TB, text string, variables ...string) *expression {
 	t.Helper()
-	e, err := (&compiler{}).compile(text, variables)
-	if err != nil {
+	e := &expression{at: "test.yaml:1"}
+	if err := (&compiler{}).compile(e, text, variables); err != nil {
 		t.Fatal(err)
 	}
-	e.at = "test.yaml:1"
 	return e
 }
 
@@ -123,7 +122,7 @@ func TestExpressionErrors(t *testing.T) {
 	t.Run("refusal", func(t *testing.T) {
 		_, err := jq(t, `error({invalid: "email"})`).eval(t.Context(), nil)
 		var r *refusal
-		if !errors.As(err, &r) || r.kind != "invalid" || r.field != "email" {
+		if !errors.As(err, &r) || r.kind != adapter.Invalid || r.field != "email" {
 			t.Errorf("%v", err)
 		}
 	})
@@ -235,9 +234,9 @@ func FuzzDecode(f *testing.F) {
 // requestOf returns a request with this path.
 func requestOf(t *testing.T, path string) *request {
 	t.Helper()
-	l, r := &loader{}, &request{Path: &template{expression{text: path, node: &yaml.Node{Line: 1}}}}
-	l.compileTemplate(place{}, r.Path, nil)
-	if err := l.err(); err != nil {
+	l, r := newLoader(&Options{}), &request{Path: &template{expression{text: path}}}
+	r.Path.check(l, place{Node: &yaml.Node{Line: 1}})
+	if err := l.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -131,8 +131,8 @@ func TestFindAmong(t *testing.T) {
 
 func TestJoinErrors(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"without from", "from: extra.sale, ", "", "join needs from"},
-		{"without as", "as: sale, ", "", "join needs as"},
+		{"without from", "from: extra.sale, ", "", "join.from must have a value"},
+		{"without as", "as: sale, ", "", "join.as must have a value"},
 		{"invalid name", "as: sale,", "as: Sale 1,", "as must consist of lower-case letters"},
 		{"where in fetch", "items: list, batch", "items: list, where: ., batch", "where is only allowed in scan"},
 		{"among in scan", "items: list, where", "items: list, among: true, where", "among is only allowed in find"},

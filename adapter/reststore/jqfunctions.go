@@ -15,14 +15,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The functions that expressions can call in addition to jq's own. All return null for null.
+// The functions that expressions can call in addition to jq's own.
+
+// orNull returns a function that returns null for null.
+func orNull(f func(v any, arguments []any) any) func(any, []any) any {
+	return func(v any, arguments []any) any {
+		if v == nil {
+			return nil
+		}
+		return f(v, arguments)
+	}
+}
 
 // jqNumber converts a decimal string to a number without loss. With an argument n it
 // returns the amount in units of 10 to the power of -n: "19.99" | number(2) is 1999.
 func jqNumber(v any, arguments []any) any {
-	if v == nil {
-		return nil
-	}
 	units, err := unitPlaces(arguments)
 	if err != nil {
 		return err
@@ -44,9 +51,6 @@ func jqNumber(v any, arguments []any) any {
 // jqDecimal converts a number to a string with four decimal places. With an argument n the
 // number is in units of 10 to the power of -n: 1999 | decimal(2) is "19.9900".
 func jqDecimal(v any, arguments []any) any {
-	if v == nil {
-		return nil
-	}
 	units, err := unitPlaces(arguments)
 	if err != nil {
 		return err
@@ -71,9 +75,6 @@ func unitPlaces(arguments []any) (int, error) {
 
 // jqRFC3339 converts a time of the contract to RFC 3339.
 func jqRFC3339(v any, _ []any) any {
-	if v == nil {
-		return nil
-	}
 	text, _ := v.(string)
 	t, err := time.Parse(time.DateTime, text)
 	if err != nil {
@@ -85,9 +86,6 @@ func jqRFC3339(v any, _ []any) any {
 // jqSlug converts a string to lower-case ASCII letters and digits separated by single
 // hyphens. It removes diacritics.
 func jqSlug(v any, _ []any) any {
-	if v == nil {
-		return nil
-	}
 	text, ok := v.(string)
 	if !ok {
 		return errors.New("slug: the input is not a string")

@@ -17,7 +17,7 @@ import (
 // A login obtains the token that other requests are sent with. Concurrent callers that
 // need a token share one login request. It is safe for concurrent use.
 type login struct {
-	Request *request      `need:"true" vars:"$user $secret"`
+	Request *request      `need:"true" vars:"$user $secret" method:"POST"`
 	Token   *expression   `need:"true"`
 	Refresh time.Duration `range:"1s 720h"`
 	Header  string        `default:"Authorization"`

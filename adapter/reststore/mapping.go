@@ -2,9 +2,13 @@ package reststore
 
 import (
 	"embed"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 //go:embed example.yaml medusa.yaml
@@ -18,14 +22,14 @@ func Mapping(name string) ([]byte, bool) {
 }
 
 // A mapping is a mapping file; example.yaml explains the members. A loader decodes it to the
-// exported fields. Tags of fields say that a member is required (need), where it is allowed
-// (only), its lowest and highest value (range), its value if it is missing (default), and
-// which variables expressions in it can use besides those of the file (vars). The fields that
-// are not exported are derived.
+// exported fields, in this order: expressions can use the variables and functions before
+// them. Besides the tags of package strictyaml, vars says which variables expressions in a
+// field can use besides those of the file, and method is that of requests without one. The
+// fields that are not exported are derived.
 type mapping struct {
 	Name       string `need:"true"`
-	Vars       map[string]string
-	Functions  string
+	Vars       variables
+	Functions  definitions
 	Connection connection
 	Resources  map[adapter.Resource]*resource
 
@@ -36,8 +40,8 @@ type mapping struct {
 // connection configures how requests are sent and what errors mean.
 type connection struct {
 	Auth    auth
-	Headers map[string]string
-	Ping    *request
+	Headers headers
+	Ping    *request `method:"GET"`
 	Limits  limits
 	Retry   retry
 	Errors  []*rule
@@ -57,12 +61,15 @@ type auth struct {
 // A header is an HTTP request header.
 type header struct{ Name, Value string }
 
+// headers are HTTP request headers by name.
+type headers map[string]string
+
 // limits bound a single request.
 type limits struct {
-	ResponseBytes byteCount     `yaml:"response_bytes" default:"16MiB" range:"1 1024MiB"`
-	Depth         int           `default:"64" range:"1 1000"`
-	Timeout       time.Duration `default:"10s" range:"1ms 10m"`
-	InFlight      int           `yaml:"in_flight" default:"32" range:"1 10000"`
+	ResponseBytes strictyaml.Size `yaml:"response_bytes" default:"16MiB" range:"1 1024MiB"`
+	Depth         int             `default:"64" range:"1 1000"`
+	Timeout       time.Duration   `default:"10s" range:"1ms 10m"`
+	InFlight      int             `yaml:"in_flight" default:"32" range:"1 10000"`
 }
 
 // retry configures retries of reads. Budget is the average number of retries per request.
@@ -73,11 +80,11 @@ type retry struct {
 	MaxWait  time.Duration `yaml:"max_wait" default:"2s" range:"1ms 1m"`
 }
 
-// A rule gives the meaning of responses for which When holds. Without a Kind, a key of
-// kinds, the status determines the error kind.
+// A rule gives the meaning of responses for which When holds. Without a Kind, the status
+// determines the error kind.
 type rule struct {
 	When      *expression `need:"true"`
-	Kind      string
+	Kind      *adapter.ErrorKind
 	Field     *expression
 	Reason    *expression
 	AnyStatus bool `yaml:"any_status"` // also applied to responses with a success status
@@ -93,10 +100,10 @@ type resource struct {
 	Without                struct{ Create, Update, Delete, Find string }
 
 	// Only for a root.
-	Fetch           *documentRequest `vars:"$ids $id"`
-	Scan            *documentRequest `vars:"$since"`
-	Find            *documentRequest `vars:"$key"`
-	Join            *join            `vars:"$ids"`
+	Fetch           *documentRequest `vars:"$ids $id" method:"GET"`
+	Scan            *documentRequest `vars:"$since" method:"GET"`
+	Find            *documentRequest `vars:"$key" method:"GET"`
+	Join            *join            `vars:"$ids" method:"GET"`
 	ID              path
 	Key, Read, Rest *expression
 
@@ -126,7 +133,7 @@ type request struct {
 	// Query has the parameters. One is omitted if its value is null, and repeated for the
 	// elements of a list.
 	Query   map[string]*expression
-	Headers map[string]string
+	Headers headers
 	Body    *expression
 
 	at string // file and line, for errors
@@ -198,3 +205,15 @@ type multipart struct {
 // A path is a list of member names that lead to a value in a document. The empty path is
 // the document itself.
 type path []string
+
+// UnmarshalText decodes a path such as "data.items". "." is the document itself.
+func (p *path) UnmarshalText(text []byte) error {
+	*p = path{}
+	if string(text) != "." {
+		*p = strings.Split(string(text), ".")
+	}
+	if slices.Contains(*p, "") {
+		return errors.New("must be names separated by dots, such as data.items, or . for the whole body")
+	}
+	return nil
+}

@@ -59,8 +59,8 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 		if holds, err := rule.When.holds(ctx, input); err != nil || !holds {
 			continue
 		}
-		if kind, ok := kinds[rule.Kind]; ok {
-			known.Kind = kind
+		if rule.Kind != nil {
+			known.Kind = *rule.Kind
 		}
 		known.Field = evalText(ctx, rule.Field, input)
 		if reason = evalText(ctx, rule.Reason, input); reason != "" {

@@ -211,7 +211,7 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 // changed anything, or if all changes could be rolled back.
 func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok {
-		err = &adapter.Error{Kind: kinds[refused.kind], Op: w.call.op(), Field: refused.field, Err: err}
+		err = &adapter.Error{Kind: refused.kind, Op: w.call.op(), Field: refused.field, Err: err}
 	}
 	err = errorOf(ctx, adapter.Internal, w.call.op(), err)
 	known, ok := errors.AsType[*adapter.Error](err)
