@@ -54,10 +54,12 @@ type IDs interface {
 type Backend struct {
 	mapping *mapping
 	client  *client
-	ids     IDs
 	log     *slog.Logger
 	metrics *metrics
 	closed  atomic.Bool
+
+	keys       idMap[string, adapter.Key]
+	backendIDs idMap[adapter.Key, string]
 }
 
 var _ replica.Backend = (*Backend)(nil)
@@ -69,12 +71,8 @@ var errClosed = errors.New("the backend is closed")
 // joins all problems of the mapping file, each with file and line.
 func Open(o Options) (*Backend, error) {
 	o.File = cmp.Or(o.File, "mapping")
-	if o.Schemas == nil {
-		o.Schemas = adapter.NewSchemas()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Schemas = cmp.Or(o.Schemas, adapter.NewSchemas())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	m, err := load(&o)
 	if err != nil {
 		return nil, err
@@ -87,7 +85,11 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{mapping: m, client: c, ids: o.IDs, log: o.Logger, metrics: requestMetrics}, nil
+	b := &Backend{mapping: m, client: c, log: o.Logger, metrics: requestMetrics}
+	if o.IDs != nil {
+		b.keys, b.backendIDs = o.IDs.Keys, o.IDs.BackendIDs
+	}
+	return b, nil
 }
 
 // Name returns the backend's name from the mapping file.
@@ -124,7 +126,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 // Close closes idle connections. Later calls fail.
 func (b *Backend) Close() error {
 	b.closed.Store(true)
-	b.client.close()
+	b.client.transport.CloseIdleConnections()
 	return nil
 }
 
@@ -141,7 +143,7 @@ func (b *Backend) resource(name adapter.Resource, op string) (*resource, error) 
 	if b.closed.Load() {
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
 	}
-	if r := b.mapping.resource(name); r != nil {
+	if r := b.mapping.Resources[name]; r != nil {
 		return r, nil
 	}
 	return nil, unsupported(op, "the mapping has no "+string(name))
@@ -149,6 +151,15 @@ func (b *Backend) resource(name adapter.Resource, op string) (*resource, error) 
 
 func unsupported(op, why string) error {
 	return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errors.New(why)}
+}
+
+// notMapped returns the error of an operation that the mapping does not have for this reason.
+func notMapped(k call, reason string) error {
+	why := "the mapping has no " + k.operation
+	if reason != "" {
+		why += ": " + reason
+	}
+	return unsupported(k.op(), why)
 }
 
 // errorOf converts err to an adapter.Error of the given kind. An error that already is

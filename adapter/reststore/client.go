@@ -131,8 +131,6 @@ func (t TLS) config() (*tls.Config, error) {
 	return c, nil
 }
 
-func (c *client) close() { c.transport.CloseIdleConnections() }
-
 // A preparedRequest is a request with all expressions evaluated.
 type preparedRequest struct {
 	*request
@@ -234,7 +232,8 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials m
 	start, outcome := time.Now(), "canceled"
 	defer func() {
 		duration := time.Since(start)
-		c.metrics.observe(m.call, outcome, duration)
+		c.metrics.requests.WithLabelValues(m.call.resource, m.call.operation, outcome).Inc()
+		c.metrics.duration.WithLabelValues(m.call.resource, m.call.operation).Observe(duration.Seconds())
 		c.log.DebugContext(ctx, "backend request", "request", m.op, "request_id", m.id, "outcome", outcome, "duration", duration)
 	}()
 	r, err := c.roundTrip(limitedCtx, m, credentials)

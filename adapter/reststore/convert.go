@@ -29,7 +29,7 @@ func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefi
 				}
 				continue
 			}
-			key := keys.key(to, backendID(v))
+			key := keys.get(to, backendID(v))
 			if key == 0 {
 				unknown = true
 				continue
@@ -132,10 +132,10 @@ func toTime(v any) (string, error) {
 }
 
 // fromRecord converts a record to the object that expressions see: decimals and times as
-// strings, and the backend's ids next to references, from ids. Absent attributes are omitted.
-// prefix is the path of a nested record, such as "items.", and "" otherwise. An empty record
-// is nil.
-func (r *resource) fromRecord(record adapter.Record, prefix string, ids *idCache) any {
+// strings, and the backend's ids next to references, once ids are resolved. Absent attributes
+// are omitted. prefix is the path of a nested record, such as "items.", and "" otherwise. An
+// empty record is nil.
+func (r *resource) fromRecord(record adapter.Record, prefix string, ids *writeIDs) any {
 	if len(record.Values) == 0 {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids *idCache
 			object[a.Name] = v.Text()
 		}
 		if mapped {
-			object[a.Name+refSuffix] = ids.id(to, adapter.Key(v.Int()))
+			ids.add(object, a.Name, to, adapter.Key(v.Int()))
 		}
 	}
 	return object

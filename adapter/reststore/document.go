@@ -2,6 +2,9 @@ package reststore
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,34 +14,133 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A backend's JSON is parsed in two steps: a response is split into raw documents, and
-// only documents that changed are decoded.
+// A document is a document of the backend, with the document that is joined to it. Both are
+// raw: a response is split into documents, and only those that changed are decoded.
+type document struct {
+	id          string
+	raw, joined jsontext.Value // joined is nil if there is none
+}
+
+// documents returns the documents in a response. Their ids are at path id, or missing.
+func (c *client) documents(ctx context.Context, g *documentRequest, resp *response, id path) ([]document, error) {
+	raws, err := g.split(resp.body)
+	all := make([]document, len(raws))
+	for i, raw := range raws {
+		all[i].raw = raw
+		if all[i].id, err = textAt(raw, id); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, c.unusableDocuments(ctx, resp, err)
+	}
+	return all, nil
+}
+
+// join fetches the documents to which these refer, and joins them.
+func (b *Backend) join(ctx context.Context, r *resource, k call, documents []document) (err error) {
+	if r.Join == nil {
+		return nil
+	}
+	references := make([]string, len(documents))
+	for i, d := range documents {
+		if references[i], err = textAt(d.raw, r.Join.From); err != nil {
+			return fmt.Errorf("%s: %w", r.Join.From, err)
+		}
+	}
+	found, err := inBatches(ctx, references, r.Join.Batch, func(ctx context.Context, ids []string) ([]document, error) {
+		resp, err := b.client.send(ctx, k, &r.Join.request, nil, anys(ids))
+		if err != nil {
+			return nil, err
+		}
+		return b.client.documents(ctx, &r.Join.documentRequest, resp, r.Join.ID)
+	})
+	if err != nil {
+		return err
+	}
+	byID := map[string]jsontext.Value{}
+	for _, d := range found {
+		byID[d.id] = d.raw
+	}
+	for i, id := range references {
+		if id != "" {
+			documents[i].joined = byID[id]
+		}
+	}
+	return nil
+}
+
+// anys returns texts as expressions see them.
+func anys(texts []string) []any {
+	all := make([]any, len(texts))
+	for i, t := range texts {
+		all[i] = t
+	}
+	return all
+}
+
+// tag returns the tag of a document: a hash of its bytes and of the mapping.
+func (m *mapping) tag(d document) string {
+	h := sha256.New()
+	_, _ = h.Write(m.fingerprint)
+	_, _ = h.Write(d.raw)
+	_, _ = h.Write(d.joined)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
+}
+
+// decode decodes a document for expressions, with its joined document inserted.
+func (m *mapping) decode(r *resource, d document) (any, error) {
+	depth := m.Connection.Limits.Depth
+	input, err := decode(d.raw, depth)
+	members, isObject := input.(map[string]any)
+	if err != nil || r.Join == nil || !isObject { // only an object can refer to another document
+		return input, err
+	}
+	members[r.Join.As] = nil
+	if d.joined != nil {
+		members[r.Join.As], err = decode(d.joined, depth)
+	}
+	return members, err
+}
+
+// selects reports whether a document is a record of the contract.
+func (m *mapping) selects(ctx context.Context, g *documentRequest, r *resource, d document) (bool, error) {
+	if g.Where == nil {
+		return true, nil
+	}
+	input, err := m.decode(r, d)
+	if err != nil {
+		return false, err
+	}
+	return g.Where.holds(ctx, input)
+}
 
 var errNotList = errors.New("is not a list")
 
-// splitList returns the raw elements of the list at path p, or nil if it is null. It fails
-// unless the whole body is valid JSON.
-func splitList(body []byte, p path) ([]jsontext.Value, error) {
+// split returns the raw documents of a response: the elements of the list at Items, or the
+// value at Item. There are none if it is null. It fails unless the whole body is valid JSON.
+func (g *documentRequest) split(body []byte) (documents []jsontext.Value, err error) {
+	at := g.Items
+	if g.single() {
+		at = g.Item
+	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
-	found, err := seekPath(d, p)
+	found, err := seekPath(d, at)
 	if err != nil {
 		return nil, err
 	}
-	if !found {
-		return nil, fmt.Errorf("%s is missing", p)
-	}
-	var list []jsontext.Value
-	switch d.PeekKind() {
-	case 'n':
+	switch kind := d.PeekKind(); {
+	case !found && g.single():
+	case !found:
+		err = fmt.Errorf("%s is missing", at)
+	case kind == 'n':
 		_, err = d.ReadToken()
-	case '[':
-		list = []jsontext.Value{}
+	case g.single():
+		documents, err = appendRaw(nil, d, body)
+	case kind == '[':
 		_, err = d.ReadToken()
 		for err == nil && d.PeekKind() != ']' {
-			var v jsontext.Value
-			if v, err = readRaw(d, body); err == nil {
-				list = append(list, v)
-			}
+			documents, err = appendRaw(documents, d, body)
 		}
 		if err == nil {
 			_, err = d.ReadToken()
@@ -46,43 +148,23 @@ func splitList(body []byte, p path) ([]jsontext.Value, error) {
 	default:
 		// Report a syntax error in preference to a wrong type.
 		if err = d.SkipValue(); err == nil {
-			err = fmt.Errorf("%s %w", p, errNotList)
+			err = fmt.Errorf("%s %w", at, errNotList)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return list, expectEnd(d)
+	return documents, expectEnd(d)
 }
 
-// rawAt returns the raw value at path p, or nil if it is null or missing. It fails unless
-// the whole body is valid JSON.
-func rawAt(body []byte, p path) (jsontext.Value, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(body))
-	found, err := seekPath(d, p)
-	if err != nil {
-		return nil, err
-	}
-	var v jsontext.Value
-	if found {
-		if v, err = readRaw(d, body); err != nil {
-			return nil, err
-		}
-		if v.Kind() == 'n' {
-			v = nil
-		}
-	}
-	return v, expectEnd(d)
-}
-
-// readRaw reads the next value and returns it as a slice of body.
-func readRaw(d *jsontext.Decoder, body []byte) (jsontext.Value, error) {
+// appendRaw reads the next value and appends it as a slice of body.
+func appendRaw(all []jsontext.Value, d *jsontext.Decoder, body []byte) ([]jsontext.Value, error) {
 	v, err := d.ReadValue()
 	if err != nil {
-		return nil, err
+		return all, err
 	}
 	end := int(d.InputOffset())
-	return jsontext.Value(body[end-len(v) : end : end]), nil
+	return append(all, body[end-len(v):end:end]), nil
 }
 
 // seekPath advances d to the value at path p. It reports false if there is none.

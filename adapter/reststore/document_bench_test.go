@@ -40,7 +40,7 @@ func BenchmarkDocument(b *testing.B) {
 	ids := memoryIDs{adapter.CustomerGroups: {1: "1abe1000-0000-4000-8000-000000000001", 2: "1abe1000-0000-4000-8000-000000000002"},
 		adapter.Websites: {1: "c0ffee00-0000-4000-8000-000000000001"}, adapter.Categories: {3: "77003", 5: "77005"}}
 	backend := openAt(b, string(content), ids, "http://shelf.example")
-	r := backend.mapping.resource(adapter.Products)
+	r := backend.mapping.Resources[adapter.Products]
 	const count = 100
 	body := []byte(`{"result":{"articles":[` + strings.Repeat(shelfArticle+",", count-1) + shelfArticle + `]},"meta":{"next":null}}`)
 	k := call{"products", "fetch"}
@@ -71,7 +71,7 @@ func BenchmarkDocument(b *testing.B) {
 		}
 	})
 	each("read", func() error {
-		_, _, err := backend.read(b.Context(), r, "1001", []byte(shelfArticle), nil, &keyCache{keys: map[reference]adapter.Key{}})
+		_, _, err := backend.read(b.Context(), r, document{id: "1001", raw: []byte(shelfArticle)}, &keyCache{})
 		return err
 	})
 	each("decode", func() error { _, err := decode([]byte(shelfArticle), 64); return err })

@@ -123,9 +123,6 @@ type resource struct {
 	readNames, restNames map[string]bool
 }
 
-// resource returns the mapping of a resource, or nil if the backend does not have it.
-func (m *mapping) resource(name adapter.Resource) *resource { return m.Resources[name] }
-
 // A request is a request of the mapping file. Its expressions are evaluated for each call.
 type request struct {
 	Method string

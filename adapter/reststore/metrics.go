@@ -2,7 +2,6 @@ package reststore
 
 import (
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -65,9 +64,3 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 type call struct{ resource, operation string }
 
 func (c call) op() string { return c.operation + " " + c.resource }
-
-// observe records a request and its duration.
-func (m *metrics) observe(c call, outcome string, took time.Duration) {
-	m.requests.WithLabelValues(c.resource, c.operation, outcome).Inc()
-	m.duration.WithLabelValues(c.resource, c.operation).Observe(took.Seconds())
-}

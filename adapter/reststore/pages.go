@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // A pager requests the pages of a list. The list ends with an empty page, when the
@@ -42,15 +42,17 @@ func (w *pager) addTo(q url.Values) {
 	}
 }
 
-// fetchPage requests the next page.
-func (b *Backend) fetchPage(ctx context.Context, k call, r *request, w *pager, since any) (*response, error) {
-	m, err := b.client.prepare(ctx, k, r, nil, since)
-	if err != nil {
-		return nil, errorOf(ctx, adapter.Internal, k.op(), err)
+// fetchPage requests the next page and returns its documents.
+func (b *Backend) fetchPage(ctx context.Context, k call, r *resource, w *pager, since any) (resp *response, documents []replica.Document, err error) {
+	m, err := b.client.prepare(ctx, k, &r.Scan.request, nil, since)
+	if err == nil {
+		w.addTo(m.query)
+		resp, err = b.client.sendWithRetry(ctx, m)
 	}
-	w.addTo(m.query)
-	resp, err := b.client.sendWithRetry(ctx, m)
-	return resp, readError(ctx, k.op(), err)
+	if err == nil {
+		documents, err = b.parseDocuments(ctx, r, k, r.Scan, resp)
+	}
+	return resp, documents, readError(ctx, k.op(), err)
 }
 
 // advance records a page, whose body has been split, and reports whether there may be another.

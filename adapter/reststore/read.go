@@ -2,14 +2,11 @@ package reststore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -27,9 +24,18 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 	if err != nil {
 		return nil, err
 	}
-	return inBatches(ctx, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
-		return b.fetch(ctx, r, k, ids)
+	found, err := inBatches(ctx, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
+		return b.requestDocuments(ctx, r, k, r.Fetch, anys(ids), ids[0])
 	})
+	requested := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		requested[id] = true
+	}
+	return slices.DeleteFunc(found, func(d replica.Document) bool {
+		again := !requested[d.ID]
+		requested[d.ID] = false
+		return again
+	}), err
 }
 
 // inBatches calls request, in parallel, with at most size ids each, without duplicates and
@@ -60,36 +66,17 @@ func inBatches[T any](ctx context.Context, ids []string, size int, request func(
 	return slices.Concat(results...), nil
 }
 
-func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
-	requested := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		requested[id] = true
-	}
-	found, err := b.requestDocuments(ctx, r, k, r.Fetch, anys(ids), ids[0])
-	if err != nil {
-		if adapter.KindOf(err) == adapter.NotFound && r.Fetch.single() {
-			return nil, nil
-		}
-		// A 404 on a list means a wrong path, not an empty list.
-		return nil, readError(ctx, k.op(), err)
-	}
-	wanted := found[:0]
-	for _, d := range found {
-		if requested[d.ID] {
-			requested[d.ID] = false
-			wanted = append(wanted, d)
-		}
-	}
-	return wanted, nil
-}
-
 // requestDocuments sends a request for documents and parses the response.
-func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]replica.Document, error) {
+func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) (found []replica.Document, err error) {
 	resp, err := b.client.send(ctx, k, &g.request, nil, variables...)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		found, err = b.parseDocuments(ctx, r, k, g, resp)
 	}
-	return b.parseDocuments(ctx, r, k, g, resp)
+	// A 404 on a list means a wrong path, not an empty list.
+	if adapter.KindOf(err) == adapter.NotFound && g.single() {
+		return nil, nil
+	}
+	return found, readError(ctx, k.op(), err)
 }
 
 // readError returns the error of a read. Error kinds that only writes can have become
@@ -104,46 +91,32 @@ func readError(ctx context.Context, op string, err error) error {
 // parseDocuments splits a response into documents. Documents that are not records of the
 // contract are returned without Read: a scan needs them to count its pages.
 func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, resp *response) ([]replica.Document, error) {
-	raws, err := g.split(resp.body)
+	documents, err := b.client.documents(ctx, g, resp, r.ID)
 	if err != nil {
-		return nil, b.client.unusableDocuments(ctx, resp, err)
+		return nil, err
 	}
-	if len(raws) == 0 {
+	if slices.ContainsFunc(documents, func(d document) bool { return d.id == "" }) {
+		return nil, b.client.unusableDocuments(ctx, resp, fmt.Errorf("a document has no id at %s", r.ID))
+	}
+	if len(documents) == 0 {
 		return nil, b.client.meaning(ctx, resp)
 	}
-	joined, err := b.fetchJoined(ctx, r, k, raws)
-	if err != nil {
+	if err := b.join(ctx, r, k, documents); err != nil {
 		return nil, readError(ctx, k.op(), err)
 	}
-	keys := &keyCache{keys: map[reference]adapter.Key{}}
-	all := make([]replica.Document, 0, len(raws))
-	for _, raw := range raws {
-		id, err := textAt(raw, r.ID)
-		if err == nil && id == "" {
-			err = fmt.Errorf("a document has no id at %s", r.ID)
+	keys := &keyCache{}
+	all := make([]replica.Document, len(documents))
+	for i, d := range documents {
+		all[i].ID = d.id
+		if selected, err := b.mapping.selects(ctx, g, r, d); err != nil {
+			return nil, errorOf(ctx, adapter.Unavailable, k.op(), err)
+		} else if !selected {
+			continue
 		}
-		if err != nil {
-			return nil, b.client.unusableDocuments(ctx, resp, err)
+		all[i].Version = b.mapping.tag(d)
+		all[i].Read = func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+			return b.read(ctx, r, d, keys)
 		}
-		joinedDocument := r.joinedFor(raw, joined)
-		included := true
-		if g.Where != nil {
-			input, err := b.decodeDocument(r, raw, joinedDocument)
-			if err == nil {
-				included, err = g.Where.holds(ctx, input)
-			}
-			if err != nil {
-				return nil, errorOf(ctx, adapter.Unavailable, k.op(), err)
-			}
-		}
-		d := replica.Document{ID: id}
-		if included {
-			d.Version = b.tag(raw, joinedDocument)
-			d.Read = func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
-				return b.read(ctx, r, id, raw, joinedDocument, keys)
-			}
-		}
-		all = append(all, d)
 	}
 	b.metrics.documents.WithLabelValues(k.resource, "came").Add(float64(len(all)))
 	return all, nil
@@ -152,52 +125,29 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 // single reports whether a response has one document instead of a list.
 func (g *documentRequest) single() bool { return g.Item != nil }
 
-// split returns the raw documents of a response.
-func (g *documentRequest) split(body []byte) ([]jsontext.Value, error) {
-	if !g.single() {
-		return splitList(body, g.Items)
-	}
-	v, err := rawAt(body, g.Item)
-	if err != nil || v == nil {
-		return nil, err
-	}
-	return []jsontext.Value{v}, nil
-}
-
-// tag returns the tag of a document: a hash of its bytes and of the mapping.
-func (b *Backend) tag(raw, joined []byte) string {
-	h := sha256.New()
-	_, _ = h.Write(b.mapping.fingerprint)
-	_, _ = h.Write(raw)
-	_, _ = h.Write(joined)
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
-}
-
 // read decodes a document and converts it to the root's record and the parts.
-func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined []byte, keys *keyCache) (replica.Item, map[adapter.Resource][]replica.Item, error) {
-	op := fmt.Sprintf("read %s %.64s", r.name, id)
+func (b *Backend) read(ctx context.Context, r *resource, d document, cache *keyCache) (item replica.Item, parts map[adapter.Resource][]replica.Item, err error) {
+	defer func() { err = errorOf(ctx, adapter.Unavailable, fmt.Sprintf("read %s %.64s", r.name, d.id), err) }()
 	b.metrics.documents.WithLabelValues(string(r.name), "read").Inc()
-	input, err := b.decodeDocument(r, raw, joined)
+	input, err := b.mapping.decode(r, d)
 	if err != nil {
-		return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
+		return item, nil, err
 	}
-	found := &documentKeys{keys, map[adapter.Resource][]string{}}
-	item, err := b.readRoot(ctx, r, input, found)
-	if err != nil {
-		return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
+	keys := &documentKeys{cache, map[adapter.Resource][]string{}}
+	if item, err = b.readRoot(ctx, r, input, keys); err != nil {
+		return item, nil, err
 	}
-	item.ID = id
-	parts := map[adapter.Resource][]replica.Item{}
+	parts = map[adapter.Resource][]replica.Item{}
 	for _, p := range r.parts {
-		list, err := b.readParts(ctx, p, input, found)
+		list, err := b.readParts(ctx, p, input, keys)
 		if err != nil {
-			return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, fmt.Errorf("%s: %w", p.name, err))
+			return item, nil, fmt.Errorf("%s: %w", p.name, err)
 		}
 		if list != nil {
 			parts[p.name] = list
 		}
 	}
-	item.Unresolved = found.unresolved
+	item.ID, item.Unresolved = d.id, keys.unresolved
 	return item, parts, nil
 }
 
@@ -238,24 +188,36 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, e *expression, v
 			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is not an attribute that is allowed here", e.at, name)
 		}
 	}
-	if len(r.References) > 0 {
-		wanted := r.appendReferences(nil, values, "")
-		if err := b.resolve(ctx, keys.keyCache, wanted); err != nil {
-			return adapter.Record{}, false, err
-		}
-		for _, ref := range wanted {
-			if keys.key(ref.resource, ref.id) == 0 {
-				keys.unresolved[ref.resource] = append(keys.unresolved[ref.resource], ref.id)
-				b.metrics.unknownReferences.WithLabelValues(string(ref.resource)).Inc()
-				b.log.DebugContext(ctx, "reference to a record without a legacy id", "resource", ref.resource, "backend_id", ref.id)
-			}
-		}
+	if err := b.resolve(ctx, r, values, keys); err != nil {
+		return adapter.Record{}, false, err
 	}
 	record, unknown, err := r.toRecord(values, r.schema, "", keys.keyCache)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", e.at, err)
 	}
 	return record, unknown, err
+}
+
+// resolve looks up the legacy ids that an object refers to, and counts those that are unknown.
+func (b *Backend) resolve(ctx context.Context, r *resource, object map[string]any, keys *documentKeys) error {
+	if len(r.References) == 0 {
+		return nil
+	}
+	wanted := map[adapter.Resource][]string{}
+	r.addReferences(wanted, object, "")
+	if err := keys.lookUp(ctx, b.keys, wanted); err != nil {
+		return err
+	}
+	for to, ids := range wanted {
+		for _, id := range ids {
+			if keys.get(to, id) == 0 {
+				keys.unresolved[to] = append(keys.unresolved[to], id)
+				b.metrics.unknownReferences.WithLabelValues(string(to)).Inc()
+				b.log.DebugContext(ctx, "reference to a record without a legacy id", "resource", to, "backend_id", id)
+			}
+		}
+	}
+	return nil
 }
 
 // legacyID returns the id for the legacy clients that expression e found in a document, or 0
@@ -291,13 +253,9 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	}
 	p := &pager{pages: r.Scan.Pages}
 	for {
-		resp, err := b.fetchPage(ctx, k, &r.Scan.request, p, from)
+		resp, documents, err := b.fetchPage(ctx, k, r, p, from)
 		if err != nil {
 			return err
-		}
-		documents, err := b.parseDocuments(ctx, r, k, r.Scan, resp)
-		if err != nil {
-			return readError(ctx, k.op(), err)
 		}
 		ids := make([]string, len(documents))
 		for i, d := range documents {
@@ -320,22 +278,18 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 }
 
 // FindByKey returns the document with a legacy id.
-func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
+func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (noDocument replica.Document, err error) {
 	k := call{string(root), "find"}
-	noDocument := replica.Document{}
 	r, err := b.rootResource(root, k.op())
 	if err != nil {
 		return noDocument, err
 	}
 	if r.Find == nil {
-		return noDocument, unsupported(k.op(), "the mapping has no find"+reasonSuffix(r.Without.Find))
+		return noDocument, notMapped(k, r.Without.Find)
 	}
 	documents, err := b.requestDocuments(ctx, r, k, r.Find, jqInteger(int64(key)))
 	if err != nil {
-		if adapter.KindOf(err) == adapter.NotFound && r.Find.single() {
-			return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: err}
-		}
-		return noDocument, readError(ctx, k.op(), err)
+		return noDocument, err
 	}
 	var matches []replica.Document
 	for _, d := range documents {
@@ -357,11 +311,4 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: the response to a query for the legacy id %d contains only other documents: correct the query of find", r.Find.request.at, key)}
 	}
 	return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: fmt.Errorf("no document has the legacy id %d", key)}
-}
-
-func reasonSuffix(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }

@@ -3,6 +3,7 @@ package reststore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -48,24 +49,15 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *d
 // reference to a record without a legacy id, such as a website that the contract does not
 // have.
 func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *documentKeys) (item replica.Item, known bool, err error) {
-	values := make(map[string]any, len(object))
-	for name, v := range object {
-		switch name {
-		case "id":
-			if item.ID = backendID(v); item.ID == "" && v != nil {
-				return item, false, fmt.Errorf("%s: the id of a part is neither a string nor an integer", p.Items.at)
-			}
-		case "key":
-			if item.Key, err = p.Items.legacyID(v); err != nil {
-				return item, false, err
-			}
-		default:
-			values[name] = v
-		}
+	if item.ID = backendID(object["id"]); item.ID == "" && (p.Identified || object["id"] != nil) {
+		return item, false, fmt.Errorf("%s: a part has no id that is a string or an integer", p.Items.at)
 	}
-	if p.Identified && item.ID == "" {
-		return item, false, fmt.Errorf("%s: a part has no id", p.Items.at)
+	if item.Key, err = p.Items.legacyID(object["key"]); err != nil {
+		return item, false, err
 	}
+	values := maps.Clone(object)
+	delete(values, "id")
+	delete(values, "key")
 	record, unknown, err := b.buildRecord(ctx, p, p.Items, values, p.restNames, keys)
 	if err != nil {
 		return item, false, err

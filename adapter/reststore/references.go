@@ -1,6 +1,7 @@
 package reststore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,17 +18,64 @@ const refSuffix = "_ref"
 // errNoIDs is the error of a reference if Options.IDs is nil.
 var errNoIDs = errors.New("the mapping has references, but there is no ID map to translate them")
 
-// A reference is a backend's record to which a document refers.
-type reference struct {
-	resource adapter.Resource
-	id       string
+// An idMap is one direction of Options.IDs; nil if there is no ID map.
+type idMap[From cmp.Ordered, To any] func(context.Context, adapter.Resource, []From) (map[From]To, error)
+
+// An idCache caches what an idMap has, because the documents of a response refer to the same
+// few records. It is safe for concurrent use.
+type idCache[From cmp.Ordered, To any] struct {
+	mu    sync.Mutex
+	known map[reference[From]]To // the zero value for ids that the ID map does not have
 }
 
-// A keyCache caches the legacy ids that the documents of one response refer to, because
-// many documents refer to the same few records. It is safe for concurrent use.
-type keyCache struct {
-	mu   sync.Mutex
-	keys map[reference]adapter.Key // 0: the record has no legacy id
+// A reference refers to a record by its id.
+type reference[ID cmp.Ordered] struct {
+	resource adapter.Resource
+	id       ID
+}
+
+// A keyCache caches the legacy ids to which documents refer.
+type keyCache = idCache[string, adapter.Key]
+
+// lookUp looks up the ids that are not cached yet. They may be repeated. Other calls wait, as
+// most of them want the same ids.
+func (c *idCache[From, To]) lookUp(ctx context.Context, ids idMap[From, To], wanted map[adapter.Resource][]From) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[reference[From]]To{}
+	}
+	for r, all := range wanted {
+		missing := make([]From, 0, len(all))
+		for _, id := range all {
+			if _, known := c.known[reference[From]{r, id}]; !known {
+				missing = append(missing, id)
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		if ids == nil {
+			return errNoIDs
+		}
+		slices.Sort(missing)
+		missing = slices.Compact(missing)
+		found, err := ids(ctx, r, missing)
+		if err != nil {
+			return err
+		}
+		for _, id := range missing {
+			c.known[reference[From]{r, id}] = found[id]
+		}
+	}
+	return nil
+}
+
+// get returns the other id of a record that was looked up, or the zero value.
+func (c *idCache[From, To]) get(r adapter.Resource, id From) To {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[reference[From]{r, id}]
 }
 
 // documentKeys are the legacy ids that one document refers to.
@@ -36,59 +84,47 @@ type documentKeys struct {
 	unresolved map[adapter.Resource][]string // backend ids that have none
 }
 
-// resolve looks up the legacy ids that are not cached yet.
-func (b *Backend) resolve(ctx context.Context, cache *keyCache, wanted []reference) error {
-	missing := map[adapter.Resource][]string{}
-	cache.mu.Lock()
-	for _, ref := range wanted {
-		if _, known := cache.keys[ref]; !known && !slices.Contains(missing[ref.resource], ref.id) {
-			missing[ref.resource] = append(missing[ref.resource], ref.id)
-		}
-	}
-	cache.mu.Unlock()
-	for r, ids := range missing {
-		if b.ids == nil {
-			return errNoIDs
-		}
-		slices.Sort(ids)
-		keys, err := b.ids.Keys(ctx, r, ids)
-		if err != nil {
-			return err
-		}
-		cache.mu.Lock()
-		for _, id := range ids {
-			cache.keys[reference{r, id}] = keys[id]
-		}
-		cache.mu.Unlock()
-	}
-	return nil
+// writeIDs are the backend ids to which the records of one write refer.
+type writeIDs struct {
+	idCache[adapter.Key, string]
+	wanted map[adapter.Resource][]adapter.Key
+	setIDs []func() // put the ids into the objects that expressions see
 }
 
-// key returns the legacy id of a record that was looked up, or 0 if it has none.
-func (c *keyCache) key(r adapter.Resource, id string) adapter.Key {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.keys[reference{r, id}]
+// add lets resolve set the backend id of a reference in an object.
+func (w *writeIDs) add(object map[string]any, name string, to adapter.Resource, key adapter.Key) {
+	if key > 0 {
+		w.wanted[to] = append(w.wanted[to], key)
+	}
+	w.setIDs = append(w.setIDs, func() { object[name+refSuffix] = nullable(w.get(to, key)) })
 }
 
-// appendReferences appends the references in an object to all. prefix is the path of a
-// nested object.
-func (r *resource) appendReferences(all []reference, object map[string]any, prefix string) []reference {
+// resolve looks up the ids and sets them.
+func (w *writeIDs) resolve(ctx context.Context, ids idMap[adapter.Key, string]) error {
+	err := w.lookUp(ctx, ids, w.wanted)
+	for _, set := range w.setIDs {
+		set()
+	}
+	return err
+}
+
+// addReferences adds the backend ids of the references in an object to all. prefix is the
+// path of a nested object.
+func (r *resource) addReferences(all map[adapter.Resource][]string, object map[string]any, prefix string) {
 	for name, v := range object {
 		if list, ok := v.([]any); ok {
 			for _, e := range list {
 				if nested, ok := e.(map[string]any); ok {
-					all = r.appendReferences(all, nested, prefix+name+".")
+					r.addReferences(all, nested, prefix+name+".")
 				}
 			}
 		}
 		if of, is := strings.CutSuffix(name, refSuffix); is {
 			if to, id := r.References[prefix+of], backendID(v); to != "" && id != "" {
-				all = append(all, reference{to, id})
+				all[to] = append(all[to], id)
 			}
 		}
 	}
-	return all
 }
 
 // backendID returns an id of the backend as a string, or "" if v is not an id.
@@ -99,34 +135,4 @@ func backendID(v any) string {
 	}
 	id, _ := numberText(v)
 	return id
-}
-
-// An idCache has the backend ids to which the records of one write refer.
-type idCache struct {
-	ids    map[adapter.Resource]map[adapter.Key]string
-	wanted map[adapter.Resource][]adapter.Key // not looked up yet
-}
-
-// id returns the backend id of a legacy id, or nil if it is unknown.
-func (c *idCache) id(r adapter.Resource, key adapter.Key) any {
-	if c.ids[r] == nil && key > 0 {
-		c.wanted[r] = append(c.wanted[r], key)
-	}
-	return nullable(c.ids[r][key])
-}
-
-// lookUp looks up the ids that were wanted.
-func (b *Backend) lookUp(ctx context.Context, c *idCache) error {
-	for r, keys := range c.wanted {
-		if b.ids == nil {
-			return errNoIDs
-		}
-		slices.Sort(keys)
-		ids, err := b.ids.BackendIDs(ctx, r, slices.Compact(keys))
-		if err != nil {
-			return err
-		}
-		c.ids[r] = ids
-	}
-	return nil
 }

@@ -52,7 +52,7 @@ func (b *Backend) write(ctx context.Context, verb string, w *replica.Write) (str
 	}
 	steps, reason := r.verb(verb)
 	if steps == nil {
-		return "", unsupported(k.op(), "the mapping has no "+verb+reasonSuffix(reason))
+		return "", notMapped(k, reason)
 	}
 	input, err := b.writeInput(ctx, r, w)
 	if err != nil {
@@ -73,23 +73,7 @@ func (b *Backend) write(ctx context.Context, verb string, w *replica.Write) (str
 
 // writeInput returns the object that the expressions of a write see.
 func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write) (map[string]any, error) {
-	ids := &idCache{map[adapter.Resource]map[adapter.Key]string{}, map[adapter.Resource][]adapter.Key{}}
-	b.writeInputWith(ids, r, w) // collects the references
-	if err := b.lookUp(ctx, ids); err != nil {
-		return nil, err
-	}
-	for _, name := range r.Match {
-		if to, mapped := r.References[name]; mapped && len(w.New.Values) > 0 {
-			if key := w.New.Get(name).Int(); key != 0 && ids.id(to, adapter.Key(key)) == nil {
-				return nil, &adapter.Error{Kind: adapter.Invalid, Op: "write " + string(r.name), Field: name,
-					Err: fmt.Errorf("%d in %s has no backend id: import it with portico ids import", key, to)}
-			}
-		}
-	}
-	return b.writeInputWith(ids, r, w), nil
-}
-
-func (b *Backend) writeInputWith(ids *idCache, r *resource, w *replica.Write) map[string]any {
+	ids := &writeIDs{wanted: map[adapter.Resource][]adapter.Key{}}
 	changed := make(map[string]any, len(w.Changed))
 	for _, name := range w.Changed {
 		changed[name] = true
@@ -100,7 +84,7 @@ func (b *Backend) writeInputWith(ids *idCache, r *resource, w *replica.Write) ma
 	}
 	parts := make(map[string]any, len(w.Parts))
 	for name, records := range w.Parts {
-		if p := b.mapping.resource(name); p != nil {
+		if p := b.mapping.Resources[name]; p != nil {
 			list := make([]any, len(records))
 			for i, part := range records {
 				list[i] = map[string]any{"key": jqInteger(part.Record.Get(p.schema.Key).Int()), "record": p.fromRecord(part.Record, "", ids)}
@@ -108,12 +92,26 @@ func (b *Backend) writeInputWith(ids *idCache, r *resource, w *replica.Write) ma
 			parts[string(name)] = list
 		}
 	}
-	return map[string]any{
+	input := map[string]any{
 		"id": nullable(w.ID), "key": jqInteger(int64(w.Key)),
 		"root": map[string]any{"id": nullable(w.RootID), "key": jqInteger(int64(w.RootKey))},
 		"old":  r.fromRecord(w.Old, "", ids), "new": r.fromRecord(w.New, "", ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}
+	if err := ids.resolve(ctx, b.backendIDs); err != nil {
+		return nil, err
+	}
+	if len(w.New.Values) == 0 {
+		return input, nil
+	}
+	for _, name := range r.Match {
+		to, mapped := r.References[name]
+		if key := adapter.Key(w.New.Get(name).Int()); mapped && key != 0 && ids.get(to, key) == "" {
+			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "write " + string(r.name), Field: name,
+				Err: fmt.Errorf("%d in %s has no backend id: import it with portico ids import", key, to)}
+		}
+	}
+	return input, nil
 }
 
 // nullable returns an id, or nil if it is empty.
@@ -143,11 +141,11 @@ func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 			return err
 		}
 	}
-	switch {
-	case s.Each == nil && s.Name != "":
-		w.steps[s.Name] = responses[0]
-	case s.Name != "":
+	if s.Name != "" {
 		w.steps[s.Name] = responses
+		if s.Each == nil {
+			w.steps[s.Name] = responses[0]
+		}
 	}
 	if s.ID == nil {
 		return nil
