@@ -63,30 +63,27 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 // authToken returns a valid token other than the rejected one, logging in if necessary.
 func (c *client) authToken(ctx context.Context, rejected string) (string, error) {
 	l := c.connection.Auth.Login
-	for range 2 { // a login already in progress may return the rejected token
+	if text := l.cachedToken(rejected); text != "" {
+		return text, nil
+	}
+	// The login continues for other callers if this one is canceled. Only callers whose
+	// token was rejected, too, may share it.
+	outcome := l.flight.DoChan(rejected, func() (any, error) {
 		if text := l.cachedToken(rejected); text != "" {
 			return text, nil
 		}
-		// The login continues for other callers if this one is canceled.
-		outcome := l.flight.DoChan("", func() (any, error) {
-			if text := l.cachedToken(rejected); text != "" {
-				return text, nil
-			}
-			return c.requestToken(context.WithoutCancel(ctx))
-		})
-		select {
-		case o := <-outcome:
-			if o.Err != nil {
-				return "", o.Err
-			}
-			if text := o.Val.(string); text != rejected {
-				return text, nil
-			}
-		case <-ctx.Done():
-			return "", ctx.Err()
+		return c.requestToken(context.WithoutCancel(ctx))
+	})
+	select {
+	case o := <-outcome:
+		text, _ := o.Val.(string)
+		if o.Err == nil && text == rejected {
+			return "", &adapter.Error{Kind: adapter.Internal, Op: "login upstream", Err: errors.New("the backend rejects the token that it has just issued")}
 		}
+		return text, o.Err
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
-	return "", &adapter.Error{Kind: adapter.Internal, Op: "login upstream", Err: errors.New("the backend rejects the token that it has just issued")}
 }
 
 // cachedToken returns the cached token, or "" if it is the rejected one or too old.
