@@ -46,7 +46,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 	}
 	intent := writeIntent{Op: opCreate, Resource: s.Resource, Key: key}
 	w := &pendingWrite{store: s, mapping: Mapping{Resource: s.Resource, Key: key}, intent: intent}
-	unlock, err := s.locks.lock(ctx, recordRef{s.Resource, key})
+	unlock, err := s.locks.lock(ctx, s.Resource, key)
 	if err != nil {
 		w.undo(ctx)
 		return 0, err

@@ -50,7 +50,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 // pending create, binds an existing record, or imports a new one. It reports false when
 // it could not complete the create.
 func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) (decided bool, err error) {
-	unlock, err := rc.locks.lock(ctx, recordRef{root.Resource, key})
+	unlock, err := rc.locks.lock(ctx, root.Resource, key)
 	if err != nil {
 		return false, err
 	}

@@ -14,77 +14,55 @@ type recordRef struct {
 	key      adapter.Key
 }
 
-// rootLocks serialize the writers of one root and its parts within this process. A caller
-// that needs several locks takes them all with lockAll while it holds none, so that no
+// rootLocks serialize the writers of one root and its parts within this process. Nobody
+// locks while holding a lock, and lock takes several in the order of their keys, so that no
 // deadlock is possible.
 type rootLocks struct {
 	mu   sync.Mutex
-	held map[recordRef]*lock
+	held map[recordRef]chan struct{} // each is closed when its lock is released
 }
 
-// A lock is one that is held or waited for.
-type lock struct {
-	token chan struct{} // a semaphore: holds one element while the lock is held
-	refs  int
-}
-
-// entry returns the token of a record's lock. The lock exists until release is called.
-func (l *rootLocks) entry(r recordRef) (token chan struct{}, release func()) {
+// tryLock locks a root unless its lock is held. It then returns a nil unlock, and a channel
+// that is closed when the lock is released.
+func (l *rootLocks) tryLock(r recordRef) (unlock func(), released <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if current, held := l.held[r]; held {
+		return nil, current
+	}
 	if l.held == nil {
-		l.held = map[recordRef]*lock{}
+		l.held = map[recordRef]chan struct{}{}
 	}
-	one := l.held[r]
-	if one == nil {
-		one = &lock{token: make(chan struct{}, 1)}
-		l.held[r] = one
-	}
-	one.refs++
-	return one.token, func() {
+	own := make(chan struct{})
+	l.held[r] = own
+	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if one.refs--; one.refs == 0 {
-			delete(l.held, r)
+		delete(l.held, r)
+		close(own)
+	}, nil
+}
+
+// lock waits until it holds the locks of roots of one resource, or ctx ends.
+func (l *rootLocks) lock(ctx context.Context, r adapter.Resource, keys ...adapter.Key) (unlock func(), err error) {
+	var held []func()
+	unlock = func() {
+		for _, one := range held {
+			one()
 		}
 	}
-}
-
-// lock waits until it holds the lock of a record, or ctx ends.
-func (l *rootLocks) lock(ctx context.Context, r recordRef) (unlock func(), err error) {
-	token, release := l.entry(r)
-	select {
-	case token <- struct{}{}:
-		return func() { <-token; release() }, nil
-	case <-ctx.Done():
-		release()
-		return nil, ctx.Err()
-	}
-}
-
-// tryLock locks a record if nobody holds its lock.
-func (l *rootLocks) tryLock(r recordRef) (unlock func(), ok bool) {
-	token, release := l.entry(r)
-	select {
-	case token <- struct{}{}:
-		return func() { <-token; release() }, true
-	default:
-		release()
-		return nil, false
-	}
-}
-
-// lockAll locks several roots of one resource in the order of their keys.
-func (l *rootLocks) lockAll(ctx context.Context, r adapter.Resource, keys []adapter.Key) (unlock func(), err error) {
-	unlock = func() {}
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
-		one, err := l.lock(ctx, recordRef{r, key})
-		if err != nil {
-			unlock()
-			return nil, err
+		one, released := l.tryLock(recordRef{r, key})
+		for one == nil {
+			select {
+			case <-released:
+				one, released = l.tryLock(recordRef{r, key})
+			case <-ctx.Done():
+				unlock()
+				return nil, ctx.Err()
+			}
 		}
-		others := unlock
-		unlock = func() { one(); others() }
+		held = append(held, one)
 	}
 	return unlock, nil
 }

@@ -15,27 +15,27 @@ func TestRootLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l rootLocks
 		one, two := recordRef{adapter.Products, 1}, recordRef{adapter.Customers, 1}
-		unlock, err := l.lock(t.Context(), one)
+		unlock, err := l.lock(t.Context(), one.resource, one.key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := l.tryLock(one); ok {
+		if again, _ := l.tryLock(one); again != nil {
 			t.Error("locked twice")
 		}
-		other, ok := l.tryLock(two)
-		if !ok {
+		other, _ := l.tryLock(two)
+		if other == nil {
 			t.Fatal("another record is locked, too")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
-			if _, err := l.lock(ctx, one); !errors.Is(err, context.Canceled) {
+			if _, err := l.lock(ctx, one.resource, one.key); !errors.Is(err, context.Canceled) {
 				t.Errorf("a canceled caller got %v", err)
 			}
 		})
 		got := false
 		waiting.Go(func() {
-			unlock, err := l.lockAll(t.Context(), adapter.Products, []adapter.Key{3, 1, 3, 2})
+			unlock, err := l.lock(t.Context(), adapter.Products, 3, 1, 3, 2)
 			if err != nil {
 				t.Error(err)
 				return
@@ -58,27 +58,27 @@ func TestRootLocks(t *testing.T) {
 	})
 }
 
-// TestLockAllCanceled checks that a caller that is canceled while it waits for its last
+// TestLockCanceled checks that a caller that is canceled while it waits for its last
 // lock releases the others.
-func TestLockAllCanceled(t *testing.T) {
+func TestLockCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l rootLocks
-		unlock, err := l.lock(t.Context(), recordRef{adapter.Products, 2})
+		unlock, err := l.lock(t.Context(), adapter.Products, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
-			if _, err := l.lockAll(ctx, adapter.Products, []adapter.Key{1, 2}); !errors.Is(err, context.Canceled) {
+			if _, err := l.lock(ctx, adapter.Products, 1, 2); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
 		})
 		synctest.Wait()
 		cancel()
 		waiting.Wait()
-		free, ok := l.tryLock(recordRef{adapter.Products, 1})
-		if !ok {
+		free, _ := l.tryLock(recordRef{adapter.Products, 1})
+		if free == nil {
 			t.Fatal("the first is still locked")
 		}
 		free()

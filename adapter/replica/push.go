@@ -52,7 +52,7 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 // pushRoot creates one root at the backend, unless the ID map has it, and then those of its
 // parts that the backend lacks. It does nothing while another process creates the root.
 func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
-	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, key})
+	unlock, err := a.locks.lock(ctx, root.Resource, key)
 	if err != nil {
 		return err
 	}

@@ -115,8 +115,8 @@ func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resol
 // process holds the root's lock, or while another process is writing: the writer deletes
 // its intent itself. It reports whether no intent is left.
 func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key adapter.Key) (bool, error) {
-	unlock, ok := a.locks.tryLock(recordRef{root.Resource, key})
-	if !ok {
+	unlock, _ := a.locks.tryLock(recordRef{root.Resource, key})
+	if unlock == nil {
 		return false, nil
 	}
 	defer unlock()
@@ -158,7 +158,7 @@ func (a *Adapter) reconcileEach(ctx context.Context, root *resourcePlan, keys []
 	if len(keys) == 0 {
 		return nil
 	}
-	unlock, err := a.locks.lockAll(ctx, root.Resource, keys)
+	unlock, err := a.locks.lock(ctx, root.Resource, keys...)
 	if err == nil {
 		err = a.reconcileIdle(ctx, root, keys)
 		unlock()

@@ -132,7 +132,7 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	if len(outdated) == 0 {
 		return false, excluded, nil
 	}
-	unlock, err := c.locks.lockAll(ctx, c.root.Resource, outdated)
+	unlock, err := c.locks.lock(ctx, c.root.Resource, outdated...)
 	if err != nil {
 		return false, excluded, err
 	}

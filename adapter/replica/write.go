@@ -34,7 +34,7 @@ func (s *store) lockRecord(ctx context.Context, verb string, key adapter.Key, ow
 
 // lockRoot is lockRecord for the key of the root.
 func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) (mapping Mapping, unlock func(), err error) {
-	if unlock, err = s.locks.lock(ctx, recordRef{s.root.Resource, rootKey}); err != nil {
+	if unlock, err = s.locks.lock(ctx, s.root.Resource, rootKey); err != nil {
 		return mapping, nil, err
 	}
 	reconciled, err := s.reconcileLocked(ctx, s.root, []adapter.Key{rootKey})
