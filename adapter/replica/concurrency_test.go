@@ -370,10 +370,30 @@ func TestReadWaitsForForeignWrite(t *testing.T) {
 	f.checkNoIntents()
 }
 
-// A hookedReplica calls functions after each update and before mappings are read.
+// TestListWhileCreating lists a new record while it is in the local replica and has no
+// mapping yet. The list leaves it out, and the next one has it.
+func TestListWhileCreating(t *testing.T) {
+	f := newFixture(t)
+	hooked := &hookedReplica{Replica: f.local}
+	f.Adapter = newAdapter(t, hooked, f.memory)
+	hooked.afterCreate = func() {
+		if found := f.keys(adapter.Products, where("sku", "new")); len(found) != 0 {
+			t.Errorf("found %v before it is created", found)
+		}
+	}
+	if _, err := f.create(adapter.Products, newProduct("new")); err != nil {
+		t.Fatal(err)
+	}
+	if found := f.keys(adapter.Products, where("sku", "new")); len(found) != 1 {
+		t.Errorf("found %v", found)
+	}
+}
+
+// A hookedReplica calls functions after each create, after each update, and before mappings
+// are read.
 type hookedReplica struct {
 	replica.Replica
-	afterUpdate, beforeMappings func()
+	afterCreate, afterUpdate, beforeMappings func()
 }
 
 func (m *hookedReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
@@ -391,6 +411,14 @@ func (m *hookedReplica) Store(r adapter.Resource) (adapter.Store, error) {
 type hookedStore struct {
 	adapter.Store
 	m *hookedReplica
+}
+
+func (s *hookedStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	key, err := s.Store.Create(ctx, p)
+	if err == nil && s.m.afterCreate != nil {
+		s.m.afterCreate()
+	}
+	return key, err
 }
 
 func (s *hookedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {

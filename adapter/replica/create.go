@@ -24,7 +24,6 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 	if !s.Creates {
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoCreates}
 	}
-	defer s.hidden.beginCreate()()
 	if s.isRoot() {
 		return s.createRoot(ctx, p)
 	}

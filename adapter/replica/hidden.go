@@ -20,48 +20,25 @@ const (
 // backend no longer has them or they have no mapping. Lists exclude them from the query, so
 // that pages have their full length and counts are right.
 type hiddenRoots struct {
-	mu          sync.Mutex
-	hiddenUntil map[adapter.Resource]map[adapter.Key]time.Time
-	creates     createState
+	mu    sync.Mutex
+	until map[adapter.Resource]map[adapter.Key]time.Time
 }
 
-// A createState counts the creates that began and those that ended.
-type createState struct{ begun, ended int }
-
-func (h *hiddenRoots) createState() createState {
+// hide remembers a root. The caller holds the lock of one without a mapping, as it may be
+// about to get one.
+func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.creates
-}
-
-// beginCreate announces a create, which lasts until done is called.
-func (h *hiddenRoots) beginCreate() (done func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.creates.begun++
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.creates.ended++
-	}
-}
-
-// hide remembers a root. Unless certain is set, it does so only if no create was in
-// progress since the given state: the root may be the one that is about to get its mapping.
-func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key, since createState, certain bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	idle := since.begun == since.ended && h.creates == since
-	if !certain && !idle || len(h.hiddenUntil[r]) >= maxHidden {
+	if len(h.until[r]) >= maxHidden {
 		return
 	}
-	if h.hiddenUntil == nil {
-		h.hiddenUntil = map[adapter.Resource]map[adapter.Key]time.Time{}
+	if h.until == nil {
+		h.until = map[adapter.Resource]map[adapter.Key]time.Time{}
 	}
-	if h.hiddenUntil[r] == nil {
-		h.hiddenUntil[r] = map[adapter.Key]time.Time{}
+	if h.until[r] == nil {
+		h.until[r] = map[adapter.Key]time.Time{}
 	}
-	h.hiddenUntil[r][key] = time.Now().Add(hiddenFor)
+	h.until[r][key] = time.Now().Add(hiddenFor)
 }
 
 // unhide makes lists include roots again, because the backend has them after all.
@@ -69,7 +46,7 @@ func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, key := range keys {
-		delete(h.hiddenUntil[r], key)
+		delete(h.until[r], key)
 	}
 }
 
@@ -77,9 +54,9 @@ func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 func (h *hiddenRoots) keys(r adapter.Resource) (keys []adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for key, until := range h.hiddenUntil[r] {
+	for key, until := range h.until[r] {
 		if time.Now().After(until) {
-			delete(h.hiddenUntil[r], key)
+			delete(h.until[r], key)
 		} else {
 			keys = append(keys, key)
 		}

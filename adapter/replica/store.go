@@ -87,11 +87,10 @@ type readCheck struct {
 	*store
 	exists   map[adapter.Key]bool // by root compared: whether the backend has it
 	excluded []adapter.Key        // roots that must not be visible
-	started  createState
 }
 
 func (s *store) newReadCheck() *readCheck {
-	return &readCheck{store: s, exists: map[adapter.Key]bool{}, excluded: s.hidden.keys(s.root.Resource), started: s.hidden.createState()}
+	return &readCheck{store: s, exists: map[adapter.Key]bool{}, excluded: s.hidden.keys(s.root.Resource)}
 }
 
 // reconcileRead compares the roots of records with the backend. updated reports that the
@@ -117,40 +116,48 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	}
 	var outdated, current []adapter.Key
 	for i := range rows {
-		switch key, state := rows[i].key, rows[i].state(); state {
+		switch key := rows[i].key; rows[i].state() {
 		case inSync:
 			c.exists[key] = true
 			current = append(current, key)
-		case stale, inDoubt:
+		case missing:
+			c.hidden.hide(c.root.Resource, key)
+		default: // an unmapped one may be about to get its mapping, and is looked at under its lock
 			outdated = append(outdated, key)
-		default:
-			c.excluded, excluded = append(c.excluded, key), true
-			c.hidden.hide(c.root.Resource, key, c.started, state == missing)
 		}
 	}
 	c.hidden.unhide(c.root.Resource, current...)
-	if len(outdated) == 0 {
-		return false, excluded, nil
+	if len(outdated) > 0 {
+		if updated, err = c.reconcileOutdated(ctx, rows, outdated); err != nil {
+			return false, false, err
+		}
 	}
+	before := len(c.excluded)
+	c.excluded = append(c.excluded, slices.DeleteFunc(keys, func(key adapter.Key) bool { return c.exists[key] })...)
+	return updated, len(c.excluded) > before, nil
+}
+
+// reconcileOutdated reconciles those roots of rows that are not in sync. It reports whether
+// the backend has any of them.
+func (c *readCheck) reconcileOutdated(ctx context.Context, rows []row, outdated []adapter.Key) (updated bool, err error) {
 	unlock, err := c.locks.lock(ctx, c.root.Resource, outdated...)
 	if err != nil {
-		return false, excluded, err
+		return false, err
 	}
 	defer unlock()
 	reconciled, err := c.reconcileLocked(ctx, c.root, outdated)
 	if err != nil {
-		return false, excluded, err
+		return false, err
 	}
-	for _, key := range outdated {
-		_, ok := reconciled[key]
-		c.exists[key] = ok
-		if ok {
-			updated = true
-		} else {
-			c.excluded, excluded = append(c.excluded, key), true
+	for key := range reconciled {
+		c.exists[key] = true
+	}
+	for i := range rows {
+		if rows[i].state() == unmapped && !c.exists[rows[i].key] {
+			c.hidden.hide(c.root.Resource, rows[i].key)
 		}
 	}
-	return updated, excluded, nil
+	return len(reconciled) > 0, nil
 }
 
 // visible reports whether a record that reconcileRead has compared may be returned.
