@@ -389,11 +389,45 @@ func TestListWhileCreating(t *testing.T) {
 	}
 }
 
-// A hookedReplica calls functions after each create, after each update, and before mappings
-// are read.
+// TestReconcileKeepsNewIntent lets a process reconcile a record of which another process has
+// stored a write intent since. The intent remains until it is resolved.
+func TestReconcileKeepsNewIntent(t *testing.T) {
+	f := newFixture(t)
+	hooked := &hookedReplica{Replica: f.local}
+	f.Adapter = newAdapter(t, hooked, f.memory)
+	f.SetForeignWriteWait(0)
+	f.memory.edit(adapter.Products, f.id(adapter.Products, 1), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("theirs")) })
+	hooked.beforeComplete = func() {
+		written, _ := f.mapping(adapter.Products, 1)
+		written.Intent = []byte(`{"by":"other","op":"update","resource":"products","key":1,"named":["name"],"old":{"name":"Steel Kettle"}}`)
+		if err := f.local.PutMappings(t.Context(), written); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := f.store(adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 1}); adapter.KindOf(err) != adapter.Unavailable {
+		t.Errorf("error %v", err)
+	}
+	if mapping, _ := f.mapping(adapter.Products, 1); mapping.Intent == nil {
+		t.Error("the write intent is gone")
+	}
+	hooked.beforeComplete = nil
+	f.checkValues(adapter.Products, 1, values{"name": "theirs"})
+	f.checkAgreement()
+	f.checkNoIntents()
+}
+
+// A hookedReplica calls functions after each create, after each update, before mappings are
+// read, and before an intent is completed.
 type hookedReplica struct {
 	replica.Replica
-	afterCreate, afterUpdate, beforeMappings func()
+	afterCreate, afterUpdate, beforeMappings, beforeComplete func()
+}
+
+func (m *hookedReplica) CompleteIntent(ctx context.Context, intent []byte, root replica.Mapping, parts ...replica.Mapping) (completed bool, err error) {
+	if m.beforeComplete != nil {
+		m.beforeComplete()
+	}
+	return m.Replica.CompleteIntent(ctx, intent, root, parts...)
 }
 
 func (m *hookedReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {

@@ -34,11 +34,9 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 // has it.
 func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	key, err := s.store.Create(ctx, p)
-	if adapter.KindOf(err) == adapter.Conflict {
-		// The conflict may be with a record whose creation was never completed.
-		if s.resolveIntents(ctx, s.Resource) > 0 {
-			key, err = s.store.Create(ctx, p)
-		}
+	if adapter.KindOf(err) == adapter.Conflict && s.resolveIntents(ctx, s.Resource) > 0 {
+		// The conflict may have been with a record whose creation was never completed.
+		key, err = s.store.Create(ctx, p)
 	}
 	if err != nil {
 		return 0, err
@@ -46,22 +44,15 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 	intent := writeIntent{Op: opCreate, Resource: s.Resource, Key: key}
 	w := &pendingWrite{store: s, mapping: Mapping{Resource: s.Resource, Key: key}, intent: intent}
 	unlock, err := s.locks.lock(ctx, s.Resource, key)
+	if err == nil {
+		defer unlock()
+		w, err = s.begin(ctx, w.mapping, intent)
+	}
 	if err != nil {
 		w.undo(ctx)
 		return 0, err
 	}
-	defer unlock()
-	if w, err = s.begin(ctx, w.mapping, intent); err != nil {
-		w.undo(ctx)
-		return 0, err
-	}
-	if err := w.createAtBackend(ctx, key, p.Record); err != nil {
-		if adapter.IsRefusal(err) {
-			w.undo(ctx)
-		}
-		return 0, err
-	}
-	return key, nil
+	return key, w.sendNew(ctx, p.Record)
 }
 
 // createPart creates a part of an existing root.
@@ -82,21 +73,14 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 	if err != nil {
 		return 0, err
 	}
-	var key adapter.Key
-	if err := w.inReplica(ctx, func() (err error) { key, err = s.store.Create(ctx, p); return err }); err != nil {
+	if err := w.inReplica(ctx, func() (err error) { w.intent.Key, err = s.store.Create(ctx, p); return err }); err != nil {
 		return 0, err
 	}
-	w.intent.Key = key
-	if err = w.createAtBackend(ctx, key, p.Record); err == nil {
-		return key, nil
-	}
-	if adapter.IsRefusal(err) {
-		w.undo(ctx)
-	}
+	err = w.sendNew(ctx, p.Record)
 	if adapter.KindOf(err) == adapter.NotFound {
 		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootAttribute, Err: err}
 	}
-	return 0, err
+	return w.intent.Key, err
 }
 
 // missingRootError returns the error for creating a part of a root that does not exist or
@@ -117,10 +101,10 @@ func (s *store) missingRootError(ctx context.Context, op string, p *adapter.Crea
 	return err
 }
 
-// createAtBackend creates at the backend a record that exists in the local replica. input is
-// the caller's record, for its write-only values; it may be empty.
-func (w *pendingWrite) createAtBackend(ctx context.Context, key adapter.Key, input adapter.Record) error {
-	r, err := w.get(ctx, key)
+// sendNew sends to the backend a record that exists in the local replica. input is the
+// caller's record, for its write-only values; it may be empty.
+func (w *pendingWrite) sendNew(ctx context.Context, input adapter.Record) error {
+	r, err := w.get(ctx, w.intent.Key)
 	if err != nil {
 		return err
 	}
@@ -130,11 +114,18 @@ func (w *pendingWrite) createAtBackend(ctx context.Context, key adapter.Key, inp
 			r.Values[i] = input.Values[i]
 		}
 	}
-	sent := &Write{Resource: w.Resource, Key: key, New: r, Changed: w.Attributes}
-	if err := w.addContext(ctx, sent); err != nil {
-		return err
-	}
+	return w.send(ctx, &Write{New: r, Changed: w.Attributes})
+}
+
+// createAtBackend creates a record at the backend, and maps it.
+func (w *pendingWrite) createAtBackend(ctx context.Context, sent *Write) error {
 	id, err := w.backend.Create(ctx, sent)
+	if adapter.KindOf(err) == adapter.Conflict && w.isRoot() && w.intent.Op == opPush {
+		// The backend may have the record already, without a mapping.
+		if doc, findErr := w.backend.FindByKey(ctx, w.Resource, sent.Key); findErr == nil {
+			id, err = doc.ID, nil
+		}
+	}
 	switch {
 	case err != nil:
 		return err
@@ -142,30 +133,26 @@ func (w *pendingWrite) createAtBackend(ctx context.Context, key adapter.Key, inp
 		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(w.Resource), Err: errNoIDReturned}
 	case w.isRoot():
 		w.mapping.BackendID = id
-		return w.complete(ctx, nil)
+		return nil
 	}
-	part := partMapping(w.resourcePlan, key, id, w.mapping.Key)
-	if err := w.restorePart(ctx, part, r); err != nil {
+	detached, cancel := detachedContext(ctx)
+	defer cancel()
+	part := partMapping(w.resourcePlan, sent.Key, id, w.mapping.Key)
+	if err := w.restorePart(detached, part, sent.New); err != nil || !w.HasIDs {
 		return err
 	}
-	own := &ownWrite{resource: w.Resource, key: key, wholeRecord: true}
-	if !w.HasIDs {
-		return w.complete(ctx, own)
-	}
-	return w.complete(ctx, own, part)
+	return w.replica.PutMappings(detached, part)
 }
 
 // restorePart stores a new part again if another process has deleted it. That happens when
 // the process resolved the write intent before the backend had the part.
 func (s *store) restorePart(ctx context.Context, part Mapping, newRecord adapter.Record) error {
-	detached, cancel := detachedContext(ctx)
-	defer cancel()
-	_, err := s.store.Get(detached, &adapter.GetParams{Key: part.Key, Only: []string{}})
+	_, err := s.store.Get(ctx, &adapter.GetParams{Key: part.Key, Only: []string{}})
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	if _, err = s.replica.ImportRecords(detached, []ImportedRecord{s.importedPart(Item{ID: part.BackendID, Key: part.Key, Record: newRecord}, part.RootKey)}); err != nil {
-		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errUndone, err)}
+	if _, err = s.replica.ImportRecords(ctx, []ImportedRecord{s.importedPart(Item{ID: part.BackendID, Key: part.Key, Record: newRecord}, part.RootKey)}); err != nil {
+		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errResolved, err)}
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if err != nil {
 		return err
 	}
-	return w.deleteEverywhere(ctx)
+	return w.send(ctx, &Write{Old: w.before})
 }
 
 // deleteFromLevel removes a record from one level, the default scope or a store view. The
@@ -70,9 +70,9 @@ func (s *store) deleteFromLevel(ctx context.Context, op string, mapping Mapping,
 	case err != nil:
 		return err
 	case unused:
-		return w.deleteEverywhere(ctx)
+		return w.send(ctx, &Write{Old: w.before})
 	default:
-		return w.updateAtBackend(ctx, op)
+		return w.sendChange(ctx)
 	}
 }
 
@@ -95,17 +95,9 @@ func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error 
 	return err
 }
 
-// deleteEverywhere deletes a record at the backend, then in the local replica.
-func (w *pendingWrite) deleteEverywhere(ctx context.Context) error {
-	sent := &Write{Resource: w.Resource, Key: w.intent.Key, ID: w.id, Old: w.before}
-	err := w.addContext(ctx, sent)
-	if err == nil {
-		err = w.backend.Delete(ctx, sent)
-	}
-	if err != nil && adapter.KindOf(err) != adapter.NotFound {
-		if adapter.IsRefusal(err) {
-			w.undo(ctx)
-		}
+// deleteAtBackend deletes a record at the backend, then in the local replica.
+func (w *pendingWrite) deleteAtBackend(ctx context.Context, sent *Write) error {
+	if err := w.backend.Delete(ctx, sent); err != nil && adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
 	detached, cancel := detachedContext(ctx)
@@ -113,8 +105,5 @@ func (w *pendingWrite) deleteEverywhere(ctx context.Context) error {
 	if err := w.deleteWithMapping(detached, w.resourcePlan, sent.Key); err != nil {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", w.Resource, sent.Key), Err: err}
 	}
-	if w.isRoot() {
-		return nil
-	}
-	return w.complete(ctx, &ownWrite{resource: w.Resource, key: sent.Key, wholeRecord: true})
+	return nil
 }

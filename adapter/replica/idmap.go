@@ -60,8 +60,8 @@ type IDMap interface {
 	// more than 255 characters.
 	PutMappings(ctx context.Context, mappings ...Mapping) error
 	// CompleteIntent is PutMappings for a root and parts of it, unless the stored mapping
-	// of the root no longer has the given write intent. It then stores nothing and reports
-	// false.
+	// of the root no longer has the given write intent, nil for none. It then stores nothing
+	// and reports false.
 	CompleteIntent(ctx context.Context, intent []byte, root Mapping, parts ...Mapping) (completed bool, err error)
 	// DeleteMapping deletes the mapping of a root and those of its parts, or the mapping
 	// of a part. It succeeds when there is none.

@@ -21,7 +21,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 	}
 	if item.Key != 0 {
 		doc.Read = func(context.Context) (Item, map[adapter.Resource][]Item, error) { return item, parts, nil }
-		return rc.bindByLegacyID(ctx, root, doc, item.Key)
+		return true, rc.bindByLegacyID(ctx, root, doc, item.Key)
 	}
 	withIntent, err := rc.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
 	if err != nil {
@@ -47,31 +47,30 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 }
 
 // bindByLegacyID deals with an unmapped document that carries a legacy id: it completes a
-// pending create, binds an existing record, or imports a new one. It reports false when
-// it could not complete the create.
-func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) (decided bool, err error) {
+// pending create, binds an existing record, or imports a new one.
+func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) error {
 	unlock, err := rc.locks.lock(ctx, root.Resource, key)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer unlock()
 	bound, err := rc.rowOf(ctx, root, key)
-	switch {
-	case err != nil:
-		return false, err
-	case bound.mapping == nil:
-		bound.mapping = &Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Base: []byte(emptyBase)}
-		bound.doc = &doc
-		_, err := rc.reconcileRow(ctx, root, &bound)
-		return true, err
-	case bound.mapping.BackendID == "":
-		mapping, err := rc.completeCreate(ctx, root, *bound.mapping, doc)
-		return mapping.BackendID != "", err
-	case bound.mapping.BackendID != doc.ID:
-		rc.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
-		rc.warned.warn(rc.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
+	if err != nil {
+		return err
 	}
-	return true, nil
+	if bound.mapping == nil {
+		bound.mapping = &Mapping{Resource: root.Resource, Key: key, Base: []byte(emptyBase)}
+	}
+	if bound.mapping.BackendID == "" {
+		bound.mapping.BackendID, bound.doc = doc.ID, &doc
+		_, err = rc.reconcileRow(ctx, root, &bound)
+		return err
+	}
+	if bound.mapping.BackendID != doc.ID {
+		rc.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
+		rc.warnDuplicate(root, doc.ID)
+	}
+	return nil
 }
 
 // importDocument imports a root that only the backend has, with its parts, under a legacy

@@ -8,39 +8,31 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An ownWrite is a write that has just been done. The document then shows how the backend
-// stored the written values, possibly less exactly, so they are not taken over.
-type ownWrite struct {
-	resource    adapter.Resource
-	key         adapter.Key
-	wholeRecord bool     // the record is new
-	attributes  []string // those that the write changed
-	nested      []adapter.Resource
-}
-
-// covers reports whether an attribute of a record was written by w.
-func (w *ownWrite) covers(r adapter.Resource, key adapter.Key, name string) bool {
-	switch {
-	case w == nil:
-		return false
-	case slices.Contains(w.nested, r):
-		return true
-	default:
-		return w.resource == r && w.key == key && (w.wholeRecord || slices.Contains(w.attributes, name))
-	}
-}
-
 // A merge is a three-way merge of one root and its parts: it stores in the local replica the
 // values in which the document differs from the base. Values that the backend has not
 // changed stay as they are in the replica.
 type merge struct {
 	*reconciler
-	root     *resourcePlan
-	key      adapter.Key
-	base     base
-	ownWrite *ownWrite // nil for none
+	root *resourcePlan
+	key  adapter.Key
+	base base
+	// own is the write that has led to the document, nil for none. The document then shows how
+	// the backend stored the written values, possibly less exactly, so they are not taken over.
+	own *Write
 	// partMappings are new mappings of parts.
 	partMappings []Mapping
+}
+
+// covers reports whether an attribute of a record was written by m.own.
+func (m *merge) covers(plan *resourcePlan, key adapter.Key, name string) bool {
+	switch {
+	case m.own == nil:
+		return false
+	case m.own.Resource == plan.Resource:
+		return m.own.Key == key && slices.Contains(m.own.Changed, name)
+	default:
+		return slices.Contains(m.nestedResources(m.plans[m.own.Resource], m.own.Changed), plan.Resource)
+	}
 }
 
 // document merges a document, and returns the new base. That keeps the old values where the
@@ -102,7 +94,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	values, changed := adapter.NewRecord(plan.schema), false
 	for i, v := range document.Values {
 		name := plan.schema.Attributes[i].Name
-		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, old.Values[i]) || m.ownWrite.covers(plan.Resource, key, name) {
+		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, old.Values[i]) || m.covers(plan, key, name) {
 			continue
 		}
 		values.Values[i], changed = v, true

@@ -53,13 +53,13 @@ func (parts *replicaParts) find(item Item) adapter.Key {
 	return parts.byMatchKey[matchKey]
 }
 
-// recordAmong returns the record of the item of a list that describes a part; an empty one,
-// and false, if there is none.
-func (parts *replicaParts) recordAmong(items []Item, key adapter.Key) (r adapter.Record, ok bool) {
+// recordAmong returns the record of the item of a list that describes a part; an empty one
+// if there is none.
+func (parts *replicaParts) recordAmong(items []Item, key adapter.Key) adapter.Record {
 	if i := slices.IndexFunc(items, func(i Item) bool { return parts.find(i) == key }); i >= 0 {
-		return items[i].Record, true
+		return items[i].Record
 	}
-	return adapter.NewRecord(parts.schema), false
+	return adapter.NewRecord(parts.schema)
 }
 
 // itemIdentity returns what identifies an item among the parts of its root; "" for an item

@@ -62,7 +62,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		return err
 	}
 	if r.state() == unmapped {
-		if err := a.pushNew(ctx, root, key); err != nil {
+		if err := a.pushRecord(ctx, root, Mapping{Resource: root.Resource, Key: key}, key); err != nil {
 			return err
 		}
 	}
@@ -82,28 +82,13 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	return nil
 }
 
-// pushNew creates a root at the backend. If that conflicts with a document that carries the
-// root's legacy id, it binds the root to that document.
-func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.Key) error {
-	s := &store{a, root}
-	w, err := s.begin(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Key: key})
+// pushRecord creates a record at the backend, under the lock of the root with this mapping.
+func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping Mapping, key adapter.Key) error {
+	w, err := (&store{a, plan}).begin(ctx, mapping, writeIntent{Op: opPush, Key: key})
 	if err != nil {
 		return err
 	}
-	if err = w.createAtBackend(ctx, key, adapter.Record{}); !adapter.IsRefusal(err) {
-		return err
-	}
-	if adapter.KindOf(err) == adapter.Conflict {
-		// The backend may have the record already, without a mapping.
-		if doc, findErr := a.backend.FindByKey(ctx, root.Resource, key); findErr == nil {
-			w.mapping.BackendID = doc.ID
-			return w.complete(ctx, nil)
-		}
-	}
-	if deleteErr := a.replica.DeleteMapping(ctx, root.Resource, key); deleteErr != nil {
-		return deleteErr
-	}
-	return err
+	return w.sendNew(ctx, adapter.Record{})
 }
 
 // pushParts creates the parts of a root that the backend lacks. mapping is the root's, just
@@ -124,19 +109,11 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 	for _, item := range base.parts[plan.Resource] {
 		atBackend[parts.find(item)] = true
 	}
-	s := &store{a, plan}
 	for _, key := range slices.Sorted(maps.Keys(parts.records)) {
 		if atBackend[key] || parts.ids[key] != "" {
 			continue
 		}
-		w, err := s.begin(ctx, mapping, writeIntent{Op: opPush, Key: key})
-		if err != nil {
-			return err
-		}
-		if err := w.createAtBackend(ctx, key, adapter.Record{}); err != nil {
-			if adapter.IsRefusal(err) {
-				w.undo(ctx)
-			}
+		if err := a.pushRecord(ctx, plan, mapping, key); err != nil {
 			return fmt.Errorf("its %s %d: %w", plan.Resource, key, err)
 		}
 		r, err := a.rowOf(ctx, plan.root, mapping.Key)

@@ -85,8 +85,12 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 		// Resolving the intent of a process that is still at work would undo its write. A root
 		// that is being created stays invisible until it is done, and nobody waits for it.
 		busy := slices.ContainsFunc(rows, func(r row) bool { return r.mapping != nil && r.mapping.BackendID != "" && rc.isForeign(*r.mapping) })
-		if !busy || time.Now().After(deadline) {
-			return rc.reconcileRows(ctx, root, rows)
+		last := !time.Now().Before(deadline)
+		if !busy || last {
+			reconciled, err := rc.reconcileRows(ctx, root, rows)
+			if last || !errors.Is(err, errResolved) {
+				return reconciled, err
+			}
 		}
 		select {
 		case <-time.After(foreignWritePoll):
@@ -115,7 +119,10 @@ func (rc *reconciler) reconcileIdle(ctx context.Context, root *resourcePlan, key
 // reconcileRows is reconcileLocked for rows that have their mappings.
 func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]Mapping, error) {
 	reconciled := make(map[adapter.Key]Mapping, len(rows))
-	err := rc.resolveCreates(ctx, root, rows)
+	var err error
+	for i := 0; i < len(rows) && err == nil; i++ {
+		err = rc.resolveCreate(ctx, root, &rows[i])
+	}
 	if err == nil {
 		err = rc.addDocuments(ctx, root, rows)
 	}
@@ -156,19 +163,27 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 		return r.mapping, nil
 	}
 	mapping, err := rc.reconcile(ctx, root, *r.mapping, *r.doc, nil)
+	if adapter.KindOf(err) == adapter.Conflict { // its backend id is that of another record
+		rc.warnDuplicate(root, r.doc.ID)
+		return nil, nil
+	}
 	return &mapping, err
+}
+
+func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
+	rc.warned.warn(rc.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
 }
 
 // reconcile merges a document into the local replica, and stores the mapping with the new
 // base and without its write intent. own is the write that led to the document; nil for
-// none. It returns errResolved if another process has resolved the intent of own. The caller
-// holds the root's lock.
-func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, error) {
+// none. It returns errResolved if another process has changed the intent meanwhile. The
+// caller holds the root's lock.
+func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *Write) (Mapping, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return mapping, err
 	}
-	m := merge{reconciler: rc, root: root, key: mapping.Key, ownWrite: own}
+	m := merge{reconciler: rc, root: root, key: mapping.Key, own: own}
 	var newBase base
 	if mapping.Base == nil {
 		newBase, err = m.accept(ctx, item, parts)
@@ -183,11 +198,11 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 		return mapping, err
 	}
 	merged.Version, merged.Intent = doc.Version, nil
-	err = rc.putReconciled(ctx, mapping.Intent, own, merged, m.partMappings...)
+	err = rc.putReconciled(ctx, mapping, own, merged, m.partMappings...)
 	if adapter.KindOf(err) == adapter.Conflict && len(m.partMappings) > 0 {
 		// A part carries the legacy id of one record and has the backend id of another.
 		rc.warned.warn(rc.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
-		err = rc.putReconciled(ctx, mapping.Intent, own, merged)
+		err = rc.putReconciled(ctx, mapping, own, merged)
 	}
 	if err == nil {
 		rc.hidden.unhide(root.Resource, mapping.Key)
@@ -195,19 +210,25 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 	return merged, err
 }
 
-// errResolved says that another process has resolved a write intent before its writer was
-// done.
-var errResolved = errors.New("another process has resolved the write intent")
+// errResolved says that the stored write intent of a root is no longer the one that was read.
+var errResolved = &adapter.Error{Kind: adapter.Unavailable, Op: "store mappings", Err: errors.New("another process has resolved the write intent, or stored one")}
 
-// putReconciled stores the mapping of the root and those of parts. The writer of an intent
-// stores them only if the intent is still there: another process that found it before the
+// putReconciled stores the mapping of the root and those of parts, unless the intent of the
+// current mapping has changed: another process that found the intent of own before the
 // backend had the write has rolled the write back in the local replica, so the new base
-// would hide that the backend has it. A process that resolves an intent stores its result in
-// any case, with the old base, so that the next comparison takes over what the writer did.
-func (rc *reconciler) putReconciled(ctx context.Context, intent []byte, own *ownWrite, root Mapping, parts ...Mapping) error {
-	if own == nil || intent == nil {
+// would hide that the backend has it; and another process that stored an intent relies on
+// it. A process that resolves an intent stores its result in any case, with the old base, so
+// that the next comparison takes over what the writer did.
+func (rc *reconciler) putReconciled(ctx context.Context, current Mapping, own *Write, root Mapping, parts ...Mapping) error {
+	isNew, resolves := current.ChangedAt.IsZero(), current.Intent != nil
+	if own == nil && (isNew || resolves) {
 		return rc.replica.PutMappings(ctx, append(parts, root)...)
 	}
+	return rc.completeIntent(ctx, current.Intent, root, parts...)
+}
+
+// completeIntent is Replica.CompleteIntent with errResolved for an intent that has changed.
+func (rc *reconciler) completeIntent(ctx context.Context, intent []byte, root Mapping, parts ...Mapping) error {
 	completed, err := rc.replica.CompleteIntent(ctx, intent, root, parts...)
 	if err == nil && !completed {
 		err = errResolved

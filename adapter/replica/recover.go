@@ -8,68 +8,41 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// resolveCreates resolves the intents of creating roots. A root whose intent cannot be
-// resolved stays invisible.
-func (rc *reconciler) resolveCreates(ctx context.Context, root *resourcePlan, rows []row) error {
-	for _, r := range rows {
-		if r.mapping == nil || r.mapping.BackendID != "" || r.mapping.Intent == nil {
-			continue
-		}
-		resolved, err := rc.resolveCreate(ctx, root, *r.mapping)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			rc.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", r.key, "error", err)
-		default:
-			*r.mapping = resolved
-		}
+// resolveCreate resolves the intent of creating a root, if the row has one: if the backend
+// has the record, its mapping gets the backend id, and reconciling completes it; otherwise
+// the record is deleted from the local replica. A root whose intent cannot be resolved stays
+// invisible. The caller holds the root's lock.
+func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *row) error {
+	if r.mapping == nil || r.mapping.BackendID != "" || r.mapping.Intent == nil {
+		return nil
 	}
-	return nil
-}
-
-// resolveCreate resolves the intent of creating a root: if the backend has the record, its
-// mapping gets the backend id; otherwise the record is deleted from the local replica. The
-// returned mapping has no backend id where the outcome is unknown or the record was
-// deleted. The caller holds the root's lock.
-func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, mapping Mapping) (Mapping, error) {
-	intent, err := decodeIntent(mapping)
-	if err != nil {
-		return mapping, err
-	}
-	doc, err := rc.backend.FindByKey(ctx, root.Resource, mapping.Key)
-	switch {
+	doc, err := rc.backend.FindByKey(ctx, root.Resource, r.key)
+	switch kind := adapter.KindOf(err); {
 	case err == nil:
-		return rc.completeCreate(ctx, root, mapping, doc)
-	case adapter.KindOf(err) == adapter.NotFound:
-		if rc.isForeign(mapping) {
-			return mapping, nil
+		r.mapping.BackendID = doc.ID
+	case kind == adapter.NotFound && rc.isForeign(*r.mapping):
+		err = nil // its writer may be about to create it
+	case kind == adapter.NotFound:
+		var intent writeIntent
+		if intent, err = decodeIntent(*r.mapping); err == nil {
+			err = rc.rollBackCreate(ctx, intent)
 		}
-		mapping.Intent = nil
-		if intent.Op == opPush {
-			return mapping, rc.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
-		}
-		return mapping, rc.deleteWithMapping(ctx, root, mapping.Key)
-	case adapter.KindOf(err) == adapter.Unsupported:
-		rc.warned.warn(rc.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", mapping.Key))
-		return mapping, nil
-	default:
-		return mapping, err
+	case kind == adapter.Unsupported:
+		rc.warned.warn(rc.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", r.key))
+		err = nil
 	}
+	if err != nil && ctx.Err() == nil {
+		rc.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", r.key, "error", err)
+	}
+	return ctx.Err()
 }
 
-// completeCreate completes the mapping of a root with the document that its creation
-// produced. The mapping keeps no backend id where the document is already mapped to another
-// record. The caller holds the root's lock.
-func (rc *reconciler) completeCreate(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document) (Mapping, error) {
-	mapping.BackendID, mapping.Intent = doc.ID, nil
-	mapping, err := rc.reconcile(ctx, root, mapping, doc, nil)
-	if adapter.KindOf(err) == adapter.Conflict {
-		rc.warned.warn(rc.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
-		mapping.BackendID = ""
-		return mapping, nil
+// rollBackCreate undoes the create of a root in the local replica, and deletes its mapping.
+func (rc *reconciler) rollBackCreate(ctx context.Context, intent writeIntent) error {
+	if err := rc.rollBack(ctx, intent); err != nil {
+		return err
 	}
-	return mapping, err
+	return rc.replica.DeleteMapping(ctx, intent.Resource, intent.Key)
 }
 
 // deleteFromReplica deletes a record from the local replica, at all levels. It succeeds
@@ -117,12 +90,10 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 		return err
 	case intent.Op == opUpdate:
 		return rc.resolveUpdate(ctx, root, mapping, intent, item, parts)
-	case plan.isRoot():
+	case plan.isRoot() || intent.Op == opPush:
 		return nil
-	case intent.Op == opDelete:
-		return rc.resolvePartDelete(ctx, plan, mapping, intent, parts)
 	default:
-		return rc.resolvePartCreate(ctx, plan, mapping, intent, parts)
+		return rc.resolvePart(ctx, plan, mapping, intent, parts)
 	}
 }
 
@@ -130,77 +101,63 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 // differs from the base in any attribute that the update sets. Reconciling the document
 // afterwards takes over the backend's values.
 func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
-	if mapping.Base != nil {
-		oldBase, err := baseOf(root, mapping)
+	oldBase, err := baseOf(root, mapping)
+	if err != nil {
+		return err
+	}
+	plan := rc.plans[intent.Resource]
+	inBase, inDocument := oldBase.item, item.Record
+	if !plan.isRoot() {
+		existing, err := rc.loadParts(ctx, plan, mapping.Key)
 		if err != nil {
 			return err
 		}
-		plan := rc.plans[intent.Resource]
-		inBase, inDocument := oldBase.item, item.Record
-		if !plan.isRoot() {
-			existing, err := rc.loadParts(ctx, plan, mapping.Key)
-			if err != nil {
-				return err
-			}
-			inBase, _ = existing.recordAmong(oldBase.parts[plan.Resource], intent.Key)
-			inDocument, _ = existing.recordAmong(parts[plan.Resource], intent.Key)
+		inBase, inDocument = existing.recordAmong(oldBase.parts[plan.Resource], intent.Key), existing.recordAmong(parts[plan.Resource], intent.Key)
+	}
+	for _, name := range intent.Attributes {
+		at, ok := plan.schema.Index(name)
+		if ok && inDocument.Values[at].Kind() != adapter.Absent && !sameValue(inBase.Values[at], inDocument.Values[at]) {
+			return nil
 		}
-		for _, name := range intent.Attributes {
-			at, ok := plan.schema.Index(name)
-			if ok && inDocument.Values[at].Kind() != adapter.Absent && !sameValue(inBase.Values[at], inDocument.Values[at]) {
-				return nil
-			}
-		}
-		for _, r := range rc.nestedResources(plan, intent.Attributes) {
-			if items, present := parts[r]; present && !slices.EqualFunc(oldBase.parts[r], items, sameItem) {
-				return nil
-			}
+	}
+	for _, r := range rc.nestedResources(plan, intent.Attributes) {
+		if items, present := parts[r]; present && !slices.EqualFunc(oldBase.parts[r], items, sameItem) {
+			return nil
 		}
 	}
 	return rc.rollBack(ctx, intent)
 }
 
-// resolvePartDelete deletes a part from the local replica if the backend has it no longer,
-// and otherwise rolls the delete back.
-func (rc *reconciler) resolvePartDelete(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
-	items, present := parts[plan.Resource]
-	existing, err := rc.loadParts(ctx, plan, mapping.Key)
-	if err != nil || !present {
-		return err
-	}
-	if _, exists := existing.recordAmong(items, intent.Key); exists {
-		return rc.rollBack(ctx, intent)
-	}
-	return rc.deleteWithMapping(ctx, plan, intent.Key)
-}
-
-// resolvePartCreate keeps the new parts that the backend has, and deletes those that it
-// does not have or that cannot be matched; reconciling then imports the document's part.
-func (rc *reconciler) resolvePartCreate(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
+// resolvePart resolves the create or the delete of a part. It deletes from the local replica
+// a part that the document does not have or that cannot be matched, and rolls back the
+// delete of one that it has. Reconciling the document afterwards maps or imports the others.
+func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
 	existing, err := rc.loadParts(ctx, plan, mapping.Key)
 	if err != nil {
 		return err
 	}
+	items, known := parts[plan.Resource]
+	inDocument := func(key adapter.Key) bool {
+		return slices.ContainsFunc(items, func(i Item) bool {
+			return existing.find(i) == key || plan.HasIDs && i.ID != "" && i.Key == key && existing.byID[i.ID] == 0
+		})
+	}
+	if intent.Op == opDelete {
+		switch {
+		case !known:
+			return nil
+		case inDocument(intent.Key):
+			return rc.rollBack(ctx, intent)
+		default:
+			return rc.deleteWithMapping(ctx, plan, intent.Key)
+		}
+	}
 	for key := range existing.records {
-		_, existedBefore := intent.Siblings[key]
-		if intent.Op == opPush && key != intent.Key || intent.Op == opCreate && existedBefore || existing.ids[key] != "" {
+		if _, existed := intent.Siblings[key]; existed || existing.ids[key] != "" || inDocument(key) {
 			continue
 		}
-		found := slices.IndexFunc(parts[plan.Resource], func(i Item) bool {
-			if plan.HasIDs {
-				return i.Key == key && i.ID != "" && existing.byID[i.ID] == 0
-			}
-			return existing.find(i) == key
-		})
-		switch {
-		case found >= 0 && plan.HasIDs:
-			err = rc.replica.PutMappings(ctx, partMapping(plan, key, parts[plan.Resource][found].ID, mapping.Key))
-		case found < 0 && intent.Op == opCreate:
-			undone := intent
-			undone.Key = key
-			err = rc.rollBack(ctx, undone)
-		}
-		if err != nil {
+		intent.Key = key
+		if err := rc.rollBack(ctx, intent); err != nil {
 			return err
 		}
 	}

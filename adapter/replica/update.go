@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 var (
 	errTouchesOwned = errors.New("the change touches a backend-owned attribute")
 	errNoUpdates    = errors.New("the backend does not accept changes of this resource")
-	errUndone       = errors.New("another process has rolled back the write, as if its process had ended")
 )
 
 // Update changes one record in the local replica, and at the backend if the change touches
@@ -46,7 +44,7 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err := w.inReplica(ctx, func() error { return s.store.Update(ctx, p) }); err != nil {
 		return err
 	}
-	return w.updateAtBackend(ctx, op)
+	return w.sendChange(ctx)
 }
 
 // updateUnlessOwned updates the local replica if the change touches no backend-owned
@@ -79,45 +77,19 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 	return nil, false, err
 }
 
-// updateAtBackend sends to the backend what has changed in the local replica. If the backend
-// refuses it, the replica's record is restored.
-func (w *pendingWrite) updateAtBackend(ctx context.Context, op string) error {
+// sendChange sends to the backend what has changed in the local replica. If no backend-owned
+// attribute differs, the update changed nothing, or another process has resolved the write
+// intent and rolled the update back.
+func (w *pendingWrite) sendChange(ctx context.Context) error {
 	after, err := w.get(ctx, w.intent.Key, w.onDemandOf(w.intent.Attributes)...)
 	if err != nil {
 		return err
 	}
 	changed := w.changedAttributes(w.resourcePlan, w.before, after)
 	if len(changed) == 0 {
-		return w.finishUnchanged(ctx, op)
+		detached, cancel := detachedContext(ctx)
+		defer cancel()
+		return w.clearIntent(detached)
 	}
-	sent := &Write{Resource: w.Resource, Key: w.intent.Key, ID: w.id, Old: w.before, New: after, Changed: changed}
-	if err = w.addContext(ctx, sent); err != nil {
-		return err
-	}
-	err = &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoUpdates}
-	if w.Updates {
-		err = w.backend.Update(ctx, sent)
-	}
-	if err == nil {
-		return w.complete(ctx, &ownWrite{resource: w.Resource, key: sent.Key, attributes: changed, nested: w.nestedResources(w.resourcePlan, changed)})
-	}
-	if adapter.IsRefusal(err) {
-		w.undo(ctx)
-	}
-	return err
-}
-
-// finishUnchanged ends an update after which no backend-owned attribute differs. Either the
-// update changed nothing, or another process resolved the write intent and rolled the
-// update back.
-func (w *pendingWrite) finishUnchanged(ctx context.Context, op string) error {
-	r, err := w.rowOf(ctx, w.root, w.mapping.Key)
-	if err != nil {
-		return err
-	}
-	if r.mapping == nil || !bytes.Equal(r.mapping.Intent, w.mapping.Intent) {
-		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errUndone}
-	}
-	r.mapping.Intent = nil
-	return w.putMappingsDetached(ctx, *r.mapping)
+	return w.send(ctx, &Write{Old: w.before, New: after, Changed: changed})
 }

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -95,16 +96,13 @@ func (s *store) beginChange(ctx context.Context, op string, mapping Mapping, int
 func (w *pendingWrite) undo(ctx context.Context) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
-	err := w.rollBack(ctx, w.intent)
-	switch {
-	case err != nil:
-	case w.isRoot() && w.intent.Op == opCreate:
-		err = w.replica.DeleteMapping(ctx, w.Resource, w.intent.Key)
-	default:
-		w.mapping.Intent = nil
-		err = w.replica.PutMappings(ctx, w.mapping)
+	var err error
+	if w.isRoot() && w.before.Schema == nil {
+		err = w.rollBackCreate(ctx, w.intent)
+	} else if err = w.rollBack(ctx, w.intent); err == nil {
+		err = w.clearIntent(ctx)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errResolved) {
 		w.log.Warn("a write that was refused cannot be undone now; the next scan tries again", "resource", w.Resource, "id", w.intent.Key, "error", err)
 	}
 }
@@ -141,10 +139,35 @@ func (s *store) idOf(ctx context.Context, op string, mapping Mapping, key adapte
 	return r.mapping.BackendID, nil
 }
 
+// send makes a write at the backend and completes it. If the backend refuses it, send undoes
+// it in the local replica. Where the outcome is unknown, the intent remains.
+func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
+	err := w.addContext(ctx, sent)
+	switch {
+	case err != nil:
+	case sent.Old.Schema == nil:
+		err = w.createAtBackend(ctx, sent)
+	case sent.New.Schema == nil:
+		err = w.deleteAtBackend(ctx, sent)
+	case !w.Updates:
+		err = &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("update %s %d", sent.Resource, sent.Key), Err: errNoUpdates}
+	default:
+		err = w.backend.Update(ctx, sent)
+	}
+	if err == nil {
+		err = w.complete(ctx, sent)
+	}
+	if adapter.IsRefusal(err) {
+		w.undo(ctx)
+	}
+	return err
+}
+
 // addContext completes what is sent to the backend: a new root with its parts; a part with
 // the identifiers of its root and with all parts of its resource under that root, in the
 // order of their keys. The part itself is among them unless it is being deleted.
 func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
+	sent.Resource, sent.Key, sent.ID = w.Resource, w.intent.Key, w.id
 	if w.isRoot() {
 		if sent.Old.Schema != nil {
 			return nil
@@ -175,14 +198,25 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 }
 
 // complete ends a write that the replica and the backend have both done: it reconciles with
-// the resulting document, which becomes the new base, clears the intent, and stores the
-// given mappings.
-func (w *pendingWrite) complete(ctx context.Context, own *ownWrite, mappings ...Mapping) error {
-	if len(mappings) > 0 {
-		if err := w.putMappingsDetached(ctx, mappings...); err != nil {
-			return err
-		}
+// the resulting document, which becomes the new base, and clears the intent.
+func (w *pendingWrite) complete(ctx context.Context, sent *Write) error {
+	if w.isRoot() && sent.New.Schema == nil {
+		return nil // its mapping was deleted
 	}
+	if err := w.reconcileWritten(ctx, sent); err == nil {
+		return nil
+	}
+	w.mapping.Version = "" // the next read reconciles the record
+	detached, cancel := detachedContext(ctx)
+	defer cancel()
+	if err := w.clearIntent(detached); !errors.Is(err, errResolved) {
+		return err
+	}
+	return nil
+}
+
+// reconcileWritten fetches the document that a write has led to, and reconciles with it.
+func (w *pendingWrite) reconcileWritten(ctx context.Context, sent *Write) error {
 	rows := []row{{key: w.mapping.Key, mapping: &w.mapping}}
 	err := w.addDocuments(ctx, w.root, rows)
 	detached, cancel := detachedContext(ctx)
@@ -190,24 +224,23 @@ func (w *pendingWrite) complete(ctx context.Context, own *ownWrite, mappings ...
 	if errors.Is(ctx.Err(), context.Canceled) { // the caller has gone; its deadline has not passed
 		err = w.addDocuments(detached, w.root, rows)
 	}
-	if err == nil && rows[0].doc != nil {
-		_, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, own)
-		if errors.Is(err, errResolved) {
-			_, err = w.reconcileLocked(detached, w.root, []adapter.Key{w.mapping.Key})
-		}
-		if err == nil {
-			return nil
-		}
+	switch {
+	case err != nil:
+		return err
+	case rows[0].doc == nil:
+		return notFound("reconcile", w.root.Resource, w.mapping.Key)
 	}
-	// The next read reconciles the record.
-	mapping := w.mapping
-	mapping.Version, mapping.Intent = "", nil
-	return w.putMappingsDetached(ctx, mapping)
+	_, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, sent)
+	if errors.Is(err, errResolved) {
+		_, err = w.reconcileLocked(detached, w.root, []adapter.Key{w.mapping.Key})
+	}
+	return err
 }
 
-// putMappingsDetached stores mappings even if the caller has gone away.
-func (rc *reconciler) putMappingsDetached(ctx context.Context, mappings ...Mapping) error {
-	ctx, cancel := detachedContext(ctx)
-	defer cancel()
-	return rc.replica.PutMappings(ctx, mappings...)
+// clearIntent stores the mapping of the root without the intent. It returns errResolved if
+// another process has resolved it.
+func (w *pendingWrite) clearIntent(ctx context.Context) error {
+	cleared := w.mapping
+	cleared.Intent = nil
+	return w.completeIntent(ctx, w.mapping.Intent, cleared)
 }
