@@ -57,7 +57,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 
 // createPart creates a part of an existing root.
 func (s *store) createPart(ctx context.Context, op string, p *adapter.CreateParams) (adapter.Key, error) {
-	mapping, unlock, err := s.lockRoot(ctx, "create", adapter.Key(p.Record.Get(s.rootAttribute).Int()))
+	mapping, unlock, err := s.lockRoot(ctx, "create", adapter.Key(p.Record.Get(s.schema.RootAttribute).Int()))
 	if adapter.KindOf(err) == adapter.NotFound {
 		return 0, s.missingRootError(ctx, op, p)
 	}
@@ -78,7 +78,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 	}
 	err = w.sendNew(ctx, p.Record)
 	if adapter.KindOf(err) == adapter.NotFound {
-		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootAttribute, Err: err}
+		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.schema.RootAttribute, Err: err}
 	}
 	return w.intent.Key, err
 }
@@ -96,7 +96,7 @@ func (s *store) missingRootError(ctx context.Context, op string, p *adapter.Crea
 		return errNoRoot
 	}})
 	if errors.Is(err, errNoRoot) {
-		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootAttribute, Err: errNoRoot}
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.schema.RootAttribute, Err: errNoRoot}
 	}
 	return err
 }

@@ -71,7 +71,7 @@ func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) ada
 	}
 	attribute := plan.schema.Key
 	if !plan.isRoot() {
-		attribute = plan.rootAttribute
+		attribute = plan.schema.RootAttribute
 	}
 	q.Where = append(q.Where[:len(q.Where):len(q.Where)], keyCondition(attribute, adapter.NotIn, excluded...))
 	return q

@@ -155,7 +155,7 @@ func (*reconciler) rollBackRecord(ctx context.Context, plan *resourcePlan, inten
 				v = adapter.UnsetValue()
 			case v.Kind() == adapter.Null && plan.schema.PerLevel:
 				continue // the value cannot be unset
-			case v.Kind() == adapter.Records && plan.ownResource[i] && len(v.Records()) == 0:
+			case v.Kind() == adapter.Records && holdsParts(&a) && len(v.Records()) == 0:
 				continue // there was none before, and there is none now
 			}
 			change.Values[i] = v

@@ -31,7 +31,7 @@ func (m *merge) covers(plan *resourcePlan, key adapter.Key, name string) bool {
 	case m.own.Resource == plan.Resource:
 		return m.own.Key == key && slices.Contains(m.own.Changed, name)
 	default:
-		return slices.Contains(m.nestedResources(m.plans[m.own.Resource], m.own.Changed), plan.Resource)
+		return slices.ContainsFunc(m.own.Changed, func(name string) bool { return m.plans[m.own.Resource].nested(name) == plan })
 	}
 }
 
@@ -94,7 +94,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	values, changed := adapter.NewRecord(plan.schema), false
 	for i, v := range document.Values {
 		name := plan.schema.Attributes[i].Name
-		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, old.Values[i]) || m.covers(plan, key, name) {
+		if v.Kind() == adapter.Absent || !plan.canImport(i) || sameValue(v, old.Values[i]) || m.covers(plan, key, name) {
 			continue
 		}
 		values.Values[i], changed = v, true

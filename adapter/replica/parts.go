@@ -91,7 +91,7 @@ func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 	for _, from := range []adapter.Record{item.Initial, item.Record} {
 		for i, v := range from.Values {
 			a := &plan.schema.Attributes[i]
-			if v.Kind() != adapter.Absent && a.Name != plan.schema.Key && !a.WriteOnly && !plan.ownResource[i] {
+			if v.Kind() != adapter.Absent && a.Name != plan.schema.Key && !a.WriteOnly && !holdsParts(a) {
 				r.Values[i] = v
 			}
 		}

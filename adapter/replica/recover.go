@@ -115,14 +115,15 @@ func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, map
 		inBase, inDocument = existing.recordAmong(oldBase.parts[plan.Resource], intent.Key), existing.recordAmong(parts[plan.Resource], intent.Key)
 	}
 	for _, name := range intent.Attributes {
-		at, ok := plan.schema.Index(name)
-		if ok && inDocument.Values[at].Kind() != adapter.Absent && !sameValue(inBase.Values[at], inDocument.Values[at]) {
+		v := inDocument.Get(name)
+		if v.Kind() != adapter.Absent && !sameValue(inBase.Get(name), v) {
 			return nil
 		}
-	}
-	for _, r := range rc.nestedResources(plan, intent.Attributes) {
-		if items, present := parts[r]; present && !slices.EqualFunc(oldBase.parts[r], items, sameItem) {
-			return nil
+		if part := plan.nested(name); part != nil {
+			items, present := parts[part.Resource]
+			if present && !slices.EqualFunc(oldBase.parts[part.Resource], items, sameItem) {
+				return nil
+			}
 		}
 	}
 	return rc.rollBack(ctx, intent)

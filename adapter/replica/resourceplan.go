@@ -13,16 +13,12 @@ import (
 // A resourcePlan is a BackendResource prepared for use.
 type resourcePlan struct {
 	BackendResource
-	schema        *adapter.Schema
-	store         adapter.Store   // the local replica's
-	root          *resourcePlan   // of a part; a root is its own root
-	parts         []*resourcePlan // of a root
-	rootAttribute string          // of a part: the attribute that holds the key of its root
-	owned         []bool          // by attribute index: the attribute is backend-owned
-	importable    []bool          // by attribute index: a backend value can be stored in the replica
-	ownResource   []bool          // by attribute index: the nested records are a resource of their own
-	// onDemand names the backend-owned attributes that records hold on demand only.
-	onDemand []string
+	schema   *adapter.Schema
+	store    adapter.Store                      // the local replica's
+	all      map[adapter.Resource]*resourcePlan // of all resources
+	root     *resourcePlan                      // of a part; a root is its own root
+	parts    []*resourcePlan                    // of a root
+	onDemand []string                           // the backend-owned attributes that records hold on demand only
 	// exclusive names the attributes that only one part of a root can have.
 	exclusive []string
 	// readOnly: clients cannot write the records, so Replica.UpdateReadOnly does.
@@ -33,70 +29,81 @@ type resourcePlan struct {
 // their order.
 func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans map[adapter.Resource]*resourcePlan, ordered []*resourcePlan, err error) {
 	plans = map[adapter.Resource]*resourcePlan{}
-	var res BackendResource
-	invalid := func(field, format string, args ...any) error {
-		return &adapter.Error{Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), res.Resource), Field: field, Err: fmt.Errorf(format, args...)}
-	}
-	for _, res = range backend.Resources() {
-		schema := schemas.Of(res.Resource)
-		if schema == nil || plans[res.Resource] != nil {
-			return nil, nil, invalid("", "not a resource, or declared twice")
+	for _, res := range backend.Resources() {
+		plan := &resourcePlan{BackendResource: res, schema: schemas.Of(res.Resource), all: plans}
+		if plan.schema == nil || plans[res.Resource] != nil {
+			return nil, nil, plan.invalid(backend, "", "not a resource, or declared twice")
 		}
-		if res.ImportsParts && schema.HasFile {
-			return nil, nil, invalid("", "%s cannot be imported, as their bytes are not transferred: leave adopts out", res.Resource)
+		plan.root = plan
+		if res.Root != res.Resource {
+			plan.root = plans[res.Root]
+			if plan.root == nil || !plan.root.isRoot() || res.Root != plan.schema.Root {
+				return nil, nil, plan.invalid(backend, "", "its root %q must be %q, and declared before it", res.Root, plan.schema.Root)
+			}
+			plan.root.parts = append(plan.root.parts, plan)
 		}
-		store, err := replica.Store(res.Resource)
-		if err != nil {
+		if plan.store, err = replica.Store(res.Resource); err != nil {
 			return nil, nil, err
 		}
-		plan := &resourcePlan{BackendResource: res, schema: schema, store: store, owned: make([]bool, len(schema.Attributes)), importable: make([]bool, len(schema.Attributes)), ownResource: make([]bool, len(schema.Attributes))}
-		plan.readOnly = !slices.ContainsFunc(schema.Attributes, func(a adapter.Attribute) bool { return !a.ReadOnly })
-		for _, a := range schema.Attributes {
+		plan.readOnly = plan.schema.ReadOnly()
+		plan.onDemand = plan.onDemandOf(res.Attributes)
+		for _, a := range plan.schema.Attributes {
 			if a.Exclusive {
 				plan.exclusive = append(plan.exclusive, a.Name)
 			}
 		}
-		for _, name := range append(slices.Clone(res.MatchBy), res.Attributes...) {
-			if _, ok := schema.Index(name); !ok {
-				return nil, nil, invalid(name, "no such attribute")
-			}
-		}
-		for _, name := range res.Attributes {
-			at, _ := schema.Index(name)
-			plan.owned[at] = true
-		}
-		plan.onDemand = plan.onDemandOf(res.Attributes)
-		if res.Root == res.Resource {
-			plan.root = plan
-		} else {
-			plan.root, plan.rootAttribute = plans[res.Root], schema.RootAttribute
-			if plan.root == nil || !plan.root.isRoot() || res.Root != schema.Root {
-				return nil, nil, invalid("", "its root %q must be %q, and declared before it", res.Root, schema.Root)
-			}
-			plan.root.parts = append(plan.root.parts, plan)
-		}
 		plans[res.Resource], ordered = plan, append(ordered, plan)
 	}
 	for _, plan := range ordered {
-		res = plan.BackendResource
-		for i := range plan.schema.Attributes {
-			nested := plan.schema.Attributes[i].Nested // parts have records of their own
-			plan.ownResource[i] = nested != nil && schemas.Of(nested.Resource) != nil
-			if nested != nil && plans[nested.Resource] != nil && !plan.owned[i] {
-				return nil, nil, invalid(plan.schema.Attributes[i].Name, "the backend owns %s, which are also written through this attribute: declare it as backend-owned", nested.Resource)
-			}
-			plan.importable[i] = plan.canImport(i) && (nested == nil || plans[nested.Resource] == nil)
+		if err := plan.check(backend); err != nil {
+			return nil, nil, err
 		}
 	}
 	return plans, ordered, nil
 }
 
+// invalid returns the error for a resource that a backend must not declare so.
+func (plan *resourcePlan) invalid(backend Backend, field, format string, args ...any) error {
+	return &adapter.Error{Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), plan.Resource), Field: field, Err: fmt.Errorf(format, args...)}
+}
+
+// check checks what a backend declares of a resource.
+func (plan *resourcePlan) check(backend Backend) error {
+	if plan.ImportsParts && plan.schema.HasFile {
+		return plan.invalid(backend, "", "%s cannot be imported, as their bytes are not transferred: leave adopts out", plan.Resource)
+	}
+	for _, name := range slices.Concat(plan.MatchBy, plan.Attributes) {
+		if _, ok := plan.schema.Index(name); !ok {
+			return plan.invalid(backend, name, "no such attribute")
+		}
+	}
+	for _, a := range plan.schema.Attributes {
+		if nested := plan.nested(a.Name); nested != nil && !slices.Contains(plan.Attributes, a.Name) {
+			return plan.invalid(backend, a.Name, "the backend owns %s, which are also written through this attribute: declare it as backend-owned", nested.Resource)
+		}
+	}
+	return nil
+}
+
+// nested returns the resource whose records are the values of an attribute; nil if the
+// backend owns nothing of it, or the attribute holds no records.
+func (plan *resourcePlan) nested(name string) *resourcePlan {
+	if at, ok := plan.schema.Index(name); ok && plan.schema.Attributes[at].Nested != nil {
+		return plan.all[plan.schema.Attributes[at].Nested.Resource]
+	}
+	return nil
+}
+
+// holdsParts reports whether the values of an attribute are records that exist on their own,
+// as parts of the record.
+func holdsParts(a *adapter.Attribute) bool { return a.Nested != nil && a.Nested.Root != "" }
+
 // canImport reports whether a backend value of the attribute can be stored in an existing
-// record of the local replica.
+// record of the local replica. Those of parts are merged into their own records.
 func (plan *resourcePlan) canImport(at int) bool {
 	a := &plan.schema.Attributes[at]
 	switch {
-	case a.Name == plan.schema.Key, a.Name == plan.rootAttribute, a.WriteOnly, slices.Contains(plan.MatchBy, a.Name):
+	case a.Name == plan.schema.Key, !plan.isRoot() && a.Name == plan.schema.RootAttribute, a.WriteOnly, plan.nested(a.Name) != nil, slices.Contains(plan.MatchBy, a.Name):
 		return false
 	default:
 		return plan.readOnly && !a.OnDemand || !a.ReadOnly && !a.Fixed
@@ -116,43 +123,19 @@ func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
 	if plan.isRoot() {
 		return keyOf(r)
 	}
-	return adapter.Key(r.Get(plan.rootAttribute).Int())
+	return adapter.Key(r.Get(plan.schema.RootAttribute).Int())
 }
 
-// changedAttributes returns the backend-owned attributes in which two records differ.
-func (rc *reconciler) changedAttributes(plan *resourcePlan, before, after adapter.Record) []string {
-	var names []string
-	for i, v := range after.Values {
-		if plan.owned[i] && !rc.sameOwned(&plan.schema.Attributes[i], before.Values[i], v) {
-			names = append(names, plan.schema.Attributes[i].Name)
+// changedAttributes returns the backend-owned attributes in which two records differ. Of
+// parts that are values of an attribute, only their backend-owned attributes are compared.
+func (plan *resourcePlan) changedAttributes(before, after adapter.Record) []string {
+	return slices.DeleteFunc(slices.Clone(plan.Attributes), func(name string) bool {
+		v, w, part := before.Get(name), after.Get(name), plan.nested(name)
+		if part == nil {
+			return sameValue(v, w)
 		}
-	}
-	return names
-}
-
-// sameOwned reports whether two values are equal in what the backend owns: of nested
-// records that are parts, only their backend-owned attributes are compared.
-func (rc *reconciler) sameOwned(attribute *adapter.Attribute, v, w adapter.Value) bool {
-	if attribute.Nested == nil || rc.plans[attribute.Nested.Resource] == nil {
-		return sameValue(v, w)
-	}
-	part := rc.plans[attribute.Nested.Resource]
-	return slices.EqualFunc(v.Records(), w.Records(), func(v, w adapter.Record) bool {
-		return len(rc.changedAttributes(part, v, w)) == 0
+		return slices.EqualFunc(v.Records(), w.Records(), func(v, w adapter.Record) bool { return len(part.changedAttributes(v, w)) == 0 })
 	})
-}
-
-// nestedResources returns the backend resources whose records are values of these
-// attributes.
-func (rc *reconciler) nestedResources(plan *resourcePlan, names []string) []adapter.Resource {
-	var nested []adapter.Resource
-	for _, name := range names {
-		at, _ := plan.schema.Index(name)
-		if n := plan.schema.Attributes[at].Nested; n != nil && rc.plans[n.Resource] != nil {
-			nested = append(nested, n.Resource)
-		}
-	}
-	return nested
 }
 
 // matchKey returns the values of MatchBy, which distinguish a part without an id from the
@@ -217,6 +200,6 @@ func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]ad
 // listParts returns the parts of a root from the local replica, sorted by key, as a store
 // view shows them, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
-	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.rootAttribute, adapter.Eq, rootKey)}}
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.RootAttribute, adapter.Eq, rootKey)}}
 	return plan.list(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
 }

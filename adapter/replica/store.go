@@ -50,7 +50,7 @@ func (plan *resourcePlan) withRootKey(names []string) []string {
 	if names == nil || plan.isRoot() {
 		return names
 	}
-	return append(slices.Clip(names), plan.rootAttribute)
+	return append(slices.Clip(names), plan.schema.RootAttribute)
 }
 
 // Get returns one record.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -64,7 +65,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 			}
 			attributes = append(attributes, a.Name)
 			// A value of a narrower scope leaves the default scope unchanged.
-			touchesOwned = touchesOwned || s.owned[i] && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !sameValue(current.Values[i], v)
+			touchesOwned = touchesOwned || slices.Contains(s.Attributes, a.Name) && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !sameValue(current.Values[i], v)
 		}
 		if touchesOwned {
 			return change, errTouchesOwned
@@ -85,7 +86,7 @@ func (w *pendingWrite) sendChange(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed := w.changedAttributes(w.resourcePlan, w.before, after)
+	changed := w.changedAttributes(w.before, after)
 	if len(changed) == 0 {
 		detached, cancel := detachedContext(ctx)
 		defer cancel()
