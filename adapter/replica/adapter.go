@@ -57,7 +57,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	r := &reconciler{
 		walker:      &walker{replica: o.Replica, backend: o.Backend},
-		allocateIDs: o.AllocateIDs, log: o.Logger, instanceID: rand.Text(),
+		allocateIDs: o.AllocateIDs, log: &logOnce{Logger: o.Logger}, instanceID: rand.Text(),
 		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
 	a := &Adapter{reconciler: r, scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}}

@@ -16,7 +16,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 		return false, ctx.Err()
 	}
 	if err != nil {
-		rc.warned.warn(rc.log, "a record of the backend cannot be read: "+err.Error(), root.Resource, doc.ID)
+		rc.log.warnOnce("a record of the backend cannot be read: "+err.Error(), root.Resource, doc.ID)
 		return false, nil
 	}
 	if item.Key != 0 {
@@ -39,7 +39,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 	}
 	if !rc.allocateIDs {
 		rc.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
-		rc.warned.warn(rc.log, "a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
+		rc.log.warnOnce("a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
 		return true, nil
 	}
 	_, err = rc.importDocument(ctx, root, 0, doc, item, parts)
@@ -107,7 +107,7 @@ func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id 
 		rc.metrics.countImported(plan.Resource)
 	case adapter.IsRefusal(err):
 		rc.metrics.countRefused(plan.Resource)
-		rc.warned.warn(rc.log, "a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
+		rc.log.warnOnce("a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
 		return false, nil
 	}
 	return err == nil, err

@@ -3,6 +3,7 @@ package replica
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -12,22 +13,19 @@ const maxWarnings = 10_000
 
 // A logOnce logs each warning only once.
 type logOnce struct {
-	mu     sync.Mutex
-	logged map[string]bool
+	*slog.Logger
+	logged sync.Map
+	count  atomic.Int64
 }
 
-// warn logs a message about a record unless it has logged it before. id is the backend id,
-// or the legacy id where that is unknown.
-func (o *logOnce) warn(log *slog.Logger, message string, r adapter.Resource, id string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	key := message + string(r) + " " + id
-	if o.logged[key] || len(o.logged) >= maxWarnings {
+// warnOnce logs a message about a record unless it has logged it before. id is the backend
+// id, or the legacy id where that is unknown.
+func (l *logOnce) warnOnce(message string, r adapter.Resource, id string) {
+	if l.count.Load() >= maxWarnings {
 		return
 	}
-	if o.logged == nil {
-		o.logged = map[string]bool{}
+	if _, logged := l.logged.LoadOrStore(message+string(r)+" "+id, true); !logged {
+		l.count.Add(1)
+		l.Warn(message, "resource", r, "record", id)
 	}
-	o.logged[key] = true
-	log.Warn(message, "resource", r, "record", id)
 }

@@ -3,7 +3,6 @@ package replica
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -15,10 +14,9 @@ type reconciler struct {
 	*walker
 	allocateIDs bool
 	locks       rootLocks
-	log         *slog.Logger
+	log         *logOnce
 	metrics     *metrics
 	instanceID  string // identifies this process in its write intents
-	warned      logOnce
 	hidden      hiddenRoots
 	// foreignIntentAge is how long scans leave a write intent of another process to that
 	// process, and how long reads do so with a record that the backend does not have yet.
@@ -171,7 +169,7 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 }
 
 func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
-	rc.warned.warn(rc.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
+	rc.log.warnOnce("a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
 }
 
 // reconcile merges a document into the local replica, and stores the mapping with the new
@@ -201,7 +199,7 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 	err = rc.putReconciled(ctx, mapping, own, merged, m.partMappings...)
 	if adapter.KindOf(err) == adapter.Conflict && len(m.partMappings) > 0 {
 		// A part carries the legacy id of one record and has the backend id of another.
-		rc.warned.warn(rc.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
+		rc.log.warnOnce("the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
 		err = rc.putReconciled(ctx, mapping, own, merged)
 	}
 	if err == nil {

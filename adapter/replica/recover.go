@@ -28,7 +28,7 @@ func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *
 			err = rc.rollBackCreate(ctx, intent)
 		}
 	case kind == adapter.Unsupported:
-		rc.warned.warn(rc.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", r.key))
+		rc.log.warnOnce("whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", r.key))
 		err = nil
 	}
 	if err != nil && ctx.Err() == nil {
