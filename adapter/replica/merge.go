@@ -207,10 +207,10 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 // mapped already. It returns the part's key; 0 if nothing was bound.
 func (m *merge) bind(parts *replicaParts, item Item) adapter.Key {
 	_, exists := parts.records[item.Key]
-	if _, taken := parts.ids[item.Key]; !exists || taken || item.ID == "" || parts.byID[item.ID] != 0 {
+	if _, taken := parts.ids[item.Key]; !exists || taken || item.ID == "" || parts.byIdentity[item.ID] != 0 {
 		return 0
 	}
-	parts.ids[item.Key], parts.byID[item.ID] = item.ID, item.Key
+	parts.ids[item.Key], parts.byIdentity[item.ID] = item.ID, item.Key
 	m.partMappings = append(m.partMappings, partMapping(parts.resourcePlan, item.Key, item.ID, m.key))
 	return item.Key
 }

@@ -11,9 +11,8 @@ import (
 type replicaParts struct {
 	*resourcePlan
 	records    map[adapter.Key]adapter.Record
-	byMatchKey map[string]adapter.Key
 	ids        map[adapter.Key]string // of parts that have mappings
-	byID       map[string]adapter.Key
+	byIdentity map[string]adapter.Key // see itemIdentity
 }
 
 // loadParts reads the parts of a root from the local replica, and their mappings.
@@ -22,11 +21,11 @@ func (rc *reconciler) loadParts(ctx context.Context, plan *resourcePlan, rootKey
 	if err != nil {
 		return nil, err
 	}
-	parts := &replicaParts{resourcePlan: plan, records: map[adapter.Key]adapter.Record{}, byMatchKey: map[string]adapter.Key{}, ids: map[adapter.Key]string{}, byID: map[string]adapter.Key{}}
+	parts := &replicaParts{resourcePlan: plan, records: map[adapter.Key]adapter.Record{}, ids: map[adapter.Key]string{}, byIdentity: map[string]adapter.Key{}}
 	for _, r := range records {
 		parts.records[keyOf(r)] = r
-		if matchKey, ok := plan.matchKey(r); ok {
-			parts.byMatchKey[matchKey] = keyOf(r)
+		if identity := plan.itemIdentity(Item{Record: r}); identity != "" {
+			parts.byIdentity[identity] = keyOf(r)
 		}
 	}
 	if !plan.HasIDs {
@@ -35,7 +34,7 @@ func (rc *reconciler) loadParts(ctx context.Context, plan *resourcePlan, rootKey
 	mappings, err := rc.replica.MappingsOfParts(ctx, plan.root.Resource, rootKey)
 	for _, mapping := range mappings {
 		if _, exists := parts.records[mapping.Key]; mapping.Resource == plan.Resource && exists && mapping.BackendID != "" {
-			parts.ids[mapping.Key], parts.byID[mapping.BackendID] = mapping.BackendID, mapping.Key
+			parts.ids[mapping.Key], parts.byIdentity[mapping.BackendID] = mapping.BackendID, mapping.Key
 		}
 	}
 	return parts, err
@@ -43,14 +42,7 @@ func (rc *reconciler) loadParts(ctx context.Context, plan *resourcePlan, rootKey
 
 // find returns the key of the part that an item describes; 0 for none.
 func (parts *replicaParts) find(item Item) adapter.Key {
-	if parts.HasIDs {
-		return parts.byID[item.ID]
-	}
-	matchKey, ok := parts.matchKey(item.Record)
-	if !ok {
-		return 0
-	}
-	return parts.byMatchKey[matchKey]
+	return parts.byIdentity[parts.itemIdentity(item)]
 }
 
 // recordAmong returns the record of the item of a list that describes a part; an empty one

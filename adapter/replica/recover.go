@@ -140,7 +140,7 @@ func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mappi
 	items, known := parts[plan.Resource]
 	inDocument := func(key adapter.Key) bool {
 		return slices.ContainsFunc(items, func(i Item) bool {
-			return existing.find(i) == key || plan.HasIDs && i.ID != "" && i.Key == key && existing.byID[i.ID] == 0
+			return existing.find(i) == key || plan.HasIDs && i.ID != "" && i.Key == key && existing.byIdentity[i.ID] == 0
 		})
 	}
 	if intent.Op == opDelete {
