@@ -16,6 +16,9 @@ type merge struct {
 	root *resourcePlan
 	key  adapter.Key
 	base base
+	// accepts: the base was unknown, and is the document itself. Only parts that carry a legacy
+	// id and have no mapping yet are mapped.
+	accepts bool
 	// own is the write that has led to the document, nil for none. The document then shows how
 	// the backend stored the written values, possibly less exactly, so they are not taken over.
 	own *Write
@@ -51,36 +54,12 @@ func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resou
 			continue
 		case !present:
 			items = old
-		case !known || !slices.EqualFunc(old, items, sameItem):
+		case !known || !slices.EqualFunc(old, items, sameItem) || m.accepts && plan.HasIDs:
 			if items, err = m.parts(ctx, plan, old, items); err != nil {
 				return base{}, err
 			}
 		}
 		newBase.parts[plan.Resource] = items
-	}
-	return newBase, nil
-}
-
-// accept returns the base that a document is, without taking over any value. It maps parts
-// that carry a legacy id and have no mapping yet.
-func (m *merge) accept(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (base, error) {
-	newBase := base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}
-	for _, plan := range m.root.parts {
-		items, present := parts[plan.Resource]
-		if !present {
-			continue
-		}
-		newBase.parts[plan.Resource] = items
-		if !plan.HasIDs || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
-			continue
-		}
-		existing, err := m.loadParts(ctx, plan, m.key)
-		if err != nil {
-			return base{}, err
-		}
-		for _, item := range items {
-			m.bind(existing, item)
-		}
 	}
 	return newBase, nil
 }

@@ -182,12 +182,12 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 		return mapping, err
 	}
 	m := merge{reconciler: rc, root: root, key: mapping.Key, own: own}
-	var newBase base
-	if mapping.Base == nil {
-		newBase, err = m.accept(ctx, item, parts)
-	} else if m.base, err = baseOf(root, mapping); err == nil {
-		newBase, err = m.document(ctx, item, parts)
+	if m.accepts = mapping.Base == nil; m.accepts {
+		m.base = base{item: item.Record, parts: parts}
+	} else if m.base, err = baseOf(root, mapping); err != nil {
+		return mapping, err
 	}
+	newBase, err := m.document(ctx, item, parts)
 	if err != nil {
 		return mapping, err
 	}
