@@ -3,11 +3,9 @@ package replica
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,7 +34,6 @@ type Options struct {
 // agreement. It is safe for concurrent use.
 type Adapter struct {
 	*reconciler
-	closed    atomic.Bool
 	stopScans context.CancelFunc
 	scanLoop  sync.WaitGroup
 	scanSlot  chan struct{} // a semaphore: holds one element while a scan runs
@@ -88,8 +85,6 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	return a.replica.Store(r)
 }
 
-var errClosed = errors.New("the adapter is closed")
-
 // Ping reports whether both the local replica and the backend can answer. Kinds:
 // Unavailable.
 func (a *Adapter) Ping(ctx context.Context) error {
@@ -102,15 +97,8 @@ func (a *Adapter) Ping(ctx context.Context) error {
 	return a.backend.Ping(ctx)
 }
 
-// checkOpen returns an error once the adapter is closed.
-func (a *Adapter) checkOpen(op string) error {
-	if a.closed.Load() {
-		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
-	}
-	return nil
-}
-
-// Close stops the scans and closes the backend. The replica's database stays open.
+// Close stops the scans and closes the backend. The replica's database stays open. Later
+// calls fail with kind Unavailable if they would need the backend.
 func (a *Adapter) Close() error {
 	if a.closed.Swap(true) {
 		return nil

@@ -9,7 +9,6 @@ import (
 )
 
 var (
-	errNoCreates    = errors.New("the backend does not accept new records of this resource")
 	errNoRoot       = errors.New("no such record")
 	errNoIDReturned = errors.New("the backend returned no id")
 )
@@ -22,7 +21,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 		return 0, err
 	}
 	if !s.Creates {
-		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoCreates}
+		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotAccepted}
 	}
 	if s.isRoot() {
 		return s.createRoot(ctx, p)

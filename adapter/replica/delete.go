@@ -8,20 +8,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-var (
-	errDeletable = errors.New("the record can be deleted")
-	errNoDeletes = errors.New("the backend does not delete records of this resource")
-)
+var errDeletable = errors.New("the record can be deleted")
 
 // Delete deletes one record: first at the backend, as a delete there cannot be undone, then
 // in the local replica.
 func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", s.Resource, p.Key)
-	if err := s.checkOpen(op); err != nil {
-		return err
-	}
 	if !s.Deletes {
-		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoDeletes}
+		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotAccepted}
 	}
 	mapping, unlock, err := s.lockRecord(ctx, "delete", p.Key, p.OwnerID)
 	if err != nil {

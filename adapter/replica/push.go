@@ -15,9 +15,6 @@ import (
 // the number of roots done and their total. Push can be interrupted and repeated. It stops
 // at the first error, which names the record.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
-	if err := a.checkOpen("push to " + a.Name()); err != nil {
-		return err
-	}
 	var roots []*resourcePlan
 	done, total := 0, 0
 	for _, plan := range a.ordered {

@@ -331,7 +331,11 @@ func TestPeriodicScan(t *testing.T) {
 	if !f.memory.closed {
 		t.Error("the backend is open")
 	}
+	_, got := f.store(adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 1})
+	_, listed := f.store(adapter.Products).List(t.Context(), &adapter.ListParams{})
+	_, created := f.create(adapter.Products, newProduct("late"))
 	for name, err := range map[string]error{
+		"get": got, "list": listed, "create": created,
 		"ping": f.Ping(t.Context()), "scan": f.Scan(t.Context()), "push": f.Push(t.Context(), nil),
 		"update": f.update(adapter.Products, 1, 0, values{"name": "x"}), "delete": f.delete(adapter.Products, 1),
 	} {

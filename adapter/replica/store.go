@@ -20,9 +20,6 @@ const maxReadRounds = 8
 // List returns the records that a query selects. The local replica selects them; all
 // records returned have been compared with the backend.
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	if err := s.checkOpen("list " + string(s.Resource)); err != nil {
-		return nil, err
-	}
 	params := *p
 	params.Only = s.withRootKey(p.Only)
 	check := s.newReadCheck()
@@ -55,9 +52,6 @@ func (plan *resourcePlan) withRootKey(names []string) []string {
 
 // Get returns one record.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	if err := s.checkOpen("get " + string(s.Resource)); err != nil {
-		return adapter.Record{}, err
-	}
 	params := *p
 	params.Only = s.withRootKey(p.Only)
 	check := s.newReadCheck()

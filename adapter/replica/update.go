@@ -11,7 +11,6 @@ import (
 
 var (
 	errTouchesOwned = errors.New("the change touches a backend-owned attribute")
-	errNoUpdates    = errors.New("the backend does not accept changes of this resource")
 )
 
 // Update changes one record in the local replica, and at the backend if the change touches
@@ -19,9 +18,6 @@ var (
 // change.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", s.Resource, p.Key)
-	if err := s.checkOpen(op); err != nil {
-		return err
-	}
 	mapping, unlock, err := s.lockRecord(ctx, "update", p.Key, p.OwnerID)
 	if adapter.KindOf(err) == adapter.NotFound {
 		// Where no record can be updated, the replica says that first.

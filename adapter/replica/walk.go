@@ -2,9 +2,11 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -16,6 +18,17 @@ type walker struct {
 	backend Backend
 	plans   map[adapter.Resource]*resourcePlan
 	ordered []*resourcePlan // plans in the order of Backend.Resources
+	closed  atomic.Bool
+}
+
+var errClosed = errors.New("the adapter is closed")
+
+// checkOpen returns an error once the adapter is closed.
+func (w *walker) checkOpen(op string) error {
+	if w.closed.Load() {
+		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
+	}
+	return nil
 }
 
 // A row is one row of the join of the local replica, the ID map and the backend: what each
@@ -31,11 +44,15 @@ type row struct {
 	outdated bool
 }
 
-// rowsOf returns rows of these keys, with their mappings.
+// rowsOf returns rows of these keys, with their mappings. As all reads and changes of records
+// begin with it, it fails once the adapter is closed.
 func (w *walker) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
 	rows := make([]row, len(keys))
 	for i, key := range keys {
 		rows[i].key = key
+	}
+	if err := w.checkOpen("read " + string(plan.Resource)); err != nil {
+		return rows, err
 	}
 	return rows, w.addMappings(ctx, plan, rows)
 }

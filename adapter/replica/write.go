@@ -10,7 +10,10 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-var errUnknownID = errors.New("the backend id of the part is unknown: import it with portico ids import")
+var (
+	errNotAccepted = errors.New("the backend does not accept such writes of this resource")
+	errUnknownID   = errors.New("the backend id of the part is unknown: import it with portico ids import")
+)
 
 // A pendingWrite is a write between storing its write intent and its end.
 type pendingWrite struct {
@@ -150,7 +153,7 @@ func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
 	case sent.New.Schema == nil:
 		err = w.deleteAtBackend(ctx, sent)
 	case !w.Updates:
-		err = &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("update %s %d", sent.Resource, sent.Key), Err: errNoUpdates}
+		err = &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("update %s %d", sent.Resource, sent.Key), Err: errNotAccepted}
 	default:
 		err = w.backend.Update(ctx, sent)
 	}
