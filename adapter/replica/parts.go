@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -54,17 +55,21 @@ func (parts *replicaParts) recordAmong(items []Item, key adapter.Key) adapter.Re
 	return adapter.NewRecord(parts.schema)
 }
 
-// itemIdentity returns what identifies an item among the parts of its root; "" for an item
-// that cannot be identified.
+// itemIdentity returns what identifies an item among the parts of its root: its id, or the
+// values of MatchBy; "" for an item that cannot be identified.
 func (plan *resourcePlan) itemIdentity(item Item) string {
 	if plan.HasIDs {
 		return item.ID
 	}
-	matchKey, ok := plan.matchKey(item.Record)
-	if !ok {
-		return ""
+	identity := "match"
+	for _, name := range plan.MatchBy {
+		v := item.Record.Get(name)
+		if v.Empty() {
+			return ""
+		}
+		identity += " " + strconv.Quote(v.Text())
 	}
-	return "match " + matchKey
+	return identity
 }
 
 // partMapping returns the mapping of a part.

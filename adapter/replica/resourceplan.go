@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -136,20 +134,6 @@ func (plan *resourcePlan) changedAttributes(before, after adapter.Record) []stri
 		}
 		return slices.EqualFunc(v.Records(), w.Records(), func(v, w adapter.Record) bool { return len(part.changedAttributes(v, w)) == 0 })
 	})
-}
-
-// matchKey returns the values of MatchBy, which distinguish a part without an id from the
-// others of its root. ok is false if one of them is empty.
-func (plan *resourcePlan) matchKey(r adapter.Record) (matchKey string, ok bool) {
-	texts := make([]string, len(plan.MatchBy))
-	for i, name := range plan.MatchBy {
-		v := r.Get(name)
-		if v.Empty() {
-			return "", false
-		}
-		texts[i] = strconv.Quote(v.Text())
-	}
-	return strings.Join(texts, ","), true
 }
 
 // onDemandOf returns the on-demand attributes among names.
