@@ -13,9 +13,8 @@ var errDeletable = errors.New("the record can be deleted")
 // Delete deletes one record: first at the backend, as a delete there cannot be undone, then
 // in the local replica.
 func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
-	op := fmt.Sprintf("delete %s %d", s.Resource, p.Key)
 	if !s.Deletes {
-		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotAccepted}
+		return &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("delete %s %d", s.Resource, p.Key), Err: errNotAccepted}
 	}
 	mapping, unlock, err := s.lockRecord(ctx, "delete", p.Key, p.OwnerID)
 	if err != nil {
@@ -26,9 +25,9 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		return err
 	}
 	if s.schema.PerLevel {
-		return s.deleteFromLevel(ctx, op, mapping, p)
+		return s.deleteFromLevel(ctx, mapping, p)
 	}
-	w, err := s.beginChange(ctx, op, mapping, writeIntent{Op: opDelete, Key: p.Key})
+	w, err := s.beginChange(ctx, mapping, writeIntent{Op: opDelete, Key: p.Key})
 	if err != nil {
 		return err
 	}
@@ -37,8 +36,8 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 
 // deleteFromLevel removes a record from one level, the default scope or a store view. The
 // record itself is deleted when no other level uses it, which only the local replica knows.
-func (s *store) deleteFromLevel(ctx context.Context, op string, mapping Mapping, p *adapter.DeleteParams) error {
-	w, err := s.beginChange(ctx, op, mapping, writeIntent{Op: opDelete, Key: p.Key, StoreID: p.StoreID, Attributes: s.exclusive})
+func (s *store) deleteFromLevel(ctx context.Context, mapping Mapping, p *adapter.DeleteParams) error {
+	w, err := s.beginChange(ctx, mapping, writeIntent{Op: opDelete, Key: p.Key, StoreID: p.StoreID, Attributes: s.exclusive})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -17,7 +16,6 @@ var (
 // a backend-owned attribute. The replica's record is restored if the backend refuses the
 // change.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	op := fmt.Sprintf("update %s %d", s.Resource, p.Key)
 	mapping, unlock, err := s.lockRecord(ctx, "update", p.Key, p.OwnerID)
 	if adapter.KindOf(err) == adapter.NotFound {
 		// Where no record can be updated, the replica says that first.
@@ -34,7 +32,7 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err != nil || !touchesOwned {
 		return err
 	}
-	w, err := s.beginChange(ctx, op, mapping, writeIntent{Op: opUpdate, Key: p.Key, StoreID: p.StoreID, Attributes: attributes})
+	w, err := s.beginChange(ctx, mapping, writeIntent{Op: opUpdate, Key: p.Key, StoreID: p.StoreID, Attributes: attributes})
 	if err != nil {
 		return err
 	}

@@ -64,8 +64,8 @@ func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) 
 
 // beginChange is begin for an update or a delete, before the local replica changes. The
 // intent has the attributes that the write sets, if any.
-func (s *store) beginChange(ctx context.Context, op string, mapping Mapping, intent writeIntent) (*pendingWrite, error) {
-	id, err := s.idOf(ctx, op, mapping, intent.Key)
+func (s *store) beginChange(ctx context.Context, mapping Mapping, intent writeIntent) (*pendingWrite, error) {
+	id, err := s.idOf(ctx, mapping, intent)
 	if err != nil {
 		return nil, err
 	}
@@ -123,21 +123,21 @@ func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 	return err
 }
 
-// idOf returns the backend id of a record; "" for a part of a resource without ids. Kinds:
-// Unsupported for a part whose id is unknown.
-func (s *store) idOf(ctx context.Context, op string, mapping Mapping, key adapter.Key) (string, error) {
+// idOf returns the backend id of the record that a write changes; "" for a part of a resource
+// without ids. Kinds: Unsupported for a part whose id is unknown.
+func (s *store) idOf(ctx context.Context, mapping Mapping, intent writeIntent) (string, error) {
 	switch {
 	case s.isRoot():
 		return mapping.BackendID, nil
 	case !s.HasIDs:
 		return "", nil
 	}
-	r, err := s.rowOf(ctx, s.resourcePlan, key)
+	r, err := s.rowOf(ctx, s.resourcePlan, intent.Key)
 	if err != nil {
 		return "", err
 	}
 	if r.mapping == nil || r.mapping.BackendID == "" {
-		return "", &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errUnknownID}
+		return "", &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("%s %s %d", intent.Op, s.Resource, intent.Key), Err: errUnknownID}
 	}
 	return r.mapping.BackendID, nil
 }
