@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -27,10 +28,8 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 	if err != nil {
 		return false, err
 	}
-	for _, mapping := range withIntent {
-		if mapping.Resource == root.Resource && mapping.BackendID == "" {
-			return false, nil
-		}
+	if slices.ContainsFunc(withIntent, func(m Mapping) bool { return m.Resource == root.Resource && m.BackendID == "" }) {
+		return false, nil
 	}
 	// A record created by this or another process has its mapping by now.
 	mappings, err := rc.replica.MappingsByBackendID(ctx, root.Resource, []string{doc.ID})

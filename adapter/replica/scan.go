@@ -59,17 +59,13 @@ func (a *Adapter) Scan(ctx context.Context) error {
 			complete = complete && ok
 			return err
 		})
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if adapter.KindOf(err) == adapter.Unsupported && err != nil {
-			continue // the backend cannot list these documents
-		}
-		if err != nil {
+		case adapter.KindOf(err) == adapter.Unsupported: // the backend cannot list these documents
+		case err != nil:
 			errs = append(errs, err)
-			continue
-		}
-		if complete {
+		case complete:
 			a.lastScan[root.Resource] = started
 		}
 	}
@@ -87,25 +83,21 @@ func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resol
 		a.log.Warn("write intents cannot be read", "error", err)
 		return 0
 	}
-	unresolved := 0
 	for _, mapping := range withIntent {
 		root := a.plans[mapping.Resource]
-		if root == nil || !root.isRoot() || r != "" && r != mapping.Resource || ctx.Err() != nil {
+		if root == nil || !root.isRoot() || r != "" && r != mapping.Resource {
 			continue
 		}
-		ok, err := a.tryResolveIntent(ctx, root, mapping.Key)
-		if adapter.KindOf(err) == adapter.Unavailable {
-			unresolved = len(withIntent) - resolved // the remaining ones would fail in the same way
-			break
+		done, err := a.tryResolveIntent(ctx, root, mapping.Key)
+		if adapter.KindOf(err) == adapter.Unavailable || ctx.Err() != nil {
+			break // the remaining ones would fail in the same way
 		}
-		if ok {
+		if done {
 			resolved++
-		} else {
-			unresolved++
 		}
 	}
 	if r == "" {
-		a.metrics.intents.Set(float64(unresolved))
+		a.metrics.intents.Set(float64(len(withIntent) - resolved))
 	}
 	return resolved
 }

@@ -36,7 +36,7 @@ func (w *walker) checkOpen(op string) error {
 type row struct {
 	key     adapter.Key // the legacy id; 0 for a document without a mapping
 	exists  bool        // the local replica has the record
-	rootKey adapter.Key // of a part that exists: the key of its root
+	rootKey adapter.Key // of a record that exists: the key of its root
 	mapping *Mapping    // nil for none
 	doc     *Document   // nil for none, or one that was not looked up
 	// outdated: the document refers to a record that has got its legacy id since the
@@ -126,7 +126,7 @@ func (w *walker) nextRecords(ctx context.Context, plan *resourcePlan, after adap
 	}
 	rows := make([]row, len(records))
 	for i, r := range records {
-		rows[i] = plan.recordRow(r)
+		rows[i] = row{key: keyOf(r), exists: true, rootKey: plan.rootKeyOf(r)}
 	}
 	return rows, w.addMappings(ctx, plan, rows)
 }
@@ -183,7 +183,7 @@ func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row)
 	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	found := make(map[adapter.Key]row, len(records))
 	for _, r := range records {
-		found[keyOf(r)] = plan.recordRow(r)
+		found[keyOf(r)] = row{key: keyOf(r), exists: true, rootKey: plan.rootKeyOf(r)}
 	}
 	for i := range rows {
 		rows[i].exists, rows[i].rootKey = found[rows[i].key].exists, found[rows[i].key].rootKey
@@ -260,13 +260,4 @@ func (w *walker) addOutdated(ctx context.Context, rows []row) error {
 		}
 	}
 	return nil
-}
-
-// recordRow returns the row of a record of the local replica.
-func (plan *resourcePlan) recordRow(r adapter.Record) row {
-	one := row{key: keyOf(r), exists: true}
-	if !plan.isRoot() {
-		one.rootKey = plan.rootKeyOf(r)
-	}
-	return one
 }
