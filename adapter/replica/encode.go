@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
@@ -39,10 +38,7 @@ const emptyBase = "{}"
 func withBase(mapping Mapping, b base) (Mapping, error) {
 	out := baseJSON{Unresolved: b.unresolved, Item: toJSON(b.item), Parts: map[adapter.Resource][]basePartJSON{}}
 	for r, items := range b.parts {
-		out.Parts[r] = make([]basePartJSON, len(items))
-		for i, item := range items {
-			out.Parts[r][i] = basePartJSON{item.ID, toJSON(item.Record)}
-		}
+		out.Parts[r] = convert(items, func(i Item) basePartJSON { return basePartJSON{i.ID, toJSON(i.Record)} })
 	}
 	var err error
 	mapping.Base, err = json.Marshal(out)
@@ -68,18 +64,12 @@ func baseOf(root *resourcePlan, mapping Mapping) (base, error) {
 		b.item, err = fromJSON(root.schema, in.Item)
 	}
 	for _, part := range root.parts {
-		parts, present := in.Parts[part.Resource]
-		if !present {
-			continue
+		if parts, present := in.Parts[part.Resource]; present && err == nil {
+			b.parts[part.Resource], err = tryConvert(parts, func(p basePartJSON) (Item, error) {
+				r, err := fromJSON(part.schema, p.Item)
+				return Item{ID: p.ID, Record: r}, err
+			})
 		}
-		items := make([]Item, len(parts))
-		for i, p := range parts {
-			var itemErr error
-			items[i].ID = p.ID
-			items[i].Record, itemErr = fromJSON(part.schema, p.Item)
-			err = errors.Join(err, itemErr)
-		}
-		b.parts[part.Resource] = items
 	}
 	return b, internalError(err, "decode base of", mapping.Resource, mapping.Key)
 }
@@ -107,33 +97,20 @@ type recordJSON map[string]any
 func toJSON(r adapter.Record) recordJSON {
 	members := recordJSON{}
 	for i, v := range r.Values {
-		if v.Kind() != adapter.Absent && v.Kind() != adapter.Unset {
-			members[r.Schema.Attributes[i].Name] = valueToJSON(v)
+		switch name := r.Schema.Attributes[i].Name; v.Kind() {
+		case adapter.Null:
+			members[name] = nil
+		case adapter.Text:
+			members[name] = textToJSON(v.Text())
+		case adapter.Integer:
+			members[name] = v.Int()
+		case adapter.Texts:
+			members[name] = convert(v.Texts(), textToJSON)
+		case adapter.Records:
+			members[name] = convert(v.Records(), toJSON)
 		}
 	}
 	return members
-}
-
-func valueToJSON(v adapter.Value) any {
-	list := []any{}
-	switch v.Kind() {
-	case adapter.Text:
-		return textToJSON(v.Text())
-	case adapter.Integer:
-		return v.Int()
-	case adapter.Texts:
-		for _, text := range v.Texts() {
-			list = append(list, textToJSON(text))
-		}
-		return list
-	case adapter.Records:
-		for _, r := range v.Records() {
-			list = append(list, toJSON(r))
-		}
-		return list
-	default:
-		return nil
-	}
 }
 
 func textToJSON(s string) any {
@@ -175,23 +152,15 @@ func valueFromJSON(a *adapter.Attribute, v any) (adapter.Value, error) {
 		n, err := strconv.ParseInt(v.String(), 10, 64)
 		return adapter.IntegerValue(n), err
 	case []any:
-		texts, records := make([]string, len(v)), make([]adapter.Record, len(v))
-		for i, member := range v {
-			var err error
-			if a.Nested == nil {
-				texts[i], err = textFromJSON(member)
-			} else {
-				members, _ := member.(map[string]any)
-				records[i], err = fromJSON(a.Nested, members)
-			}
-			if err != nil {
-				return adapter.Value{}, err
-			}
-		}
 		if a.Nested == nil {
-			return adapter.TextsValue(texts), nil
+			texts, err := tryConvert(v, textFromJSON)
+			return adapter.TextsValue(texts), err
 		}
-		return adapter.RecordsValue(records), nil
+		records, err := tryConvert(v, func(member any) (adapter.Record, error) {
+			members, _ := member.(map[string]any)
+			return fromJSON(a.Nested, members)
+		})
+		return adapter.RecordsValue(records), err
 	default:
 		text, err := textFromJSON(v)
 		return adapter.TextValue(text), err
@@ -209,4 +178,24 @@ func textFromJSON(v any) (string, error) {
 		return "", fmt.Errorf("%v is not a text", v)
 	}
 	return s, nil
+}
+
+// convert returns a list with each element converted by f.
+func convert[T, U any](list []T, f func(T) U) []U {
+	converted := make([]U, len(list))
+	for i, element := range list {
+		converted[i] = f(element)
+	}
+	return converted
+}
+
+// tryConvert is convert for an f that can fail.
+func tryConvert[T, U any](list []T, f func(T) (U, error)) (converted []U, err error) {
+	converted = convert(list, func(element T) (u U) {
+		if err == nil {
+			u, err = f(element)
+		}
+		return u
+	})
+	return converted, err
 }

@@ -79,9 +79,6 @@ func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) ada
 
 // keyCondition returns a condition on an attribute that holds keys.
 func keyCondition(attribute string, op adapter.Op, keys ...adapter.Key) adapter.Condition {
-	operands := make([]string, len(keys))
-	for i, key := range keys {
-		operands[i] = strconv.FormatInt(int64(key), 10)
-	}
+	operands := convert(keys, func(key adapter.Key) string { return strconv.FormatInt(int64(key), 10) })
 	return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}
 }

@@ -44,14 +44,13 @@ func writable(v adapter.Value) adapter.Value {
 	if v.Kind() != adapter.Records {
 		return v
 	}
-	list := make([]adapter.Record, len(v.Records()))
-	for i, r := range v.Records() {
-		list[i] = r.Clone()
+	return adapter.RecordsValue(convert(v.Records(), func(r adapter.Record) adapter.Record {
+		r = r.Clone()
 		for at, a := range r.Schema.Attributes {
 			if a.ReadOnly || a.Fixed {
-				list[i].Values[at] = adapter.Value{}
+				r.Values[at] = adapter.Value{}
 			}
 		}
-	}
-	return adapter.RecordsValue(list)
+		return r
+	}))
 }

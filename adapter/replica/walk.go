@@ -47,10 +47,7 @@ type row struct {
 // rowsOf returns rows of these keys, with their mappings. As all reads and changes of records
 // begin with it, it fails once the adapter is closed.
 func (w *walker) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
-	rows := make([]row, len(keys))
-	for i, key := range keys {
-		rows[i].key = key
-	}
+	rows := convert(keys, func(key adapter.Key) row { return row{key: key} })
 	if err := w.checkOpen("read " + string(plan.Resource)); err != nil {
 		return rows, err
 	}
@@ -65,11 +62,7 @@ func (w *walker) rowOf(ctx context.Context, plan *resourcePlan, key adapter.Key)
 
 // keysOf returns the keys of rows.
 func keysOf(rows []row) []adapter.Key {
-	keys := make([]adapter.Key, len(rows))
-	for i := range rows {
-		keys[i] = rows[i].key
-	}
-	return keys
+	return convert(rows, func(r row) adapter.Key { return r.key })
 }
 
 // A source is what a walk follows.
@@ -124,10 +117,7 @@ func (w *walker) nextRecords(ctx context.Context, plan *resourcePlan, after adap
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(records))
-	for i, r := range records {
-		rows[i] = row{key: keyOf(r), exists: true, rootKey: plan.rootKeyOf(r)}
-	}
+	rows := convert(records, func(r adapter.Record) row { return row{key: keyOf(r), exists: true, rootKey: plan.rootKeyOf(r)} })
 	return rows, w.addMappings(ctx, plan, rows)
 }
 
@@ -137,10 +127,7 @@ func (w *walker) nextMappings(ctx context.Context, plan *resourcePlan, after ada
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(mappings))
-	for i := range mappings {
-		rows[i] = row{key: mappings[i].Key, mapping: &mappings[i]}
-	}
+	rows := convert(mappings, func(m Mapping) row { return row{key: m.Key, mapping: &m} })
 	if err := w.addRecords(ctx, plan, rows); err != nil || !plan.isRoot() {
 		return rows, err
 	}
@@ -149,21 +136,16 @@ func (w *walker) nextMappings(ctx context.Context, plan *resourcePlan, after ada
 
 // rowsOfDocuments returns documents with their mappings.
 func (w *walker) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs []Document) ([]row, error) {
-	ids := make([]string, len(docs))
-	for i := range docs {
-		ids[i] = docs[i].ID
-	}
-	mappings, err := w.mappingsByID(ctx, root.Resource, ids)
+	mappings, err := w.mappingsByID(ctx, root.Resource, convert(docs, func(d Document) string { return d.ID }))
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(docs))
-	for i := range docs {
-		rows[i].doc = &docs[i]
-		if mapping, ok := mappings[docs[i].ID]; ok {
-			rows[i].key, rows[i].mapping = mapping.Key, mapping
+	rows := convert(docs, func(d Document) row {
+		if m := mappings[d.ID]; m != nil {
+			return row{key: m.Key, mapping: m, doc: &d}
 		}
-	}
+		return row{doc: &d}
+	})
 	return rows, w.addOutdated(ctx, rows)
 }
 
@@ -181,12 +163,12 @@ func (w *walker) mappingsByID(ctx context.Context, r adapter.Resource, ids []str
 func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
 	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keysOf(rows)...)}}
 	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
-	found := make(map[adapter.Key]row, len(records))
+	roots := make(map[adapter.Key]adapter.Key, len(records))
 	for _, r := range records {
-		found[keyOf(r)] = row{key: keyOf(r), exists: true, rootKey: plan.rootKeyOf(r)}
+		roots[keyOf(r)] = plan.rootKeyOf(r)
 	}
 	for i := range rows {
-		rows[i].exists, rows[i].rootKey = found[rows[i].key].exists, found[rows[i].key].rootKey
+		rows[i].rootKey, rows[i].exists = roots[rows[i].key]
 	}
 	return err
 }
