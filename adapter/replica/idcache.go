@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -49,53 +48,49 @@ func NewIDCache(idMap IDMap) *IDCache {
 // BackendIDs returns the backend ids of legacy ids. Those that have none, or none yet, are
 // left out. Kinds: Unavailable, Internal.
 func (i *IDCache) BackendIDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
-	found, missing := lookUp(i.byKey, keys, func(key adapter.Key) recordRef { return recordRef{r, key} })
-	if len(missing) == 0 {
-		return found, nil
-	}
-	mappings, err := i.idMap.MappingsByKey(ctx, r, missing)
-	for _, mapping := range i.add(mappings) {
-		found[mapping.Key] = mapping.BackendID
-	}
-	return found, err
+	return lookUp(keys,
+		func(key adapter.Key) (expiring[string], bool) { return i.byKey.Get(recordRef{r, key}) },
+		func(missing []adapter.Key) ([]Mapping, error) { return i.idMap.MappingsByKey(ctx, r, missing) },
+		func(m Mapping) (adapter.Key, string) { i.add(m); return m.Key, m.BackendID })
 }
 
 // Keys returns the legacy ids of backend ids. Those that have none are left out. Kinds:
 // Unavailable, Internal.
 func (i *IDCache) Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
-	found, missing := lookUp(i.byID, ids, func(id string) backendRef { return backendRef{r, id} })
-	if len(missing) == 0 {
-		return found, nil
-	}
-	mappings, err := i.idMap.MappingsByBackendID(ctx, r, missing)
-	for _, mapping := range i.add(mappings) {
-		found[mapping.BackendID] = mapping.Key
-	}
-	return found, err
+	return lookUp(ids,
+		func(id string) (expiring[adapter.Key], bool) { return i.byID.Get(backendRef{r, id}) },
+		func(missing []string) ([]Mapping, error) { return i.idMap.MappingsByBackendID(ctx, r, missing) },
+		func(m Mapping) (string, adapter.Key) { i.add(m); return m.BackendID, m.Key })
 }
 
-// lookUp returns what a cache has of the wanted ids, and those that it does not have.
-func lookUp[ID, Ref comparable, Value any](cache *lru.Cache[Ref, expiring[Value]], wanted []ID, refOf func(ID) Ref) (found map[ID]Value, missing []ID) {
-	found = make(map[ID]Value, len(wanted))
+// lookUp translates ids by what is cached, and those that are not by their mappings.
+func lookUp[From, To comparable](ids []From, cached func(From) (expiring[To], bool), mappingsOf func([]From) ([]Mapping, error), pair func(Mapping) (From, To)) (map[From]To, error) {
+	found := make(map[From]To, len(ids))
+	var missing []From
 	now := time.Now()
-	for _, id := range wanted {
-		if cached, ok := cache.Get(refOf(id)); ok && now.Before(cached.expires) {
-			found[id] = cached.value
+	for _, id := range ids {
+		if to, ok := cached(id); ok && now.Before(to.expires) {
+			found[id] = to.value
 		} else {
 			missing = append(missing, id)
 		}
 	}
-	return found, missing
+	if missing == nil {
+		return found, nil
+	}
+	mappings, err := mappingsOf(missing)
+	for _, m := range mappings {
+		if m.BackendID != "" { // without one, the record is still being created
+			id, to := pair(m)
+			found[id] = to
+		}
+	}
+	return found, err
 }
 
-// add caches the mappings that have a backend id, and returns them.
-func (i *IDCache) add(mappings []Mapping) []Mapping {
+// add caches a mapping.
+func (i *IDCache) add(m Mapping) {
 	expires := time.Now().Add(idCacheTTL)
-	// Without a backend id the record is still being created.
-	mappings = slices.DeleteFunc(mappings, func(m Mapping) bool { return m.BackendID == "" })
-	for _, m := range mappings {
-		i.byKey.Add(recordRef{m.Resource, m.Key}, expiring[string]{m.BackendID, expires})
-		i.byID.Add(backendRef{m.Resource, m.BackendID}, expiring[adapter.Key]{m.Key, expires})
-	}
-	return mappings
+	i.byKey.Add(recordRef{m.Resource, m.Key}, expiring[string]{m.BackendID, expires})
+	i.byID.Add(backendRef{m.Resource, m.BackendID}, expiring[adapter.Key]{m.Key, expires})
 }
