@@ -41,61 +41,57 @@ func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Ke
 	case !rows[0].exists:
 		return a.replica.DeleteMapping(ctx, r, key)
 	}
-	why, err := a.reasonToKeep(ctx, plan, rows[0].mapping)
-	if err != nil {
+	if err := a.checkForget(ctx, op, plan, rows[0].mapping); err != nil {
 		return err
-	}
-	if why != nil {
-		return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: why}
 	}
 	return a.deleteWithMapping(ctx, plan, key)
 }
 
-// reasonToKeep returns why a record must not be deleted, or nil if it may be.
-func (a *Adapter) reasonToKeep(ctx context.Context, plan *resourcePlan, mapping *Mapping) (why, err error) {
+// checkForget returns an error if a record must not be deleted.
+func (a *Adapter) checkForget(ctx context.Context, op string, plan *resourcePlan, mapping *Mapping) error {
+	conflict := func(why error) error { return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: why} }
 	rootKey := mapping.Key
 	if !plan.isRoot() {
 		rootKey = mapping.RootKey
 	}
 	roots, err := a.rowsOf(ctx, plan.root, []adapter.Key{rootKey})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root := roots[0].mapping
 	switch {
 	case mapping.Intent != nil || root != nil && root.Intent != nil:
-		return errUnresolved, nil
+		return conflict(errUnresolved)
 	case root == nil:
-		return nil, nil // without a root the backend has no parts
+		return nil // without a root the backend has no parts
 	case root.BackendID == "": // a document may carry its legacy id
 		_, err = a.backend.FindByKey(ctx, root.Resource, root.Key)
 		switch kind := adapter.KindOf(err); {
 		case err == nil:
-			return errStillThere, nil
+			return conflict(errStillThere)
 		case kind == adapter.NotFound, kind == adapter.Unsupported:
-			return nil, nil
+			return nil
 		default:
-			return nil, err
+			return err
 		}
 	}
 	err = a.addDocuments(ctx, plan.root, roots)
 	switch {
 	case err != nil || roots[0].doc == nil:
-		return nil, err
+		return err
 	case plan.isRoot():
-		return errStillThere, nil
+		return conflict(errStillThere)
 	}
 	_, parts, err := roots[0].doc.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
 	items, present := parts[plan.Resource]
 	switch {
+	case err != nil:
+		return err
 	case !present:
-		return errPartsUnknown, nil
+		return conflict(errPartsUnknown)
 	case slices.ContainsFunc(items, func(i Item) bool { return i.ID == mapping.BackendID }):
-		return errStillThere, nil
+		return conflict(errStillThere)
 	default:
-		return nil, nil
+		return nil
 	}
 }
