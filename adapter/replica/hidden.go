@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxHidden bounds how many roots of one resource are remembered. With more of them,
-	// pages of lists may be shorter than their limit.
+	// maxHidden bounds how many roots are remembered. With more of them, pages of lists may be
+	// shorter than their limit.
 	maxHidden = 1000
 	// hiddenFor is how long a root is remembered before it is looked up again.
 	hiddenFor = time.Minute
@@ -21,7 +21,7 @@ const (
 // that pages have their full length and counts are right.
 type hiddenRoots struct {
 	mu    sync.Mutex
-	until map[adapter.Resource]map[adapter.Key]time.Time
+	until map[recordRef]time.Time
 }
 
 // hide remembers a root. The caller holds the lock of one without a mapping, as it may be
@@ -29,16 +29,12 @@ type hiddenRoots struct {
 func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.until[r]) >= maxHidden {
-		return
-	}
 	if h.until == nil {
-		h.until = map[adapter.Resource]map[adapter.Key]time.Time{}
+		h.until = map[recordRef]time.Time{}
 	}
-	if h.until[r] == nil {
-		h.until[r] = map[adapter.Key]time.Time{}
+	if len(h.until) < maxHidden {
+		h.until[recordRef{r, key}] = time.Now().Add(hiddenFor)
 	}
-	h.until[r][key] = time.Now().Add(hiddenFor)
 }
 
 // unhide makes lists include roots again, because the backend has them after all.
@@ -46,7 +42,7 @@ func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, key := range keys {
-		delete(h.until[r], key)
+		delete(h.until, recordRef{r, key})
 	}
 }
 
@@ -54,11 +50,12 @@ func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 func (h *hiddenRoots) keys(r adapter.Resource) (keys []adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for key, until := range h.until[r] {
-		if time.Now().After(until) {
-			delete(h.until[r], key)
-		} else {
-			keys = append(keys, key)
+	for root, until := range h.until {
+		switch {
+		case time.Now().After(until):
+			delete(h.until, root)
+		case root.resource == r:
+			keys = append(keys, root.key)
 		}
 	}
 	return keys
