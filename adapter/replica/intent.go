@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -35,16 +34,6 @@ type writeIntent struct {
 	// with the exclusive attributes that the write may take from it at the store view, such
 	// as being the default address.
 	Siblings map[adapter.Key]recordJSON `json:"before,omitempty"`
-}
-
-// putIntent stores a mapping with a write intent, and returns it.
-func (rc *reconciler) putIntent(ctx context.Context, mapping Mapping, intent writeIntent) (Mapping, error) {
-	intent.Writer = rc.instanceID
-	var err error
-	if mapping.Intent, err = json.Marshal(intent); err != nil {
-		return mapping, internalError(err, "encode intent of", mapping.Resource, mapping.Key)
-	}
-	return mapping, rc.replica.PutMappings(ctx, mapping)
 }
 
 func decodeIntent(mapping Mapping) (writeIntent, error) {

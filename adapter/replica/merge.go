@@ -83,15 +83,15 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	}
 	refused, err := m.putAccepted(ctx, plan, key, values)
 	newBase := document.Clone()
-	for _, at := range refused {
-		newBase.Values[at] = old.Values[at]
+	for _, name := range refused {
+		newBase.Set(name, old.Get(name))
 	}
 	return newBase, err
 }
 
 // putAccepted stores values in the local replica, except those that it refuses. It returns
-// the attribute indexes of the refused ones.
-func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []int, err error) {
+// the attributes of the refused ones.
+func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []string, err error) {
 	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
 	if changed {
 		m.metrics.countReconciled(plan.Resource)
@@ -102,15 +102,15 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	if !adapter.IsRefusal(err) {
 		return nil, err
 	}
-	indexes := present(values)
-	if len(indexes) == 1 {
+	names := present(values)
+	if len(names) == 1 {
 		m.metrics.countRefused(plan.Resource)
-		m.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", plan.schema.Attributes[indexes[0]].Name, "kind", adapter.KindOf(err).String())
-		return indexes, nil
+		m.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", names[0], "kind", adapter.KindOf(err).String())
+		return names, nil
 	}
-	for _, i := range indexes {
+	for _, name := range names {
 		single := adapter.NewRecord(plan.schema)
-		single.Values[i] = values.Values[i]
+		single.Set(name, values.Get(name))
 		more, err := m.putAccepted(ctx, plan, key, single)
 		if err != nil {
 			return nil, err
@@ -120,14 +120,14 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	return refused, nil
 }
 
-// present returns the indexes of the values that are not absent.
-func present(r adapter.Record) (indexes []int) {
+// present returns the attributes whose values are not absent.
+func present(r adapter.Record) (names []string) {
 	for i, v := range r.Values {
 		if v.Kind() != adapter.Absent {
-			indexes = append(indexes, i)
+			names = append(names, r.Schema.Attributes[i].Name)
 		}
 	}
-	return indexes
+	return names
 }
 
 // parts merges the parts of one resource, and returns their new base.
@@ -212,10 +212,7 @@ var errNoChange = errors.New("no change")
 // putValues stores values of a record at a store view of the local replica, 0 for the
 // default scope. It writes nothing, and reports false, if the replica has them already.
 func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, storeID int64, values adapter.Record) (changed bool, err error) {
-	var names []string
-	for _, i := range present(values) {
-		names = append(names, plan.schema.Attributes[i].Name)
-	}
+	names := present(values)
 	if names == nil {
 		return false, nil
 	}

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -54,12 +55,15 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 
 // begin stores the write intent of a write whose root is locked.
 func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) (w *pendingWrite, err error) {
-	intent.Resource = s.Resource
+	intent.Resource, intent.Writer = s.Resource, s.instanceID
 	w = &pendingWrite{store: s, mapping: mapping, intent: intent}
-	if w.mapping, err = s.putIntent(ctx, mapping, intent); err == nil {
-		w.intent, err = decodeIntent(w.mapping) // undo and recovery work with the same
+	if w.mapping.Intent, err = json.Marshal(intent); err != nil {
+		return w, internalError(err, "encode intent of", mapping.Resource, mapping.Key)
 	}
-	return w, err
+	if w.intent, err = decodeIntent(w.mapping); err != nil { // undo and recovery work with the same
+		return w, err
+	}
+	return w, s.replica.PutMappings(ctx, w.mapping)
 }
 
 // beginChange is begin for an update or a delete, before the local replica changes. The
