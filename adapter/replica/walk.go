@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -216,28 +215,28 @@ func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []ro
 // addOutdated finds the unchanged documents that must be read again because a reference of
 // theirs can be resolved now.
 func (w *walker) addOutdated(ctx context.Context, rows []row) error {
-	unresolved := map[adapter.Resource]map[string][]*row{}
+	unresolved, all := make([]map[adapter.Resource][]string, len(rows)), map[adapter.Resource][]string{}
 	for i := range rows {
 		if rows[i].doc == nil || rows[i].state() != inSync {
 			continue
 		}
-		for r, ids := range unresolvedIn(rows[i].mapping.Base) {
-			if unresolved[r] == nil {
-				unresolved[r] = map[string][]*row{}
-			}
-			for _, id := range ids {
-				unresolved[r][id] = append(unresolved[r][id], &rows[i])
-			}
+		unresolved[i] = unresolvedIn(rows[i].mapping.Base)
+		for r, ids := range unresolved[i] {
+			all[r] = append(all[r], ids...)
 		}
 	}
-	for r, referring := range unresolved {
-		mappings, err := w.mappingsByID(ctx, r, slices.Collect(maps.Keys(referring)))
+	for r, ids := range all {
+		slices.Sort(ids)
+		resolved, err := w.mappingsByID(ctx, r, slices.Compact(ids))
 		if err != nil {
 			return err
 		}
-		for id, mapping := range mappings {
-			for _, one := range referring[id] {
-				one.outdated = one.outdated || mapping.Key != 0 // no document can refer to key 0
+		for i := range rows {
+			if slices.ContainsFunc(unresolved[i][r], func(id string) bool {
+				m := resolved[id]
+				return m != nil && m.Key != 0 // no document can refer to key 0
+			}) {
+				rows[i].outdated = true
 			}
 		}
 	}
