@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 
 // createPart creates a part of an existing root.
 func (s *store) createPart(ctx context.Context, op string, p *adapter.CreateParams) (adapter.Key, error) {
-	mapping, unlock, err := s.lockRoot(ctx, "create", adapter.Key(p.Record.Get(s.schema.RootAttribute).Int()))
+	mapping, unlock, err := s.lockRoot(ctx, "create", adapter.Key(p.Record.Get(s.rootKey).Int()))
 	if adapter.KindOf(err) == adapter.NotFound {
 		return 0, s.missingRootError(ctx, op, p)
 	}
@@ -77,7 +78,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 	}
 	err = w.sendNew(ctx, p.Record)
 	if adapter.KindOf(err) == adapter.NotFound {
-		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.schema.RootAttribute, Err: err}
+		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootKey, Err: err}
 	}
 	return w.intent.Key, err
 }
@@ -86,16 +87,14 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 // is not visible: that of the local replica or of the caller's check if either fails, else
 // kind Invalid.
 func (s *store) missingRootError(ctx context.Context, op string, p *adapter.CreateParams) error {
-	_, err := s.store.Create(ctx, &adapter.CreateParams{Record: p.Record, StoreID: p.StoreID, Check: func() error {
+	_, err := s.store.Create(ctx, &adapter.CreateParams{Record: p.Record, StoreID: p.StoreID, Check: func() (err error) {
 		if p.Check != nil {
-			if err := p.Check(); err != nil {
-				return err
-			}
+			err = p.Check()
 		}
-		return errNoRoot
+		return cmp.Or(err, errNoRoot)
 	}})
 	if errors.Is(err, errNoRoot) {
-		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.schema.RootAttribute, Err: errNoRoot}
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootKey, Err: errNoRoot}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,29 +42,20 @@ func (s *store) deleteFromLevel(ctx context.Context, mapping Mapping, p *adapter
 	if err != nil {
 		return err
 	}
-	unused := false
-	err = w.inReplica(ctx, func() error {
-		params := *p
-		params.Check = nil // it was called
-		params.Last = func() error {
-			if p.Last != nil {
-				if err := p.Last(); err != nil {
-					return err
-				}
-			}
-			return errDeletable
+	params := *p
+	params.Check = nil // it was called
+	params.Last = func() (err error) {
+		if p.Last != nil {
+			err = p.Last()
 		}
-		err := s.store.Delete(ctx, &params)
-		if unused = errors.Is(err, errDeletable); unused {
-			return nil // the backend deletes it first
-		}
-		return err
-	})
+		return cmp.Or(err, errDeletable) // the backend deletes it first
+	}
+	err = w.inReplica(ctx, func() error { return s.store.Delete(ctx, &params) })
 	switch {
+	case errors.Is(err, errDeletable):
+		return w.send(ctx, &Write{Old: w.before})
 	case err != nil:
 		return err
-	case unused:
-		return w.send(ctx, &Write{Old: w.before})
 	default:
 		return w.sendChange(ctx)
 	}
@@ -73,19 +65,16 @@ func (s *store) deleteFromLevel(ctx context.Context, mapping Mapping, p *adapter
 // the record.
 func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error {
 	wrapped := *p
-	wrapped.Check = func(current adapter.Record) error {
+	wrapped.Check = func(current adapter.Record) (err error) {
 		if p.Check != nil {
-			if err := p.Check(current); err != nil {
-				return err
-			}
+			err = p.Check(current)
 		}
-		return errDeletable
+		return cmp.Or(err, errDeletable)
 	}
-	err := s.store.Delete(ctx, &wrapped)
-	if errors.Is(err, errDeletable) {
-		return nil
+	if err := s.store.Delete(ctx, &wrapped); !errors.Is(err, errDeletable) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // deleteAtBackend deletes a record at the backend, then in the local replica.

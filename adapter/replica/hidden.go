@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -66,11 +67,7 @@ func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) ada
 	if len(excluded) == 0 {
 		return q
 	}
-	attribute := plan.schema.Key
-	if !plan.isRoot() {
-		attribute = plan.schema.RootAttribute
-	}
-	q.Where = append(q.Where[:len(q.Where):len(q.Where)], keyCondition(attribute, adapter.NotIn, excluded...))
+	q.Where = append(slices.Clip(q.Where), keyCondition(plan.rootKey, adapter.NotIn, excluded...))
 	return q
 }
 

@@ -76,23 +76,15 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 // id, or under the next one for key 0. It reports false for a record that the local replica
 // refuses.
 func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
-	content := base{item.Record, map[adapter.Resource][]Item{}, item.Unresolved}
-	mapping := Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}
-	records := []ImportedRecord{{Record: root.importedRecord(item)}}
-	for _, plan := range root.parts {
-		items, present := parts[plan.Resource]
-		if !present {
-			continue
-		}
-		content.parts[plan.Resource] = items
-		for _, part := range items {
-			if plan.ImportsParts {
-				records = append(records, plan.importedPart(part, key))
-			}
-		}
-	}
-	if records[0].Mapping, err = withBase(mapping, content); err != nil {
+	mapping, err := withBase(Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, base{item.Record, parts, item.Unresolved})
+	if err != nil {
 		return false, err
+	}
+	records := []ImportedRecord{{mapping, root.importedRecord(item)}}
+	for _, plan := range root.parts {
+		if plan.ImportsParts {
+			records = append(records, convert(parts[plan.Resource], func(part Item) ImportedRecord { return plan.importedPart(part, key) })...)
+		}
 	}
 	return rc.importRecords(ctx, root, doc.ID, records...)
 }

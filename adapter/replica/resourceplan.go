@@ -15,6 +15,7 @@ type resourcePlan struct {
 	store    adapter.Store                      // the local replica's
 	all      map[adapter.Resource]*resourcePlan // of all resources
 	root     *resourcePlan                      // of a part; a root is its own root
+	rootKey  string                             // the attribute that holds the key of the root
 	parts    []*resourcePlan                    // of a root
 	onDemand []string                           // the backend-owned attributes that records hold on demand only
 	// exclusive names the attributes that only one part of a root can have.
@@ -32,9 +33,9 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 		if plan.schema == nil || plans[res.Resource] != nil {
 			return nil, nil, plan.invalid(backend, "", "not a resource, or declared twice")
 		}
-		plan.root = plan
+		plan.root, plan.rootKey = plan, plan.schema.Key
 		if res.Root != res.Resource {
-			plan.root = plans[res.Root]
+			plan.root, plan.rootKey = plans[res.Root], plan.schema.RootAttribute
 			if plan.root == nil || !plan.root.isRoot() || res.Root != plan.schema.Root {
 				return nil, nil, plan.invalid(backend, "", "its root %q must be %q, and declared before it", res.Root, plan.schema.Root)
 			}
@@ -101,7 +102,7 @@ func holdsParts(a *adapter.Attribute) bool { return a.Nested != nil && a.Nested.
 func (plan *resourcePlan) canImport(at int) bool {
 	a := &plan.schema.Attributes[at]
 	switch {
-	case a.Name == plan.schema.Key, !plan.isRoot() && a.Name == plan.schema.RootAttribute, a.WriteOnly, plan.nested(a.Name) != nil, slices.Contains(plan.MatchBy, a.Name):
+	case a.Name == plan.schema.Key, a.Name == plan.rootKey, a.WriteOnly, plan.nested(a.Name) != nil, slices.Contains(plan.MatchBy, a.Name):
 		return false
 	default:
 		return plan.readOnly && !a.OnDemand || !a.ReadOnly && !a.Fixed
@@ -118,10 +119,7 @@ func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key
 
 // rootKeyOf returns the key of the root that a record belongs to.
 func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
-	if plan.isRoot() {
-		return keyOf(r)
-	}
-	return adapter.Key(r.Get(plan.schema.RootAttribute).Int())
+	return adapter.Key(r.Get(plan.rootKey).Int())
 }
 
 // changedAttributes returns the backend-owned attributes in which two records differ. Of
@@ -184,6 +182,6 @@ func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]ad
 // listParts returns the parts of a root from the local replica, sorted by key, as a store
 // view shows them, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
-	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.RootAttribute, adapter.Eq, rootKey)}}
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.rootKey, adapter.Eq, rootKey)}}
 	return plan.list(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
 }

@@ -47,7 +47,7 @@ func (plan *resourcePlan) withRootKey(names []string) []string {
 	if names == nil || plan.isRoot() {
 		return names
 	}
-	return append(slices.Clip(names), plan.schema.RootAttribute)
+	return append(slices.Clip(names), plan.rootKey)
 }
 
 // Get returns one record.

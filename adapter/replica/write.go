@@ -120,7 +120,7 @@ func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 	err := do()
 	var fromStore *adapter.Error
 	// An error of the caller's own function is returned unchanged.
-	ofCaller := err != nil && ctx.Err() == nil && !errors.As(err, &fromStore)
+	ofCaller := err != nil && ctx.Err() == nil && !errors.As(err, &fromStore) && !errors.Is(err, errDeletable)
 	if adapter.IsRefusal(err) || ofCaller {
 		w.undo(ctx)
 	}
@@ -185,9 +185,7 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 			if err != nil {
 				return err
 			}
-			for _, r := range records {
-				sent.Parts[plan.Resource] = append(sent.Parts[plan.Resource], Sibling{Record: r})
-			}
+			sent.Parts[plan.Resource] = convert(records, func(r adapter.Record) Sibling { return Sibling{Record: r} })
 		}
 		return nil
 	}
