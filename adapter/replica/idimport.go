@@ -117,12 +117,9 @@ func (i *idImport) group(pairs []IDPair) map[adapter.Resource][]IDPair {
 // checkBatch compares pairs of one resource with the local replica and the ID map, and
 // returns the mappings to be stored.
 func (i *idImport) checkBatch(ctx context.Context, plan *resourcePlan, pairs []IDPair) ([]Mapping, error) {
-	rows, ids := make([]row, len(pairs)), make([]string, len(pairs))
-	for n, pair := range pairs {
-		rows[n].key, ids[n] = pair.Key, pair.BackendID
-	}
-	byID, err := i.mappingsByID(ctx, plan.Resource, ids)
-	if err := errors.Join(err, i.addRecords(ctx, plan, rows), i.addMappings(ctx, plan, rows)); err != nil {
+	rows, err := i.rowsOf(ctx, plan, convert(pairs, func(p IDPair) adapter.Key { return p.Key }))
+	byID, idErr := i.mappingsByID(ctx, plan.Resource, convert(pairs, func(p IDPair) string { return p.BackendID }))
+	if err := errors.Join(err, idErr, i.addRecords(ctx, plan, rows)); err != nil {
 		return nil, err
 	}
 	var added []Mapping

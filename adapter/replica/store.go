@@ -22,22 +22,29 @@ const maxReadRounds = 8
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	params := *p
 	params.Only = s.withRootKey(p.Only)
-	check := s.newReadCheck()
-	for round := 1; ; round++ {
-		params.Query = s.excluding(p.Query, check.excluded)
-		found, err := s.query(ctx, &params)
-		if err != nil || p.Count && !found.Partial {
-			return found, err
-		}
-		updated, excluded, err := check.reconcileRead(ctx, found.Records)
-		if err != nil {
-			return nil, err
-		}
-		if round < maxReadRounds && (updated || excluded && (p.Query.Limit > 0 || p.Query.Offset > 0)) {
-			continue // query again, so that the page has its full length
-		}
-		found.Records = slices.DeleteFunc(found.Records, func(r adapter.Record) bool { return !check.visible(r) })
-		return found, nil
+	isPage := p.Query.Limit > 0 || p.Query.Offset > 0
+	return s.read(ctx, s.hidden.keys(s.root.Resource), isPage, func(excluded []adapter.Key) (*adapter.ListResult, error) {
+		params.Query = s.excluding(p.Query, excluded)
+		return s.query(ctx, &params)
+	})
+}
+
+// Get returns one record.
+func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	params := *p
+	params.Only = s.withRootKey(p.Only)
+	// No root is excluded: the backend may have the record again.
+	found, err := s.read(ctx, nil, false, func([]adapter.Key) (*adapter.ListResult, error) {
+		r, err := s.store.Get(ctx, &params)
+		return &adapter.ListResult{Records: []adapter.Record{r}}, err
+	})
+	switch {
+	case err != nil:
+		return adapter.Record{}, err
+	case len(found.Records) == 0:
+		return adapter.Record{}, notFound("get", s.Resource, p.Key)
+	default:
+		return found.Records[0], nil
 	}
 }
 
@@ -50,31 +57,6 @@ func (plan *resourcePlan) withRootKey(names []string) []string {
 	return append(slices.Clip(names), plan.rootKey)
 }
 
-// Get returns one record.
-func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	params := *p
-	params.Only = s.withRootKey(p.Only)
-	check := s.newReadCheck()
-	check.excluded = nil // the backend may have the record again
-	for round := 1; ; round++ {
-		r, err := s.store.Get(ctx, &params)
-		if err != nil {
-			return adapter.Record{}, err
-		}
-		updated, _, err := check.reconcileRead(ctx, []adapter.Record{r})
-		switch {
-		case err != nil:
-			return adapter.Record{}, err
-		case updated && round < maxReadRounds:
-			continue
-		case !check.visible(r):
-			return adapter.Record{}, notFound("get", s.Resource, p.Key)
-		default:
-			return r, nil
-		}
-	}
-}
-
 // A readCheck compares the records of one read with the backend. Each root is compared
 // once.
 type readCheck struct {
@@ -83,8 +65,25 @@ type readCheck struct {
 	excluded []adapter.Key        // roots that must not be visible
 }
 
-func (s *store) newReadCheck() *readCheck {
-	return &readCheck{store: s, exists: map[adapter.Key]bool{}, excluded: s.hidden.keys(s.root.Resource)}
+// read queries the local replica until it agrees with the backend in the records found, and
+// returns those that may be visible. A page is queried again if some must not be, so that it
+// has its full length.
+func (s *store) read(ctx context.Context, hidden []adapter.Key, isPage bool, query func(excluded []adapter.Key) (*adapter.ListResult, error)) (*adapter.ListResult, error) {
+	c := &readCheck{store: s, exists: map[adapter.Key]bool{}, excluded: hidden}
+	for round := 1; ; round++ {
+		found, err := query(c.excluded)
+		if err != nil {
+			return nil, err
+		}
+		updated, excluded, err := c.reconcileRead(ctx, found.Records)
+		if err != nil {
+			return nil, err
+		}
+		if round == maxReadRounds || !updated && !(excluded && isPage) {
+			found.Records = slices.DeleteFunc(found.Records, func(r adapter.Record) bool { return !c.exists[c.rootKeyOf(r)] })
+			return found, nil
+		}
+	}
 }
 
 // reconcileRead compares the roots of records with the backend. updated reports that the
@@ -153,6 +152,3 @@ func (c *readCheck) reconcileOutdated(ctx context.Context, rows []row, outdated 
 	}
 	return len(reconciled) > 0, nil
 }
-
-// visible reports whether a record that reconcileRead has compared may be returned.
-func (c *readCheck) visible(r adapter.Record) bool { return c.exists[c.rootKeyOf(r)] }
