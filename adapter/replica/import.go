@@ -37,7 +37,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 		return true, err
 	}
 	if !rc.allocateIDs {
-		rc.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
+		rc.metrics.unmapped.count(root.Resource)
 		rc.log.warnOnce("a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
 		return true, nil
 	}
@@ -66,7 +66,7 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 		return err
 	}
 	if bound.mapping.BackendID != doc.ID {
-		rc.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
+		rc.metrics.unmapped.count(root.Resource)
 		rc.warnDuplicate(root, doc.ID)
 	}
 	return nil
@@ -95,9 +95,9 @@ func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id 
 	_, err = rc.replica.ImportRecords(ctx, records)
 	switch {
 	case err == nil:
-		rc.metrics.countImported(plan.Resource)
+		rc.metrics.imported.count(plan.Resource)
 	case adapter.IsRefusal(err):
-		rc.metrics.countRefused(plan.Resource)
+		rc.metrics.refused.count(plan.Resource)
 		rc.log.warnOnce("a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
 		return false, nil
 	}

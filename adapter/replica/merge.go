@@ -94,7 +94,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []string, err error) {
 	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
 	if changed {
-		m.metrics.countReconciled(plan.Resource)
+		m.metrics.reconciled.count(plan.Resource)
 	}
 	if err == nil || adapter.KindOf(err) == adapter.NotFound { // the record is gone from the replica and not visible
 		return nil, nil
@@ -104,7 +104,7 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	}
 	names := present(values)
 	if len(names) == 1 {
-		m.metrics.countRefused(plan.Resource)
+		m.metrics.refused.count(plan.Resource)
 		m.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", names[0], "kind", adapter.KindOf(err).String())
 		return names, nil
 	}
@@ -199,7 +199,7 @@ func (m *merge) deletePart(ctx context.Context, plan *resourcePlan, key adapter.
 	err := m.deleteWithMapping(ctx, plan, key)
 	switch {
 	case err == nil:
-		m.metrics.countReconciled(plan.Resource)
+		m.metrics.reconciled.count(plan.Resource)
 	case adapter.IsRefusal(err):
 		m.log.Warn("a part that the backend no longer has cannot be deleted", "resource", plan.Resource, "id", key, "error", err)
 		return nil

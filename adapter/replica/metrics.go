@@ -8,20 +8,25 @@ import (
 
 // metrics count what reconciling the local replica with the backend does.
 type metrics struct {
-	reconciled, imported, refused, unmapped *prometheus.CounterVec
+	reconciled, imported, refused, unmapped counter
 	intents                                 prometheus.Gauge
 }
 
+// A counter counts by resource.
+type counter struct{ *prometheus.CounterVec }
+
+func (c counter) count(r adapter.Resource) { c.WithLabelValues(string(r)).Inc() }
+
 // newMetrics returns metrics, registered unless registerer is nil.
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
-	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})
+	newCounter := func(name, help string) counter {
+		return counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})}
 	}
 	m := &metrics{
-		reconciled: counter("taken_over_total", "Records of the local replica that were updated from the backend."),
-		imported:   counter("adopted_total", "Records imported that only the backend had."),
-		refused:    counter("left_out_total", "Values and records of the backend that the local replica refused."),
-		unmapped:   counter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
+		reconciled: newCounter("taken_over_total", "Records of the local replica that were updated from the backend."),
+		imported:   newCounter("adopted_total", "Records imported that only the backend had."),
+		refused:    newCounter("left_out_total", "Values and records of the backend that the local replica refused."),
+		unmapped:   newCounter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
 		intents: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_side_noted", Help: "Writes whose outcome was unknown at the last scan of the backend.",
 		}),
@@ -36,7 +41,3 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	}
 	return m, nil
 }
-
-func (m *metrics) countReconciled(r adapter.Resource) { m.reconciled.WithLabelValues(string(r)).Inc() }
-func (m *metrics) countImported(r adapter.Resource)   { m.imported.WithLabelValues(string(r)).Inc() }
-func (m *metrics) countRefused(r adapter.Resource)    { m.refused.WithLabelValues(string(r)).Inc() }
