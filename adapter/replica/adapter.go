@@ -36,8 +36,8 @@ type Adapter struct {
 	*reconciler
 	stopScans context.CancelFunc
 	scanLoop  sync.WaitGroup
-	scanSlot  chan struct{} // a semaphore: holds one element while a scan runs
-	lastScan  map[adapter.Resource]time.Time
+	scanSlot  chan struct{}                  // a semaphore: holds one element while a scan runs
+	scanFrom  map[adapter.Resource]time.Time // what has changed since is what the next scan reads
 }
 
 // New returns an adapter that joins a backend with its local replica. It takes ownership of
@@ -57,7 +57,7 @@ func New(o Options) (*Adapter, error) {
 		allocateIDs: o.AllocateIDs, log: &logOnce{Logger: o.Logger}, instanceID: rand.Text(),
 		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
-	a := &Adapter{reconciler: r, scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}}
+	a := &Adapter{reconciler: r, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
 	var err error
 	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, schemas); err != nil {
 		return nil, err

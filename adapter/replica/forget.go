@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,11 +51,7 @@ func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Ke
 // checkForget returns an error if a record must not be deleted.
 func (a *Adapter) checkForget(ctx context.Context, op string, plan *resourcePlan, mapping *Mapping) error {
 	conflict := func(why error) error { return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: why} }
-	rootKey := mapping.Key
-	if !plan.isRoot() {
-		rootKey = mapping.RootKey
-	}
-	roots, err := a.rowsOf(ctx, plan.root, []adapter.Key{rootKey})
+	roots, err := a.rowsOf(ctx, plan.root, []adapter.Key{cmp.Or(mapping.RootKey, mapping.Key)})
 	if err != nil {
 		return err
 	}

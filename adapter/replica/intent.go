@@ -42,13 +42,13 @@ func decodeIntent(mapping Mapping) (writeIntent, error) {
 	return intent, internalError(err, "decode intent of", mapping.Resource, mapping.Key)
 }
 
-// isForeign reports whether a mapping holds a write intent of another process that may still
-// be at work.
-func (rc *reconciler) isForeign(mapping Mapping) bool {
-	if mapping.Intent == nil || time.Since(mapping.ChangedAt) >= rc.foreignIntentAge {
+// isForeign reports whether the mapping of a row holds a write intent of another process that
+// may still be at work.
+func (rc *reconciler) isForeign(r row) bool {
+	if r.mapping == nil || r.mapping.Intent == nil || time.Since(r.mapping.ChangedAt) >= rc.foreignIntentAge {
 		return false
 	}
-	intent, err := decodeIntent(mapping)
+	intent, err := decodeIntent(*r.mapping)
 	return err == nil && intent.Writer != rc.instanceID
 }
 
@@ -112,23 +112,21 @@ func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
 	if plan == nil {
 		return nil // the backend owns the resource no longer
 	}
-	undo := rc.rollBackRecord
-	if intent.Op == opCreate && intent.Key != 0 {
-		undo = func(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
-			return rc.deleteFromReplica(ctx, plan, intent.Key)
-		}
+	var err error
+	switch {
+	case intent.Op == opCreate && intent.Key != 0:
+		err = rc.deleteFromReplica(ctx, plan, intent.Key)
+	case len(intent.Attributes) > 0:
+		err = plan.rollBackRecord(ctx, intent)
 	}
-	if err := undo(ctx, plan, intent); err != nil {
+	if err != nil {
 		return err
 	}
 	return rc.rollBackSiblings(ctx, plan, intent)
 }
 
 // rollBackRecord restores the values that an update has changed in its own record.
-func (*reconciler) rollBackRecord(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
-	if len(intent.Attributes) == 0 {
-		return nil
-	}
+func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent writeIntent) error {
 	old, err := fromJSON(plan.schema, intent.Old)
 	if err != nil {
 		return internalError(err, "roll back", intent.Resource, intent.Key)

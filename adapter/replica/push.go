@@ -15,17 +15,14 @@ import (
 // the number of roots done and their total. Push can be interrupted and repeated. It stops
 // at the first error, which names the record.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
-	var roots []*resourcePlan
+	roots := slices.DeleteFunc(slices.Clone(a.ordered), func(plan *resourcePlan) bool { return !plan.isRoot() || !plan.Creates })
 	done, total := 0, 0
-	for _, plan := range a.ordered {
-		if !plan.isRoot() || !plan.Creates {
-			continue
-		}
-		found, err := plan.store.List(ctx, &adapter.ListParams{Count: true})
+	for _, root := range roots {
+		found, err := root.store.List(ctx, &adapter.ListParams{Count: true})
 		if err != nil {
 			return err
 		}
-		roots, total = append(roots, plan), total+int(found.Total)
+		total += int(found.Total)
 	}
 	for _, root := range roots {
 		err := a.walk(ctx, root, fromReplica, time.Time{}, func(rows []row) error {

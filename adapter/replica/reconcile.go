@@ -82,7 +82,7 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 		}
 		// Resolving the intent of a process that is still at work would undo its write. A root
 		// that is being created stays invisible until it is done, and nobody waits for it.
-		busy := slices.ContainsFunc(rows, func(r row) bool { return r.mapping != nil && r.mapping.BackendID != "" && rc.isForeign(*r.mapping) })
+		busy := slices.ContainsFunc(rows, func(r row) bool { return rc.isForeign(r) && r.mapping.BackendID != "" })
 		last := !time.Now().Before(deadline)
 		if !busy || last {
 			reconciled, err := rc.reconcileRows(ctx, root, rows)
@@ -109,7 +109,7 @@ func (rc *reconciler) reconcileIdle(ctx context.Context, root *resourcePlan, key
 	if err != nil {
 		return err
 	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping != nil && rc.isForeign(*r.mapping) })
+	rows = slices.DeleteFunc(rows, rc.isForeign)
 	_, err = rc.reconcileRows(ctx, root, rows)
 	return err
 }

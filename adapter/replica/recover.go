@@ -20,7 +20,7 @@ func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *
 	switch kind := adapter.KindOf(err); {
 	case err == nil:
 		r.mapping.BackendID = doc.ID
-	case kind == adapter.NotFound && rc.isForeign(*r.mapping):
+	case kind == adapter.NotFound && rc.isForeign(*r):
 		err = nil // its writer may be about to create it
 	case kind == adapter.NotFound:
 		var intent writeIntent

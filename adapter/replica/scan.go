@@ -49,12 +49,8 @@ func (a *Adapter) Scan(ctx context.Context) error {
 			continue
 		}
 		started := time.Now()
-		since := a.lastScan[root.Resource]
-		if !since.IsZero() {
-			since = since.Add(-scanOverlap)
-		}
 		complete := true
-		err := a.walk(ctx, root, fromBackend, since, func(rows []row) error {
+		err := a.walk(ctx, root, fromBackend, a.scanFrom[root.Resource], func(rows []row) error {
 			ok, err := a.reconcileBatch(ctx, root, rows)
 			complete = complete && ok
 			return err
@@ -66,7 +62,7 @@ func (a *Adapter) Scan(ctx context.Context) error {
 		case err != nil:
 			errs = append(errs, err)
 		case complete:
-			a.lastScan[root.Resource] = started
+			a.scanFrom[root.Resource] = started.Add(-scanOverlap)
 		}
 	}
 	return errors.Join(errs...)
