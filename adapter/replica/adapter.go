@@ -45,21 +45,20 @@ type Adapter struct {
 // replica's database after closing the adapter. Kinds: Invalid when the backend declares a
 // resource or an attribute that the schemas do not have.
 func New(o Options) (*Adapter, error) {
-	schemas := o.Schemas
-	if schemas == nil {
-		schemas = adapter.NewSchemas()
+	if o.Schemas == nil {
+		o.Schemas = adapter.NewSchemas()
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &reconciler{
-		walker:      &walker{replica: o.Replica, backend: o.Backend},
+		walker: &walker{replica: o.Replica, backend: o.Backend}, hidden: hiddenRoots{until: map[recordRef]time.Time{}},
 		allocateIDs: o.AllocateIDs, log: &logOnce{Logger: o.Logger}, instanceID: rand.Text(),
 		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
 	a := &Adapter{reconciler: r, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
 	var err error
-	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, schemas); err != nil {
+	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, o.Schemas); err != nil {
 		return nil, err
 	}
 	if a.metrics, err = newMetrics(o.Registerer); err != nil {

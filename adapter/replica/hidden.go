@@ -30,9 +30,6 @@ type hiddenRoots struct {
 func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.until == nil {
-		h.until = map[recordRef]time.Time{}
-	}
 	if len(h.until) < maxHidden {
 		h.until[recordRef{r, key}] = time.Now().Add(hiddenFor)
 	}

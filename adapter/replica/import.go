@@ -60,16 +60,15 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 	if bound.mapping == nil {
 		bound.mapping = &Mapping{Resource: root.Resource, Key: key, Base: []byte(emptyBase)}
 	}
-	if bound.mapping.BackendID == "" {
+	switch bound.mapping.BackendID {
+	case "":
 		bound.mapping.BackendID, bound.doc = doc.ID, &doc
 		_, err = rc.reconcileRow(ctx, root, &bound)
-		return err
-	}
-	if bound.mapping.BackendID != doc.ID {
-		rc.metrics.unmapped.count(root.Resource)
+	case doc.ID:
+	default:
 		rc.warnDuplicate(root, doc.ID)
 	}
-	return nil
+	return err
 }
 
 // importDocument imports a root that only the backend has, with its parts, under a legacy

@@ -91,7 +91,7 @@ func TestLockCanceled(t *testing.T) {
 
 func TestHiddenRoots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var h hiddenRoots
+		h := hiddenRoots{until: map[recordRef]time.Time{}}
 		h.hide(adapter.Products, 3)
 		h.hide(adapter.Products, 5)
 		if keys := h.keys(adapter.Products); len(keys) != 2 {

@@ -225,7 +225,7 @@ func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key ad
 		}
 		return change, err
 	}
-	if plan.readOnly {
+	if plan.schema.ReadOnly() {
 		current, err := plan.store.Get(ctx, &adapter.GetParams{Key: key})
 		if err != nil {
 			return false, err

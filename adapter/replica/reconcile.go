@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -117,23 +118,17 @@ func (rc *reconciler) reconcileIdle(ctx context.Context, root *resourcePlan, key
 // reconcileRows is reconcileLocked for rows that have their mappings.
 func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]Mapping, error) {
 	reconciled := make(map[adapter.Key]Mapping, len(rows))
-	var err error
-	for i := 0; i < len(rows) && err == nil; i++ {
-		err = rc.resolveCreate(ctx, root, &rows[i])
+	for i := range rows {
+		rc.resolveCreate(ctx, root, &rows[i])
 	}
-	if err == nil {
-		err = rc.addDocuments(ctx, root, rows)
-	}
+	err := cmp.Or(ctx.Err(), rc.addDocuments(ctx, root, rows))
 	for i := 0; i < len(rows) && err == nil; i++ {
 		var mapping *Mapping
 		if mapping, err = rc.reconcileRow(ctx, root, &rows[i]); mapping != nil {
 			reconciled[mapping.Key] = *mapping
 		}
 	}
-	if err != nil {
-		return nil, asUnavailable("compare "+string(root.Resource), err)
-	}
-	return reconciled, nil
+	return reconciled, asUnavailable("compare "+string(root.Resource), err)
 }
 
 // reconcileRow resolves the write intent of a root, imports the root if its mapping is newer
@@ -168,7 +163,9 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 	return &mapping, err
 }
 
+// warnDuplicate reports a document that carries another record's legacy id.
 func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
+	rc.metrics.unmapped.count(root.Resource)
 	rc.log.warnOnce("a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
 }
 

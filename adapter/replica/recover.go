@@ -12,9 +12,9 @@ import (
 // has the record, its mapping gets the backend id, and reconciling completes it; otherwise
 // the record is deleted from the local replica. A root whose intent cannot be resolved stays
 // invisible. The caller holds the root's lock.
-func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *row) error {
+func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *row) {
 	if r.mapping == nil || r.mapping.BackendID != "" || r.mapping.Intent == nil {
-		return nil
+		return
 	}
 	doc, err := rc.backend.FindByKey(ctx, root.Resource, r.key)
 	switch kind := adapter.KindOf(err); {
@@ -34,7 +34,6 @@ func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *
 	if err != nil && ctx.Err() == nil {
 		rc.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", r.key, "error", err)
 	}
-	return ctx.Err()
 }
 
 // rollBackCreate undoes the create of a root in the local replica, and deletes its mapping.
@@ -49,7 +48,7 @@ func (rc *reconciler) rollBackCreate(ctx context.Context, intent writeIntent) er
 // when there is none.
 func (rc *reconciler) deleteFromReplica(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
 	var err error
-	if plan.readOnly {
+	if plan.schema.ReadOnly() {
 		err = rc.replica.DeleteReadOnly(ctx, plan.Resource, key)
 	} else {
 		err = plan.store.Delete(ctx, &adapter.DeleteParams{Key: key, Everywhere: true})

@@ -20,8 +20,6 @@ type resourcePlan struct {
 	onDemand []string                           // the backend-owned attributes that records hold on demand only
 	// exclusive names the attributes that only one part of a root can have.
 	exclusive []string
-	// readOnly: clients cannot write the records, so Replica.UpdateReadOnly does.
-	readOnly bool
 }
 
 // newPlans prepares the resources that a backend declares. It returns them by name and in
@@ -44,7 +42,6 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 		if plan.store, err = replica.Store(res.Resource); err != nil {
 			return nil, nil, err
 		}
-		plan.readOnly = plan.schema.ReadOnly()
 		plan.onDemand = plan.onDemandOf(res.Attributes)
 		for _, a := range plan.schema.Attributes {
 			if a.Exclusive {
@@ -105,7 +102,7 @@ func (plan *resourcePlan) canImport(at int) bool {
 	case a.Name == plan.schema.Key, a.Name == plan.rootKey, a.WriteOnly, plan.nested(a.Name) != nil, slices.Contains(plan.MatchBy, a.Name):
 		return false
 	default:
-		return plan.readOnly && !a.OnDemand || !a.ReadOnly && !a.Fixed
+		return plan.schema.ReadOnly() && !a.OnDemand || !a.ReadOnly && !a.Fixed
 	}
 }
 

@@ -134,34 +134,27 @@ func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows [
 		}
 		complete = complete && decided
 	}
-	if err := a.reconcileEach(ctx, root, outdated); err != nil {
-		return false, err
-	}
-	return complete, nil
+	return complete, a.reconcileEach(ctx, root, outdated)
 }
 
 // reconcileEach reconciles stale roots that a scan found. If one fails, it reconciles them one
 // by one, and logs those that fail again.
 func (a *Adapter) reconcileEach(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
-	if len(keys) == 0 {
-		return nil
+	reconcile := func(keys ...adapter.Key) error {
+		unlock, err := a.locks.lock(ctx, root.Resource, keys...)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		return a.reconcileIdle(ctx, root, keys)
 	}
-	unlock, err := a.locks.lock(ctx, root.Resource, keys...)
-	if err == nil {
-		err = a.reconcileIdle(ctx, root, keys)
-		unlock()
-	}
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return err
-	case len(keys) == 1:
-		a.log.Warn("a record cannot be reconciled with the backend", "resource", root.Resource, "id", keys[0], "error", err)
+	if reconcile(keys...) == nil {
 		return nil
 	}
 	for _, key := range keys {
-		if err := a.reconcileEach(ctx, root, []adapter.Key{key}); err != nil {
-			return err
+		if err := reconcile(key); err != nil && ctx.Err() == nil {
+			a.log.Warn("a record cannot be reconciled with the backend", "resource", root.Resource, "id", key, "error", err)
 		}
 	}
-	return nil
+	return ctx.Err()
 }

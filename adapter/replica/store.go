@@ -75,20 +75,21 @@ func (s *store) read(ctx context.Context, hidden []adapter.Key, isPage bool, que
 		if err != nil {
 			return nil, err
 		}
-		updated, excluded, err := c.reconcileRead(ctx, found.Records)
+		excluded := len(c.excluded)
+		updated, err := c.reconcileRead(ctx, found.Records)
 		if err != nil {
 			return nil, err
 		}
-		if round == maxReadRounds || !updated && !(excluded && isPage) {
+		if round == maxReadRounds || !updated && !(isPage && len(c.excluded) > excluded) {
 			found.Records = slices.DeleteFunc(found.Records, func(r adapter.Record) bool { return !c.exists[c.rootKeyOf(r)] })
 			return found, nil
 		}
 	}
 }
 
-// reconcileRead compares the roots of records with the backend. updated reports that the
-// local replica was stale and has been reconciled; excluded that some roots must not be visible.
-func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record) (updated, excluded bool, err error) {
+// reconcileRead compares the roots of records with the backend. It reports whether the local
+// replica was stale and has been reconciled.
+func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record) (updated bool, err error) {
 	var keys []adapter.Key
 	for _, r := range records {
 		key := c.rootKeyOf(r)
@@ -98,14 +99,14 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 		}
 	}
 	if len(keys) == 0 {
-		return false, false, nil
+		return false, nil
 	}
 	rows, err := c.rowsOf(ctx, c.root, keys)
 	if err == nil {
 		err = c.addDocuments(ctx, c.root, rows)
 	}
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	var outdated, current []adapter.Key
 	for i := range rows {
@@ -121,13 +122,10 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	}
 	c.hidden.unhide(c.root.Resource, current...)
 	if len(outdated) > 0 {
-		if updated, err = c.reconcileOutdated(ctx, rows, outdated); err != nil {
-			return false, false, err
-		}
+		updated, err = c.reconcileOutdated(ctx, rows, outdated)
 	}
-	before := len(c.excluded)
 	c.excluded = append(c.excluded, slices.DeleteFunc(keys, func(key adapter.Key) bool { return c.exists[key] })...)
-	return updated, len(c.excluded) > before, nil
+	return updated, err
 }
 
 // reconcileOutdated reconciles those roots of rows that are not in sync. It reports whether

@@ -8,9 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-var (
-	errTouchesOwned = errors.New("the change touches a backend-owned attribute")
-)
+var errTouchesOwned = errors.New("the change touches a backend-owned attribute")
 
 // Update changes one record in the local replica, and at the backend if the change touches
 // a backend-owned attribute. The replica's record is restored if the backend refuses the

@@ -356,6 +356,28 @@ func TestCreateOfOtherProcess(t *testing.T) {
 	other.checkAgreement()
 }
 
+// TestPartWithoutID checks that changes of a part whose backend id is unknown are refused and
+// leave no trace.
+func TestPartWithoutID(t *testing.T) {
+	f := newFixture(t)
+	if err := f.local.DeleteMapping(t.Context(), adapter.CustomerAddresses, 1); err != nil {
+		t.Fatal(err)
+	}
+	before := f.dump()
+	for name, err := range map[string]error{
+		"update": f.update(adapter.CustomerAddresses, 1, 0, values{"city": "x"}),
+		"delete": f.delete(adapter.CustomerAddresses, 1),
+	} {
+		if adapter.KindOf(err) != adapter.Unsupported {
+			t.Errorf("%s: %v, want unsupported", name, err)
+		}
+	}
+	if after := f.dump(); after != before {
+		t.Errorf("the refused writes changed %s", difference(before, after))
+	}
+	f.checkNoIntents()
+}
+
 // TestReadOnlyBackend checks that writes that the backend does not accept are refused and
 // leave no trace in the replica.
 func TestReadOnlyBackend(t *testing.T) {

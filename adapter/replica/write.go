@@ -21,10 +21,7 @@ type pendingWrite struct {
 	*store
 	mapping Mapping // of the root, with the intent; the writer holds the root's lock
 	intent  writeIntent
-	// Of a record that exists before the write: its backend id, and its values at the
-	// default scope.
-	id     string
-	before adapter.Record
+	before  adapter.Record // the values at the default scope, of a record that exists before the write
 }
 
 // lockRecord locks the root of an existing record, reconciles it with the backend, and
@@ -69,10 +66,6 @@ func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) 
 // beginChange is begin for an update or a delete, before the local replica changes. The
 // intent has the attributes that the write sets, if any.
 func (s *store) beginChange(ctx context.Context, mapping Mapping, intent writeIntent) (*pendingWrite, error) {
-	id, err := s.idOf(ctx, mapping, intent)
-	if err != nil {
-		return nil, err
-	}
 	onDemand := s.onDemandOf(intent.Attributes)
 	before, err := s.get(ctx, intent.Key, onDemand...)
 	if err != nil {
@@ -93,7 +86,7 @@ func (s *store) beginChange(ctx context.Context, mapping Mapping, intent writeIn
 		}
 	}
 	w, err := s.begin(ctx, mapping, intent)
-	w.id, w.before = id, before
+	w.before = before
 	return w, err
 }
 
@@ -127,25 +120,6 @@ func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 	return err
 }
 
-// idOf returns the backend id of the record that a write changes; "" for a part of a resource
-// without ids. Kinds: Unsupported for a part whose id is unknown.
-func (s *store) idOf(ctx context.Context, mapping Mapping, intent writeIntent) (string, error) {
-	switch {
-	case s.isRoot():
-		return mapping.BackendID, nil
-	case !s.HasIDs:
-		return "", nil
-	}
-	r, err := s.rowOf(ctx, s.resourcePlan, intent.Key)
-	if err != nil {
-		return "", err
-	}
-	if r.mapping == nil || r.mapping.BackendID == "" {
-		return "", &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("%s %s %d", intent.Op, s.Resource, intent.Key), Err: errUnknownID}
-	}
-	return r.mapping.BackendID, nil
-}
-
 // send makes a write at the backend and completes it. If the backend refuses it, send undoes
 // it in the local replica. Where the outcome is unknown, the intent remains.
 func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
@@ -172,10 +146,12 @@ func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
 
 // addContext completes what is sent to the backend: a new root with its parts; a part with
 // the identifiers of its root and with all parts of its resource under that root, in the
-// order of their keys. The part itself is among them unless it is being deleted.
+// order of their keys. The part itself is among them unless it is being deleted. Kinds:
+// Unsupported for an existing part whose backend id is unknown.
 func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
-	sent.Resource, sent.Key, sent.ID = w.Resource, w.intent.Key, w.id
+	sent.Resource, sent.Key = w.Resource, w.intent.Key
 	if w.isRoot() {
+		sent.ID = w.mapping.BackendID
 		if sent.Old.Schema != nil {
 			return nil
 		}
@@ -193,6 +169,9 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	parts, err := w.loadParts(ctx, w.resourcePlan, w.mapping.Key)
 	if err != nil {
 		return err
+	}
+	if sent.ID = parts.ids[sent.Key]; sent.ID == "" && w.HasIDs && sent.Old.Schema != nil {
+		return &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("%s %s %d", w.intent.Op, w.Resource, sent.Key), Err: errUnknownID}
 	}
 	for _, key := range slices.Sorted(maps.Keys(parts.records)) {
 		if key != sent.Key || sent.New.Schema != nil {
