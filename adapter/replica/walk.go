@@ -47,7 +47,7 @@ type row struct {
 // begin with it, it fails once the adapter is closed.
 func (w *walker) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
 	rows := convert(keys, func(key adapter.Key) row { return row{key: key} })
-	if err := w.checkOpen("read " + string(plan.Resource)); err != nil {
+	if err := w.checkOpen("read records"); err != nil {
 		return rows, err
 	}
 	return rows, w.addMappings(ctx, plan, rows)
@@ -215,13 +215,9 @@ func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []ro
 // addOutdated finds the unchanged documents that must be read again because a reference of
 // theirs can be resolved now.
 func (w *walker) addOutdated(ctx context.Context, rows []row) error {
-	unresolved, all := make([]map[adapter.Resource][]string, len(rows)), map[adapter.Resource][]string{}
+	all := map[adapter.Resource][]string{}
 	for i := range rows {
-		if rows[i].doc == nil || rows[i].state() != inSync {
-			continue
-		}
-		unresolved[i] = unresolvedIn(rows[i].mapping.Base)
-		for r, ids := range unresolved[i] {
+		for r, ids := range rows[i].unresolved() {
 			all[r] = append(all[r], ids...)
 		}
 	}
@@ -231,14 +227,18 @@ func (w *walker) addOutdated(ctx context.Context, rows []row) error {
 		if err != nil {
 			return err
 		}
+		hasKey := func(id string) bool { return resolved[id] != nil && resolved[id].Key != 0 } // no document can refer to key 0
 		for i := range rows {
-			if slices.ContainsFunc(unresolved[i][r], func(id string) bool {
-				m := resolved[id]
-				return m != nil && m.Key != 0 // no document can refer to key 0
-			}) {
-				rows[i].outdated = true
-			}
+			rows[i].outdated = rows[i].outdated || slices.ContainsFunc(rows[i].unresolved()[r], hasKey)
 		}
 	}
 	return nil
+}
+
+// unresolved returns the unresolved references of a row that is in sync.
+func (r *row) unresolved() map[adapter.Resource][]string {
+	if r.doc == nil || r.state() != inSync {
+		return nil
+	}
+	return unresolvedIn(r.mapping.Base)
 }
