@@ -30,7 +30,7 @@ func allowedImports() map[string][]string {
 		"cmd/portico/app": {
 			"adapter", "adapter/demo", "adapter/guard", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
-			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow",
+			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
@@ -39,6 +39,7 @@ func allowedImports() map[string][]string {
 		"mapping/passthrough": {"mapping/contract", "adapter"},
 		"mapping/exchange":    {"mapping/contract"},
 		"mapping/compare":     {"mapping/codec", "mapping/contract"},
+		"mapping/sweep":       {"mapping/compare", "mapping/codec", "mapping/contract"},
 		"mapping/mask":        {"mapping/codec", "mapping/contract"},
 		"mapping/recording":   {"mapping/exchange", "mapping/mask", "mapping/codec", "mapping/contract"},
 		"mapping/shadow":      {"mapping/exchange", "mapping/compare", "mapping/passthrough", "mapping/contract"},

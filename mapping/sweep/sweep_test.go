@@ -1,0 +1,503 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/compare"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// oneSided returns the differences that lists in both formats report for records that only
+// one system has.
+func oneSided(legacy, candidate []int64) (want []string) {
+	for range formats() {
+		for _, id := range legacy {
+			want = append(want, fmt.Sprintf("/stockitems records[%d] %q -", id, fmt.Sprint(id)))
+		}
+		for _, id := range candidate {
+			want = append(want, fmt.Sprintf("/stockitems records[%d] - %q", id, fmt.Sprint(id)))
+		}
+	}
+	slices.Sort(want)
+	return want
+}
+
+// TestMatchesRecords checks that each record that one system lacks is one difference in each
+// format, wherever it is, and that all others are compared with their counterparts.
+func TestMatchesRecords(t *testing.T) {
+	tests := []struct {
+		name              string
+		legacy, candidate []int64
+	}{
+		{"equal", upTo(250), upTo(250)},
+		{"equal, full pages", upTo(200), upTo(200)},
+		{"empty", nil, nil},
+		{"first missing", upTo(250), upTo(250, 1)},
+		{"last missing", upTo(250), upTo(249)},
+		{"on both sides", upTo(350, 7, 350), upTo(350, 101, 102)},
+		{"first page missing", upTo(350), upTo(350, upTo(120)...)},
+		{"many added", upTo(450, upTo(230)[90:]...), upTo(450)},
+		{"all missing", upTo(250), nil},
+		{"all different", upTo(150), upTo(300)[150:]},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			legacy, candidate := newSystem(tt.legacy...), newSystem(tt.candidate...)
+			got := sweepOf(t, legacy, candidate)
+			missing := slices.DeleteFunc(slices.Clone(tt.legacy), func(id int64) bool { return slices.Contains(tt.candidate, id) })
+			added := slices.DeleteFunc(slices.Clone(tt.candidate), func(id int64) bool { return slices.Contains(tt.legacy, id) })
+			if want := oneSided(missing, added); !slices.Equal(got.Found, want) {
+				t.Errorf("found %d: %.300q, want %d: %.300q", len(got.Found), got.Found, len(want), want)
+			}
+			for _, id := range tt.legacy {
+				for _, format := range []string{"json", "xml"} {
+					want := 1
+					if slices.Contains(missing, id) {
+						want = 0
+					}
+					if n := got.Compared[fmt.Sprintf("admin /stockitems/%d %s", id, format)]; n != want {
+						t.Errorf("record %d was read %d times as %s, want %d", id, n, format, want)
+					}
+				}
+			}
+			if len(got.LeftOut) > 0 {
+				t.Errorf("left out %q", got.LeftOut)
+			}
+		})
+	}
+}
+
+// TestFindsChange checks that a changed record is found in lists and alone, in pages that
+// have the same records and in those that do not.
+func TestFindsChange(t *testing.T) {
+	for _, lacks := range []int64{0, 3} {
+		legacy, candidate := newSystem(upTo(250)...), newSystem(upTo(250, lacks)...)
+		candidate.qty[77], candidate.qty[240] = "1", "2"
+		got := sweepOf(t, legacy, candidate)
+		var want []string
+		if lacks > 0 {
+			want = oneSided([]int64{lacks}, nil)
+		}
+		for range formats() {
+			want = append(want, `/stockitems qty[77] "77.0000" "1"`, `/stockitems qty[240] "240.0000" "2"`,
+				`/stockitems/77 qty[] "77.0000" "1"`, `/stockitems/240 qty[] "240.0000" "2"`)
+		}
+		if slices.Sort(want); !slices.Equal(got.Found, want) {
+			t.Errorf("without %d: found %q, want %q", lacks, got.Found, want)
+		}
+	}
+}
+
+// TestAskedAgain checks that only differences count that are still there after a pause.
+func TestAskedAgain(t *testing.T) {
+	staysFor := func(times int) func(r *Request, page, asked int) *compare.Answer {
+		seen := map[string]int{}
+		return func(r *Request, _, _ int) *compare.Answer {
+			at := r.Target + r.Accept
+			if seen[at]++; strings.HasPrefix(r.Target, "/stockitems/2") && len(r.Target) == len("/stockitems/2") && seen[at] <= times {
+				return refusal(r, http.StatusNotFound)
+			}
+			return nil
+		}
+	}
+	for times, want := range map[int]int{1: 0, 2: 2} { // the status, and the body
+		legacy, candidate := newSystem(upTo(5)...), newSystem(upTo(5)...)
+		candidate.before = staysFor(times)
+		got := sweepOf(t, legacy, candidate)
+		if len(got.Found) != want*len(formats()) {
+			t.Errorf("after %d other answers: found %q", times, got.Found)
+		}
+	}
+}
+
+// TestMovingRecords checks that records that are deleted and added in both systems while
+// their lists are read are no differences.
+func TestMovingRecords(t *testing.T) {
+	legacy, candidate := newSystem(upTo(350)...), newSystem(upTo(350)...)
+	for i, s := range []*system{legacy, candidate} {
+		s.before = func(r *Request, page, _ int) *compare.Answer {
+			// One system is earlier: it reads page 2 without these records, the other with them.
+			if page == 2+i && strings.HasPrefix(r.Target, "/stockitems?") && strings.HasSuffix(r.Target, "limit=100") {
+				for _, id := range []int64{5, 6, 7} {
+					delete(s.qty, id)
+				}
+				s.qty[400] = "400.0000"
+			}
+			return nil
+		}
+	}
+	if got := sweepOf(t, legacy, candidate); len(got.Found) > 0 || len(got.LeftOut) > 0 {
+		t.Errorf("found %q, left out %q", got.Found, got.LeftOut)
+	}
+	if len(legacy.qty) != 348 || len(candidate.qty) != 348 {
+		t.Errorf("%d and %d records: nothing moved", len(legacy.qty), len(candidate.qty))
+	}
+}
+
+// TestHostileSystemsEnd checks that a sweep ends whatever a system answers, that it does not
+// ask much more often than for an honest one, and that it says what it could not compare.
+func TestHostileSystemsEnd(t *testing.T) {
+	isPage := func(r *Request) bool { return strings.HasSuffix(r.Target, "limit=100") }
+	unkeyed := func(r *Request, records int, text string) *compare.Answer {
+		n := codec.Node{Kind: codec.Struct}
+		for i := range records {
+			n.Members = append(n.Members, codec.Member{Key: fmt.Sprint(i), Value: codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: "qty", Value: codec.TextNode(text)}}}})
+		}
+		return answerWith(r, http.StatusOK, &n)
+	}
+	tests := []struct {
+		name   string
+		answer func(s *system, r *Request, page, asked int) *compare.Answer
+		lost   string // reason, "" if everything is compared
+	}{
+		{"first page for ever", func(s *system, r *Request, _, _ int) *compare.Answer {
+			if isPage(r) {
+				return s.listOf(r, upTo(100))
+			}
+			return nil
+		}, ""},
+		{"new records for ever", func(s *system, r *Request, page, asked int) *compare.Answer {
+			if isPage(r) {
+				ids := upTo(100)
+				for i := range ids {
+					ids[i] += int64(page) * 100
+				}
+				return s.listOf(r, ids)
+			}
+			return nil
+		}, "twice as long"},
+		{"new records whatever the page", func(s *system, r *Request, page, asked int) *compare.Answer {
+			if isPage(r) {
+				ids := upTo(100)
+				for i := range ids {
+					ids[i] += int64(asked) * 100
+				}
+				return s.listOf(r, ids)
+			}
+			return nil
+		}, "twice as long"},
+		{"descending", func(s *system, r *Request, page, _ int) *compare.Answer {
+			if isPage(r) {
+				ids := upTo(250)
+				slices.Reverse(ids)
+				return s.listOf(r, ids[min(100*(page-1), 200):min(100*page, 250)])
+			}
+			return nil
+		}, "do not ascend"},
+		{"without a limit", func(s *system, r *Request, _, _ int) *compare.Answer {
+			if isPage(r) {
+				return s.listOf(r, upTo(5000))
+			}
+			return nil
+		}, ""},
+		{"huge ids", func(s *system, r *Request, page, asked int) *compare.Answer {
+			if !strings.HasPrefix(r.Target, "/stockitems/") {
+				return s.listOf(r, []int64{1<<62 + int64(asked)})
+			}
+			return nil
+		}, ""},
+		{"same record twice", func(s *system, r *Request, _, _ int) *compare.Answer {
+			if isPage(r) {
+				return s.listOf(r, append(upTo(250), 250, 250))
+			}
+			return nil
+		}, ""},
+		{"without ids", func(_ *system, r *Request, page, _ int) *compare.Answer {
+			if isPage(r) {
+				return unkeyed(r, 100, fmt.Sprint(page))
+			}
+			return nil
+		}, "no ids"},
+		{"without ids, same page", func(_ *system, r *Request, page, _ int) *compare.Answer {
+			if isPage(r) {
+				return unkeyed(r, 100, "1")
+			}
+			return nil
+		}, "no ids"},
+		{"ids that are paths", func(_ *system, r *Request, _, _ int) *compare.Answer {
+			n := codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: "0", Value: codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: "item_id", Value: codec.TextNode("1/../../x?y")}}}}}}
+			return answerWith(r, http.StatusOK, &n)
+		}, "no ids"},
+		{"refuses everything", func(_ *system, r *Request, _, _ int) *compare.Answer { return refusal(r, http.StatusForbidden) }, "ends early"},
+		{"fails", func(_ *system, r *Request, _, _ int) *compare.Answer {
+			return refusal(r, http.StatusInternalServerError)
+		}, "ends early"},
+		{"fails later", func(_ *system, r *Request, page, _ int) *compare.Answer {
+			if isPage(r) && page == 2 {
+				return refusal(r, http.StatusInternalServerError)
+			}
+			return nil
+		}, "ends early"},
+		{"garbage", func(_ *system, _ *Request, _, _ int) *compare.Answer {
+			return &compare.Answer{Status: http.StatusOK, ContentType: "application/json", Body: []byte("{{{")}
+		}, "ends early"},
+		{"text of a list", func(_ *system, r *Request, _, _ int) *compare.Answer {
+			return answerWith(r, http.StatusOK, &codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: "0", Value: codec.TextNode("1")}}})
+		}, "no ids"},
+		{"now and then", func(_ *system, r *Request, _, asked int) *compare.Answer {
+			if asked%2 == 0 {
+				return refusal(r, http.StatusInternalServerError)
+			}
+			return nil
+		}, ""},
+		{"busy", func(_ *system, r *Request, _, _ int) *compare.Answer {
+			return refusal(r, http.StatusServiceUnavailable)
+		}, "ends early"},
+	}
+	for _, tt := range tests {
+		for _, both := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, both %t", tt.name, both), func(t *testing.T) {
+				legacy, candidate := newSystem(upTo(250)...), newSystem(upTo(250)...)
+				lie := func(s *system) {
+					s.before = func(r *Request, page, asked int) *compare.Answer { return tt.answer(s, r, page, asked) }
+				}
+				if lie(candidate); both {
+					lie(legacy)
+				}
+				got := sweepOf(t, legacy, candidate)
+				if asked := max(len(legacy.asked), len(candidate.asked)); asked > 25_000 {
+					t.Errorf("%d requests", asked)
+				}
+				isLost := slices.ContainsFunc(got.LeftOut, func(reason string) bool { return tt.lost != "" && strings.Contains(reason, tt.lost) })
+				if denied := both && tt.name == "refuses everything"; !isLost && tt.lost != "" && !denied {
+					t.Errorf("left out %q, want %q", got.LeftOut, tt.lost)
+				}
+				if !both && len(got.Found) == 0 && tt.name != "same record twice" && tt.name != "now and then" {
+					t.Error("the systems differ, and nothing is found")
+				}
+			})
+		}
+	}
+}
+
+// TestContinues kills a sweep after every commit, as it were: it continues from the state at
+// that moment, and must report the same as one that runs through.
+func TestContinues(t *testing.T) {
+	systems := func() [2]*system {
+		legacy, candidate := newSystem(upTo(230)...), newSystem(upTo(240, 3, 120)...)
+		candidate.qty[77] = "changed"
+		return [2]*system{legacy, candidate}
+	}
+	var states [][]byte
+	whole := systems()
+	o, want := optionsFor(whole, NewState(nil))
+	o.Save = func(s *State) error {
+		data, err := json.Marshal(s)
+		states = append(states, data)
+		return err
+	}
+	runSweep(t, o)
+	want.sorted()
+	if len(states) < 230 || len(want.Found) < 10 {
+		t.Fatalf("%d states, %d differences", len(states), len(want.Found))
+	}
+	for i := 0; i < len(states); i += 7 {
+		var state State
+		if err := json.Unmarshal(states[i], &state); err != nil {
+			t.Fatal(err)
+		}
+		rest := systems()
+		o, got := optionsFor(rest, &state)
+		runSweep(t, o)
+		if got.sorted(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("continued after %d of %d commits: %d answers and %d differences, want %d and %d",
+				i, len(states), len(got.Compared), len(got.Found), len(want.Compared), len(want.Found))
+		}
+		if i > len(states)/2 && len(rest[0].asked) > len(whole[0].asked)*2/3 {
+			t.Errorf("continued after %d of %d commits with %d of %d requests", i, len(states), len(rest[0].asked), len(whole[0].asked))
+		}
+	}
+}
+
+// TestSample checks that a sample has the same records in every run with one seed, whatever
+// else there is, and others with another seed.
+func TestSample(t *testing.T) {
+	read := func(seed uint64, ids ...int64) (found []string) {
+		legacy := newSystem(ids...)
+		o, filled := optionsFor([2]*system{legacy, newSystem(ids...)}, NewState(nil))
+		o.Sample, o.Seed = 0.1, seed
+		runSweep(t, o)
+		for request := range filled.Compared {
+			if strings.Contains(request, "/stockitems/") && strings.HasSuffix(request, "json") {
+				found = append(found, request)
+			}
+		}
+		slices.Sort(found)
+		return found
+	}
+	first := read(1, upTo(1000)...)
+	if len(first) < 60 || len(first) > 140 {
+		t.Errorf("%d of 1000 records in a sample of 10%%", len(first))
+	}
+	if again := read(1, upTo(1000)...); !slices.Equal(first, again) {
+		t.Error("the same seed selects other records")
+	}
+	more := slices.DeleteFunc(read(1, upTo(1500, 3, 5, 7)...), func(request string) bool { return !slices.Contains(first, request) })
+	less := slices.DeleteFunc(slices.Clone(first), func(request string) bool {
+		return slices.Contains([]string{"admin /stockitems/3 json", "admin /stockitems/5 json", "admin /stockitems/7 json"}, request)
+	})
+	if !slices.Equal(more, less) {
+		t.Error("other records of the store change the selection")
+	}
+	if other := read(2, upTo(1000)...); slices.Equal(first, other) {
+		t.Error("another seed selects the same records")
+	}
+}
+
+// TestPlan checks the lengths that are counted, and the requests that are foreseen.
+func TestPlan(t *testing.T) {
+	noClamp := func(s *system) {
+		s.before = func(r *Request, page, _ int) *compare.Answer {
+			if page > len(s.qty) {
+				return s.listOf(r, nil)
+			}
+			return nil
+		}
+	}
+	for _, n := range []int64{0, 1, 2, 99, 100, 101, 3333} {
+		legacy, candidate := newSystem(upTo(n)...), newSystem(upTo(n)...)
+		noClamp(candidate)
+		o, _ := optionsFor([2]*system{legacy, candidate}, NewState(nil))
+		s := New(o)
+		p, err := s.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.state.Lists; len(got) != 1 || got[0] != (Length{"/stockitems", "admin", [2]int64{n, n}}) {
+			t.Errorf("%d records: counted %v", n, got)
+		}
+		// Pages and single records in two formats.
+		if want := 2*(n/100+1) + 2*n; p.Total-p.Asked != want {
+			t.Errorf("%d records: %d requests, want %d", n, p.Total-p.Asked, want)
+		}
+	}
+}
+
+// TestPlanRefusesCredentials checks that the plan fails if one system alone rejects a
+// caller.
+func TestPlanRefusesCredentials(t *testing.T) {
+	legacy, candidate := newSystem(1), newSystem(1)
+	candidate.before = func(r *Request, _, _ int) *compare.Answer { return refusal(r, http.StatusUnauthorized) }
+	o, _ := optionsFor([2]*system{legacy, candidate}, NewState(nil))
+	if _, err := New(o).Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "the candidate answers 401 to admin") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestEndsWithContext checks that a sweep ends with the cause of its context, and saves its
+// state first; and that it ends if the state cannot be saved.
+func TestEndsWithContext(t *testing.T) {
+	cause := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	legacy := newSystem(upTo(250)...)
+	o, _ := optionsFor([2]*system{legacy, newSystem(upTo(250)...)}, NewState(nil))
+	saved := 0
+	o.SaveEvery = time.Hour
+	o.Save = func(*State) error { saved++; return nil }
+	s := New(o)
+	if _, err := s.Plan(ctx); err != nil {
+		t.Fatal(err)
+	}
+	legacy.before = func(*Request, int, int) *compare.Answer { cancel(cause); return nil }
+	before := saved
+	if err := s.Run(ctx); !errors.Is(err, cause) || saved == before {
+		t.Errorf("error %v, saved %d times", err, saved-before)
+	}
+
+	full := errors.New("no space")
+	o, _ = optionsFor([2]*system{newSystem(upTo(250)...), newSystem(upTo(250)...)}, NewState(nil))
+	s = New(o)
+	if _, err := s.Plan(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.options.Save = func(*State) error { return full }
+	if err := s.Run(t.Context()); !errors.Is(err, full) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestRate checks the times of requests by a clock that only the sweep itself moves on.
+func TestRate(t *testing.T) {
+	const rate = 10
+	legacy, candidate := newSystem(upTo(30)...), newSystem(upTo(30)...)
+	o, _ := optionsFor([2]*system{legacy, candidate}, NewState(nil))
+	var p pacer
+	now := time.Unix(1, 0)
+	p = pacer{interval: time.Second / rate, now: func() time.Time { return now }, sleep: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }}
+	for range 101 {
+		if err := p.wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if elapsed := now.Sub(time.Unix(1, 0)); elapsed != 10*time.Second {
+		t.Errorf("101 requests took %v", elapsed)
+	}
+	now = now.Add(time.Hour) // idle time does not count
+	for range 11 {
+		_ = p.wait(t.Context()) // cannot fail
+	}
+	if elapsed := now.Sub(time.Unix(1, 0)); elapsed != 10*time.Second+time.Hour+time.Second {
+		t.Errorf("112 requests and an hour took %v", elapsed)
+	}
+
+	// Every request of a sweep waits for its turn.
+	o.Rate = rate
+	waits := make(chan time.Duration, 10_000)
+	o.Now = func() time.Time { return time.Unix(1, 0) }
+	o.Sleep = func(_ context.Context, d time.Duration) error { waits <- d; return nil }
+	runSweep(t, o)
+	close(waits)
+	longest, n := time.Duration(0), 0
+	for d := range waits {
+		longest, n = max(longest, d), n+1
+	}
+	if asked := len(legacy.asked); n != asked+len(candidate.asked) || longest != time.Duration(asked-1)*time.Second/rate {
+		t.Errorf("%d waits up to %v for %d requests", n, longest, asked)
+	}
+}
+
+// TestKeys checks that keys that do not belong in a path are not followed.
+func TestKeys(t *testing.T) {
+	list := codec.Node{Kind: codec.Struct}
+	for i, key := range []string{"billing", "a/b", "", "..", "x?y", "5", strings.Repeat("a", 65)} {
+		list.Members = append(list.Members, codec.Member{Key: fmt.Sprint(i), Value: codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: "item_id", Value: codec.TextNode(key)}}}})
+	}
+	answer := answerWith(&Request{}, http.StatusOK, &list)
+	if got := keys(stockTable().Routes()[1], answer); !slices.Equal(got, []string{"billing", "5"}) {
+		t.Errorf("keys %q", got)
+	}
+}
+
+// TestRoutesAreWalked checks that every route that someone may read is a list, or belongs to
+// the records of one.
+func TestRoutesAreWalked(t *testing.T) {
+	table := contract.NewTable(contract.Routes(contract.StandardFields()))
+	all := newRoutes(table)
+	walked := map[string]bool{}
+	for _, l := range all.lists {
+		walked[l.route.Path] = true
+	}
+	for _, children := range all.children {
+		for _, c := range children {
+			walked[c.route.Path] = true
+		}
+	}
+	for _, r := range table.Routes() {
+		if isRead(r) != walked[r.Path] {
+			t.Errorf("%s: walked %t", r.Path, walked[r.Path])
+		}
+	}
+	if got := all.unlisted(); len(got) != 1 || got[0].Path != "/orders/comments/:id" {
+		t.Errorf("no list tells the ids of %v", got)
+	}
+}
