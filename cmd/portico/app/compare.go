@@ -18,6 +18,7 @@ import (
 
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/compare"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // cannotRun wraps an error that kept a command from doing its check. Its exit code differs
@@ -30,8 +31,11 @@ func (e cannotRun) Unwrap() error { return e.error }
 // exitCannotRun is the exit code for a cannotRun error.
 const exitCannotRun = 2
 
-// maxCredentials is the maximum size of a file of credentials, in bytes.
-const maxCredentials = 1 << 20
+// Maximum sizes of files, in bytes.
+const (
+	maxCredentials  = 1 << 20
+	maxExpectations = 1 << 20
+)
 
 // A comparedSystem is one of the two systems that are compared. Its fields have the names
 // of its flags.
@@ -45,6 +49,11 @@ type comparedSystem struct {
 type compareOptions struct {
 	systems            [2]comparedSystem // legacy, candidate
 	requests           string
+	sweep              sweepOptions
+	expectFile         string
+	expected           *compare.Expectations // of expectFile
+	expectSum          string                // its checksum
+	routes             *contract.Table
 	credentialsFile    string // of both
 	caFile             string
 	insecure           bool
@@ -57,14 +66,30 @@ type compareOptions struct {
 
 // compareCommand returns the command "compare".
 func (p *program) compareCommand() *cobra.Command {
-	o := &compareOptions{systems: [2]comparedSystem{{name: "legacy"}, {name: "candidate"}}}
+	o := &compareOptions{
+		systems: [2]comparedSystem{{name: "legacy"}, {name: "candidate"}},
+		routes:  contract.NewTable(contract.Routes(contract.StandardFields())),
+	}
 	cmd := &cobra.Command{
-		Use:   "compare --legacy URL --candidate URL --requests FILE",
+		Use:   "compare --legacy URL --candidate URL (--requests FILE | --sweep)",
 		Short: "Send the same requests to two systems and report where their answers differ",
 		Long: `Send the reads of recorded exchanges (record.dir, or contracttest record) to a legacy
 system and to the candidate that is to replace it, and report by call and field where
 their answers differ. The command writes to neither system: it sends GET requests only,
 and counts the others.
+
+With --sweep the command needs no recorded requests: it reads every list page by page,
+as every caller with credentials, in JSON and XML, and every single record and its
+parts. It says beforehand how many requests that takes. --rate protects a living shop,
+--sample reads a share of the records, and --state continues after an interruption. A
+difference counts only if it is still there after --pause.
+
+--expect names a file of differences that you accept, each with a reason:
+  - {call: getProduct, field: updated_at, reason: "set by the import"}
+  - {resource: orders, field: coupon_code, record: 7, legacy: OLD, reason: "corrected"}
+An entry has call (see "portico routes") or resource, field and reason, and optionally
+record, legacy and candidate: the values, ~ for none. The report counts such answers
+apart, and lists entries that were never found.
 
 By default the command uses the credentials of the demo store for both systems. Name
 files with other credentials by flags; "contracttest credentials" prints an example.
@@ -78,11 +103,13 @@ have) and answer (one system gave none). --ignore takes these names.
 
 Personal data is masked unless --show-personal is given.
 
-Exit codes: 0 all answers are equal, 1 some differ, 2 the comparison could not be made,
-or was interrupted.`,
+Exit codes: 0 all answers are equal, 1 some differ or a list could not be read to its
+end, 2 the comparison could not be made, or was interrupted.`,
 		Example: `  portico compare --legacy https://old.example --candidate http://127.0.0.1:8080 --requests recorded/
   portico compare --legacy https://old.example --candidate https://new.example --requests calls.json \
-    --legacy-credentials old.yaml --candidate-credentials new.yaml --clock 5s --ignore updated_at --html differences.html`,
+    --legacy-credentials old.yaml --candidate-credentials new.yaml --clock 5s --ignore updated_at --html differences.html
+  portico compare --legacy https://old.example --candidate https://new.example --credentials shop.yaml \
+    --sweep --rate 10 --state sweep.state --expect expected.yaml --html proof.html`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cobra.NoArgs(cmd, args); err != nil {
 				return cannotRun{err}
@@ -105,6 +132,8 @@ func (o *compareOptions) addFlags(flags *pflag.FlagSet) {
 		flags.StringVar(&system.credentialsFile, system.name+"-credentials", "", "`FILE` with its credentials, if they differ from --credentials")
 	}
 	flags.StringVar(&o.requests, "requests", "", "`FILE` of recorded exchanges, or a folder of such files")
+	o.sweep.addFlags(flags)
+	flags.StringVar(&o.expectFile, "expect", "", "YAML `FILE` of differences to accept")
 	flags.StringVar(&o.credentialsFile, "credentials", "", "`FILE` in YAML or JSON with the credentials of the callers for both systems (default: the demo store's)")
 	flags.StringVar(&o.caFile, "ca", "", "PEM `FILE` with the certificate authorities to trust")
 	flags.BoolVar(&o.insecure, "insecure", false, "trust any certificate")
@@ -126,37 +155,51 @@ func (o *compareOptions) run(cmd *cobra.Command) error {
 	result, err := o.compare(cmd)
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			err = errors.New("interrupted before the comparison was complete: no report was written")
+			err = o.interrupted()
 		}
 		return cannotRun{err}
 	}
 	if err := o.writeReports(cmd, result); err != nil {
 		return cannotRun{err}
 	}
-	if result.Different > 0 {
+	if err := o.removeState(); err != nil {
+		return cannotRun{err}
+	}
+	if result.Failed() {
 		return errDiffer
 	}
 	return nil
 }
 
+// interrupted returns the error for a comparison that a signal has ended.
+func (o *compareOptions) interrupted() error {
+	if o.sweep.enabled && o.sweep.stateFile != "" {
+		return errors.New("interrupted before the comparison was complete: repeat the command to continue")
+	}
+	return errors.New("interrupted before the comparison was complete: no report was written")
+}
+
 // compare makes the comparison. It checks all flags and files before it sends a request.
 func (o *compareOptions) compare(cmd *cobra.Command) (*comparison, error) {
-	if err := o.check(); err != nil {
+	err := o.check(cmd.Flags())
+	if err != nil {
 		return nil, err
+	}
+	if o.expected, o.expectSum, err = loadExpectations(o.expectFile, o.routes); err != nil {
+		return nil, err
+	}
+	if o.sweep.enabled {
+		if err := o.openSystems(); err != nil {
+			return nil, err
+		}
+		return o.runSweep(cmd)
 	}
 	exchanges, err := loadRequests(o.requests)
 	if err != nil {
 		return nil, fmt.Errorf("--requests: %w", err)
 	}
-	trusted, err := contracttests.Trust(o.caFile, o.insecure)
-	if err != nil {
+	if err := o.openSystems(); err != nil {
 		return nil, err
-	}
-	for i := range o.systems {
-		if err := o.openSystem(&o.systems[i], trusted); err != nil {
-			return nil, err
-		}
-		o.tolerances.Bases[i] = cmp.Or(o.systems[i].base, o.systems[i].client.BaseURL())
 	}
 	r := newReplay(o, cmd.ErrOrStderr())
 	r.plan(exchanges)
@@ -169,16 +212,33 @@ func (o *compareOptions) compare(cmd *cobra.Command) (*comparison, error) {
 	return r.run(cmd.Context())
 }
 
+// openSystems prepares both systems for requests. It sends nothing.
+func (o *compareOptions) openSystems() error {
+	trusted, err := contracttests.Trust(o.caFile, o.insecure)
+	if err != nil {
+		return err
+	}
+	for i := range o.systems {
+		if err := o.openSystem(&o.systems[i], trusted); err != nil {
+			return err
+		}
+		o.tolerances.Bases[i] = cmp.Or(o.systems[i].base, o.systems[i].client.BaseURL())
+	}
+	return nil
+}
+
 // check validates the flags, apart from the contents of files.
-func (o *compareOptions) check() error {
+func (o *compareOptions) check(flags *pflag.FlagSet) error {
 	for i := range o.systems {
 		if o.systems[i].url == "" {
 			return fmt.Errorf("no --%s: name both systems, for example\n  portico compare --legacy https://old.example --candidate http://127.0.0.1:8080 --requests recorded/", o.systems[i].name)
 		}
 	}
 	switch {
-	case o.requests == "":
-		return errors.New("no --requests: name a file of recorded exchanges or a folder of them, such as record.dir; \"contracttest record --help\" shows how to write one by hand")
+	case o.requests == "" && !o.sweep.enabled:
+		return errors.New("no --requests: name a file of recorded exchanges or a folder of them, such as record.dir; \"contracttest record --help\" shows how to write one by hand; or read everything with --sweep")
+	case o.requests != "" && o.sweep.enabled:
+		return errors.New("--sweep needs no --requests: give one of the two")
 	case o.parallel < 1:
 		return fmt.Errorf("--parallel must be at least 1, not %d", o.parallel)
 	case o.timeout <= 0:
@@ -194,7 +254,7 @@ func (o *compareOptions) check() error {
 			return fmt.Errorf("--%s: there is no folder %s", flag, filepath.Dir(name))
 		}
 	}
-	return nil
+	return o.sweep.check(flags)
 }
 
 // openSystem loads the credentials of system and prepares it for requests, which trust the
@@ -227,23 +287,32 @@ func loadCredentials(name string) (contracttests.Credentials, error) {
 	if name == "" {
 		return contracttests.DemoCredentials()
 	}
-	file, err := os.Open(name)
+	data, err := readLimited(name, maxCredentials)
 	if err != nil {
 		return contracttests.Credentials{}, err
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxCredentials+1))
-	if err == nil && len(data) > maxCredentials {
-		err = fmt.Errorf("larger than %d bytes", maxCredentials)
-	}
-	if err != nil {
-		return contracttests.Credentials{}, fmt.Errorf("%s: %w", name, err)
 	}
 	credentials, err := contracttests.ParseCredentials(data)
 	if err != nil {
 		return credentials, fmt.Errorf("%s: %w", name, err)
 	}
 	return credentials, nil
+}
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(name string, limit int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %d bytes", limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
 }
 
 // loadRequests reads the exchanges of a file, or of all files of a folder. If the folder is

@@ -13,14 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/mapping/compare"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
-
-// maxUnanswered is the number of consecutive unanswered requests to one system that ends a
-// comparison.
-const maxUnanswered = 5
 
 // A comparedRequest is a request that is sent to both systems.
 type comparedRequest struct {
@@ -28,32 +23,21 @@ type comparedRequest struct {
 	target string // path and query
 	call   string // name of the call
 	route  *contract.Route
+	record string // keys of the addressed record, with slashes between them
+	finds  bool   // the request lists records that are then read one by one
 }
 
 // A replay sends all requests to both systems and compares the answers.
 type replay struct {
-	options  *compareOptions
-	routes   *contract.Table
+	*comparer
 	requests []comparedRequest
-	bar      *report.Bar
-
-	mu            sync.Mutex // guards the fields below
-	result        *comparison
-	done          int
-	unanswered    [2]int // consecutive requests that a system did not answer
-	authenticated int    // requests of callers with credentials
-	unauthorized  [2]int // how many of them a system answered with 401
+	done     int // guarded by mu
 }
 
 // newReplay returns a replay without requests, for the opened systems of o. It draws a
 // progress bar on progress if that is a terminal.
 func newReplay(o *compareOptions, progress io.Writer) *replay {
-	return &replay{
-		options: o,
-		routes:  contract.NewTable(contract.Routes(contract.StandardFields())),
-		bar:     report.NewBar(progress),
-		result:  newComparison(o.systems[0].client.BaseURL(), o.systems[1].client.BaseURL()),
-	}
+	return &replay{comparer: newComparer(o, progress)}
 }
 
 // plan collects the requests to send from the steps of exchanges, and records why the
@@ -87,6 +71,7 @@ func (r *replay) plan(exchanges []contracttests.Exchange) {
 				continue
 			}
 			request.call, request.route = address.Name(), address.Route
+			request.record = r.recordOf(&address)
 			r.requests = append(r.requests, request)
 		}
 	}
@@ -166,10 +151,8 @@ func (r *replay) run(ctx context.Context) (*comparison, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for i := range r.options.systems {
-		if s := &r.options.systems[i]; r.authenticated > 0 && r.unauthorized[i] == r.authenticated && r.unauthorized[1-i] < r.authenticated {
-			return nil, fmt.Errorf("%s answers 401 to every caller with credentials: give its own with --%s-credentials FILE", s.client.BaseURL(), s.name)
-		}
+	if err := r.checkCredentials(); err != nil {
+		return nil, err
 	}
 	r.result.finish()
 	return r.result, nil
@@ -179,87 +162,20 @@ func (r *replay) run(ctx context.Context) (*comparison, error) {
 // records the differences. It calls cancel if a system has stopped answering.
 func (r *replay) compareOne(ctx context.Context, cancel context.CancelCauseFunc, number int) {
 	request := &r.requests[number]
-	var replies [2]*contracttests.Reply
+	var answers [2]*compare.Answer
 	var errs [2]error
 	var group sync.WaitGroup
 	for i := range r.options.systems {
-		group.Go(func() { replies[i], errs[i] = r.options.systems[i].client.Do(ctx, request.step) })
+		group.Go(func() { answers[i], errs[i] = r.ask(ctx, cancel, i, request.step) })
 	}
 	group.Wait()
 	if ctx.Err() != nil {
 		return
 	}
-	var differences []compare.Difference
-	if errs[0] == nil && errs[1] == nil {
-		differences = compare.Answers(request.route, newAnswer(replies[0]), newAnswer(replies[1]), &r.options.tolerances)
-	} else {
-		differences = []compare.Difference{{Field: "answer", Legacy: statusOrError(replies[0], errs[0]), Candidate: statusOrError(replies[1], errs[1])}}
-	}
+	differences := compare.Replies(request.route, answers, errs, &r.options.tolerances)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if request.step.As != contracttests.Guest {
-		r.authenticated++
-	}
-	for i, s := range r.options.systems {
-		if errs[i] == nil {
-			r.unanswered[i] = 0
-			if request.step.As != contracttests.Guest && replies[i].Status == http.StatusUnauthorized {
-				r.unauthorized[i]++
-			}
-		} else if r.unanswered[i]++; r.unanswered[i] == maxUnanswered {
-			cancel(fmt.Errorf("%s has stopped answering: %w", s.client.BaseURL(), errs[i]))
-		}
-	}
-	r.result.add(number, r.newExample(request), request.call, r.redactAll(differences))
+	r.add(number, request, differences)
 	r.done++
 	r.bar.Show(r.done, len(r.requests), fmt.Sprintf("%d differ · %-30.30s", r.result.Different, request.target))
-}
-
-// newAnswer returns the parts of a reply that are compared.
-func newAnswer(reply *contracttests.Reply) *compare.Answer {
-	return &compare.Answer{
-		Status: reply.Status, ContentType: reply.Header.Get("Content-Type"), Location: reply.Header.Get("Location"), Body: reply.Body,
-	}
-}
-
-// statusOrError describes the outcome of a request: the status of its reply, or err.
-func statusOrError(reply *contracttests.Reply, err error) *string {
-	if err != nil {
-		return new("none: " + err.Error())
-	}
-	return new(fmt.Sprint(reply.Status))
-}
-
-// newExample returns an example of r without a difference.
-func (r *replay) newExample(request *comparedRequest) example {
-	e := example{As: request.step.As, Request: r.redact(request.step.Method + " " + request.target), Curl: report.Pasteable(r.redact(r.options.systems[1].client.Curl(request.step)))}
-	if request.step.Accept != nil {
-		e.Accept = *request.step.Accept
-	}
-	return e
-}
-
-// redactAll removes secrets from differences, in place, and masks personal data unless
-// showPersonal is set.
-func (r *replay) redactAll(differences []compare.Difference) []compare.Difference {
-	for i, difference := range differences {
-		if !r.options.showPersonal {
-			difference = difference.Masked()
-		}
-		for _, value := range []**string{&difference.Legacy, &difference.Candidate} {
-			if *value != nil {
-				*value = new(r.redact(**value))
-			}
-		}
-		differences[i] = difference
-	}
-	return differences
-}
-
-// redact removes the secrets of both systems from text.
-func (r *replay) redact(text string) string {
-	for i := range r.options.systems {
-		text = r.options.systems[i].credentials.Redact(text)
-	}
-	return text
 }

@@ -46,6 +46,8 @@ func startLegacyShop(t *testing.T, folder string) []string {
 		"https://shop.example", "http://127.0.0.1:8080",
 		"/var/lib/portico", filepath.Join(folder, "var"),
 		"CONSUMER_KEY", "erpkeyerpkeyerpkeyerpkeyerpkey32", "CONSUMER_SECRET", "erpsecreterpsecreterpsecreterp32",
+		// Both shops of the test have imported records without dates, at different times.
+		"--rate 10 ", "--rate 0 --clock 1h ",
 		"ADMIN_TOKEN_SECRET", "tokensecretofadmin000000000adm04", "ADMIN_TOKEN", "tokenofadmin0000000000000000adm4",
 	}
 }
