@@ -59,8 +59,10 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 		case "is_in_stock":
 			p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
 		case "is_saleable":
+			p.needed.stored = append(p.needed.stored, "type_id")
 			if !inList {
 				p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
+				p.needed.stored = append(p.needed.stored, "stock_status")
 			}
 		case "regular_price_with_tax":
 			p.needsBuyer = true
@@ -71,6 +73,10 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 			p.needOnDemand(finalPriceLists()...)
 			p.needsBuyer = true
 			p.needed.stored = append(p.needed.stored, finalPriceValues()...)
+		case "total_reviews_count":
+			p.needed.stored = append(p.needed.stored, "reviews_count")
+		case "has_custom_options":
+			p.needed.stored = append(p.needed.stored, "has_custom_options")
 		case "image_url":
 			p.needOnDemand("image_file")
 		case "media_gallery":
@@ -154,11 +160,7 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	case "is_in_stock":
 		return p.inStock(product), true
 	case "is_saleable":
-		if p.inList {
-			return codec.Node{Kind: codec.True}, true
-		}
-		inStock := p.inStock(product)
-		return codec.TextNode(inStock.String()), true
+		return p.saleable(product), true
 	case "regular_price_with_tax":
 		return centsNode(p.regularPrice(product).withTax(p.tax(product))), true
 	case "regular_price_without_tax":
@@ -176,9 +178,9 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	case "buy_now_url":
 		return codec.TextNode(p.buyNowURL(product)), true
 	case "total_reviews_count":
-		return codec.TextNode("0"), true // the API has no reviews
+		return codec.TextNode(strconv.FormatInt(product.Get("reviews_count").Int(), 10)), true
 	case "has_custom_options":
-		return codec.Node{Kind: codec.False}, true // nor custom options
+		return boolNode(product.Get("has_custom_options").Int() != 0), true
 	default:
 		return codec.Node{}, false
 	}
@@ -203,6 +205,33 @@ func (p *productReply) regularPrice(product adapter.Record) money {
 
 func (p *productReply) finalPrice(product adapter.Record) money {
 	return p.buyer.finalPrice(product, p.s.products.pricing(product), p.inList)
+}
+
+func boolNode(is bool) codec.Node {
+	if is {
+		return codec.Node{Kind: codec.True}
+	}
+	return codec.Node{Kind: codec.False}
+}
+
+// saleable renders whether the product can be bought. Lists say it of its type alone; a single
+// record has it from the stock status at its website, of which there is none in the default
+// scope, or else from the stock item.
+func (p *productReply) saleable(product adapter.Record) codec.Node {
+	kind := p.s.products.typeOf(product)
+	switch status := product.Get("stock_status"); {
+	case p.inList:
+		return boolNode(!kind.Composite)
+	case kind.NeverSaleable:
+		return boolNode(false)
+	case p.view.id == 0:
+		return codec.Node{}
+	case !status.Empty():
+		return codec.TextNode(status.Text())
+	default:
+		inStock := p.inStock(product)
+		return codec.TextNode(inStock.String())
+	}
 }
 
 // groupPrices renders an Admin's group_price in its stored order.

@@ -12,6 +12,10 @@ type ProductType struct {
 	Requires []string
 	// Pricing says what the prices follow from.
 	Pricing Pricing
+	// Composite: other products are parts of it, so that lists never call it saleable.
+	Composite bool
+	// NeverSaleable: neither do single records, which judge the parts without their stock.
+	NeverSaleable bool
 }
 
 // A Pricing says what the prices of a product follow from, for Customers and Guests.
@@ -31,11 +35,11 @@ const (
 func ProductTypes() []ProductType {
 	return []ProductType{
 		{Code: "simple", Label: "Simple Product", Creatable: true, Inapplicable: []string{"cost"}},
-		{Code: "grouped", Label: "Grouped Product", Pricing: PricedByParts, Inapplicable: []string{"price", "group_price", "special_price", "special_from_date",
+		{Code: "grouped", Label: "Grouped Product", Pricing: PricedByParts, Composite: true, Inapplicable: []string{"price", "group_price", "special_price", "special_from_date",
 			"weight", "special_to_date", "cost", "tier_price", "msrp_enabled", "msrp_display_actual_price_type", "msrp", "tax_class_id"}},
-		{Code: "configurable", Label: "Configurable Product", Inapplicable: []string{"weight", "cost"}},
+		{Code: "configurable", Label: "Configurable Product", Composite: true, NeverSaleable: true, Inapplicable: []string{"weight", "cost"}},
 		{Code: "virtual", Label: "Virtual Product", Inapplicable: []string{"weight", "country_of_manufacture"}},
-		{Code: "bundle", Label: "Bundle Product", Pricing: PricedAsBundle, Inapplicable: []string{"cost"}, Requires: []string{"price_view"}},
+		{Code: "bundle", Label: "Bundle Product", Pricing: PricedAsBundle, Composite: true, Inapplicable: []string{"cost"}, Requires: []string{"price_view"}},
 		{Code: "downloadable", Label: "Downloadable Product", Inapplicable: []string{"weight", "country_of_manufacture"}},
 	}
 }

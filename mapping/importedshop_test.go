@@ -1,0 +1,111 @@
+package mapping_test
+
+import (
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// openImportedShop opens the demo store with what only imports bring along: types of
+// products, computed values by store view, websites with taxes of their own, and a customer
+// whose group is gone.
+func openImportedShop(t *testing.T) *customerShop {
+	t.Helper()
+	data := loadDemo(t)
+	set := func(resource adapter.Resource, key int64, values map[string]any) {
+		t.Helper()
+		for _, r := range data.Records[resource] {
+			if r.Get(r.Schema.Key).Int() != key {
+				continue
+			}
+			for name, v := range values {
+				switch v := v.(type) {
+				case int:
+					r.Set(name, adapter.IntegerValue(int64(v)))
+				case string:
+					r.Set(name, adapter.TextValue(v))
+				}
+			}
+		}
+	}
+	set(adapter.Websites, 1, map[string]any{"is_default": 0})
+	set(adapter.Websites, 2, map[string]any{"is_default": 1, "tax_country": "DE"})
+	set(adapter.Products, 1, map[string]any{"type_id": "configurable"})
+	set(adapter.Products, 3, map[string]any{"type_id": "grouped"})
+	set(adapter.Products, 4, map[string]any{"type_id": "bundle", "price_type": 1, "special_price": "50.0000"})
+	set(adapter.Products, 7, map[string]any{"has_custom_options": 1, "reviews_count": 3})
+	set(adapter.Customers, 2, map[string]any{"group_id": 77})
+	rate := adapter.NewRecord(data.Records[adapter.TaxRates][0].Schema)
+	copy(rate.Values, data.Records[adapter.TaxRates][0].Values)
+	for name, text := range map[string]string{"country_id": "DE", "region": "*", "rate": "19.0000", "name": "DE"} {
+		rate.Set(name, adapter.TextValue(text))
+	}
+	rate.Set("tax_rate_id", adapter.IntegerValue(2))
+	data.Records[adapter.TaxRates] = append(data.Records[adapter.TaxRates], rate)
+
+	store := openSQLiteStore(t, data, adapter.NewSchemas())
+	raw, err := sql.Open("sqlite", "file:"+store.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = raw.Close() }()
+	if _, err := raw.ExecContext(t.Context(), `INSERT INTO product_value (product_id, store_id, attribute, value) VALUES
+		(1, 1, 'stock_status', '1'), (3, 1, 'stock_status', '0'), (4, 1, 'stock_status', '1'), (7, 1, 'stock_status', '0'), (7, 2, 'stock_status', '0'),
+		(7, 1, 'reviews_count', '2'), (7, 2, 'reviews_count', '0')`); err != nil {
+		t.Fatal(err)
+	}
+	shop := &customerShop{services: map[string]*mapping.Service{}, headers: map[string]string{"guest": ""}, reads: &reads{}}
+	for _, d := range contract.Dialects() {
+		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: 100, Now: time.Now, Prices: mapping.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}}
+		shop.services[d.Name], err = mapping.New(d, contract.StandardFields(), countingAdapter{store, shop.reads}, adapter.NewSchemas(), store.authenticator(), settings, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, token := range data.Tokens {
+		caller := "admin"
+		if token.CustomerID != 0 {
+			caller = fmt.Sprintf("customer %d", token.CustomerID)
+		}
+		shop.headers[caller] = authorization(data, token)
+	}
+	return shop
+}
+
+// TestImportedShop checks what shows of a shop that grew elsewhere.
+func TestImportedShop(t *testing.T) {
+	shop := openImportedShop(t)
+	const saleable, taxed = "?attrs=sku,is_saleable", "?attrs=final_price_with_tax"
+	runFieldCases(t, shop, []fieldCase{
+		{"default store view of the default website", "guest", "/products?attrs=sku", asJSON, `{"2":{"sku":"kettle-copper"},"10":{"sku":"eu-teapot"}}`, same},
+		{"taxes of a website", "guest", "/products/10" + taxed, asJSON, `{"final_price_with_tax":65.45}`, same},
+		{"taxes of the settings", "guest", "/products/2/store/1" + taxed, asJSON, `{"final_price_with_tax":107.17}`, same},
+		{"taxes at a customer's address", "customer 1", "/products/10/store/3" + taxed, asJSON, `{"final_price_with_tax":59.54}`, same},
+
+		{"configurable product", "guest", "/products/1/store/1" + saleable, asJSON, `{"sku":"kettle-steel","is_saleable":false}`, same},
+		{"grouped product", "guest", "/products/3/store/1?attrs=is_saleable,regular_price_with_tax,final_price_without_tax", asJSON, `{"regular_price_with_tax":0,"final_price_without_tax":0,"is_saleable":"0"}`, same},
+		{"bundle", "guest", "/products/4/store/1?attrs=is_saleable,regular_price_without_tax,final_price_without_tax", asJSON, `{"regular_price_without_tax":75.25,"final_price_without_tax":37.63,"is_saleable":"1"}`, same},
+		{"stored stock status", "guest", "/products/7/store/1" + saleable, asJSON, `{"sku":"mug-search","is_saleable":"0"}`, same},
+		{"stock status from the stock item", "guest", "/products/8/store/1" + saleable, asJSON, `{"sku":"mug-catalog","is_saleable":"1"}`, same},
+		{"no stock status in the default scope", "guest", "/products/8/store/admin" + saleable, asJSON, `{"sku":"mug-catalog","is_saleable":null}`, same},
+		{"in lists", "guest", "/products/store/1?limit=6&attrs=is_saleable", asJSON,
+			`{"1":{"is_saleable":false},"2":{"is_saleable":true},"3":{"is_saleable":false},"4":{"is_saleable":false},"7":{"is_saleable":true},"8":{"is_saleable":true}}`, same},
+		{"regular price of a bundle in lists", "guest", "/products/store/1?limit=1&page=4&attrs=regular_price_with_tax,final_price_without_tax", asJSON, `{"4":{"regular_price_with_tax":0,"final_price_without_tax":37.63}}`, same},
+
+		{"reviews at a store view", "guest", "/products/7/store/1?attrs=total_reviews_count,has_custom_options", asJSON, `{"total_reviews_count":"2","has_custom_options":true}`, same},
+		{"no reviews at a store view", "guest", "/products/7/store/2?attrs=total_reviews_count", asJSON, `{"total_reviews_count":"0"}`, same},
+		{"all reviews", "guest", "/products/7/store/admin?attrs=total_reviews_count", asJSON, `{"total_reviews_count":"3"}`, same},
+		{"neither", "guest", "/products/8/store/1?attrs=total_reviews_count,has_custom_options", asJSON, `{"total_reviews_count":"0","has_custom_options":false}`, same},
+
+		{"list for a group that is gone", "customer 2", "/products/store/1", asJSON, `[]`, same},
+		{"list without prices for it", "customer 2", "/products/store/1?attrs=sku", asJSON, `[]`, same},
+		{"single record for it", "customer 2", "/products/2/store/1?attrs=final_price_with_tax", asJSON, `{"final_price_with_tax":99}`, same},
+		{"list for a group", "customer 1", "/products/store/1?limit=1&attrs=sku", asJSON, `{"1":{"sku":"kettle-steel"}}`, same},
+	})
+}
