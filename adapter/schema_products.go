@@ -19,6 +19,9 @@ const (
 // set to the current time, whatever changes, and at the level written to, the images keep
 // the label, position and exclude that they show there (product_parts 2.7).
 //
+// A client's write that changes status or the stock item, or assigns the product to a website,
+// removes its stock_status there, unless it is composed of other products.
+//
 // Price lists are replaced as a whole. An entry with the same website, group and quantity
 // as before keeps its value_id, and with it its position; two such entries in one list are
 // Invalid. Attributes that the record in stock_item leaves absent stay unchanged; if Create

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,10 +13,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// openImportedShop opens the demo store with what only imports bring along: types of
+// openImportedStore opens the demo store with what only imports bring along: types of
 // products, computed values by store view, websites with taxes of their own, and a customer
 // whose group is gone.
-func openImportedShop(t *testing.T) *customerShop {
+func openImportedStore(t *testing.T) (*store, *adapter.Dataset) {
 	t.Helper()
 	data := loadDemo(t)
 	set := func(resource adapter.Resource, key int64, values map[string]any) {
@@ -60,9 +61,17 @@ func openImportedShop(t *testing.T) *customerShop {
 		(7, 1, 'reviews_count', '2'), (7, 2, 'reviews_count', '0')`); err != nil {
 		t.Fatal(err)
 	}
+	return store, data
+}
+
+// openImportedShop serves the imported store in both dialects.
+func openImportedShop(t *testing.T) *customerShop {
+	t.Helper()
+	store, data := openImportedStore(t)
 	shop := &customerShop{services: map[string]*mapping.Service{}, headers: map[string]string{"guest": ""}, reads: &reads{}}
 	for _, d := range contract.Dialects() {
 		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: 100, Now: time.Now, Prices: mapping.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}}
+		var err error
 		shop.services[d.Name], err = mapping.New(d, contract.StandardFields(), countingAdapter{store, shop.reads}, adapter.NewSchemas(), store.authenticator(), settings, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -108,4 +117,70 @@ func TestImportedShop(t *testing.T) {
 		{"single record for it", "customer 2", "/products/2/store/1?attrs=final_price_with_tax", asJSON, `{"final_price_with_tax":99}`, same},
 		{"list for a group", "customer 1", "/products/store/1?limit=1&attrs=sku", asJSON, `{"1":{"sku":"kettle-steel"}}`, same},
 	})
+}
+
+// TestStaleStockStatus checks that a stored stock status does not outlive what it followed
+// from, except that of composite products.
+func TestStaleStockStatus(t *testing.T) {
+	store, data := openImportedStore(t)
+	s := serveShop(t, contract.Magento(), settings(), data, store, store)
+	raw, err := sql.Open("sqlite", "file:"+store.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = raw.Close() }()
+	const simple, bundle = "7", "4"
+	item := func(product string) string {
+		for _, r := range data.Records[adapter.StockItems] {
+			if r.Get("product_id").Text() == product {
+				return "/stockitems/" + r.Get("item_id").Text()
+			}
+		}
+		t.Fatalf("product %s has no stock item", product)
+		return ""
+	}
+	for _, c := range []struct {
+		name, product, method, target, body string
+		want                                []string // store views that keep it
+	}{
+		{"name", simple, "PUT", "/products/7", `{"name":"Mug"}`, []string{"1", "2", "3"}},
+		{"same status", simple, "PUT", "/products/7", `{"status":1}`, []string{"1", "2", "3"}},
+		{"status", simple, "PUT", "/products/7", `{"status":2}`, nil},
+		{"status of a website", simple, "PUT", "/products/7/store/2", `{"status":2}`, []string{"3"}},
+		{"quantity", simple, "PUT", item(simple), `{"qty":"3"}`, []string{"1", "2", "3"}},
+		{"sold out", simple, "PUT", item(simple), `{"qty":"3","is_in_stock":0}`, nil},
+		{"stock not managed", simple, "PUT", item(simple), `{"qty":"3","manage_stock":0,"use_config_manage_stock":0}`, nil},
+		{"sold out, with its product", simple, "PUT", "/products/7", `{"stock_data":{"is_in_stock":0,"qty":0,"manage_stock":1}}`, nil},
+		{"another website", simple, "POST", "/products/7/websites", `{"website_id":2}`, []string{"1", "2"}},
+		{"bundle sold out", bundle, "PUT", item(bundle), `{"qty":"3","is_in_stock":0}`, []string{"1", "2", "3"}},
+		{"bundle disabled", bundle, "PUT", "/products/4", `{"status":2}`, []string{"1", "2", "3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.reset(t)
+			for _, view := range []string{"1", "2", "3"} {
+				if _, err := raw.ExecContext(t.Context(), "INSERT OR REPLACE INTO product_value (product_id, store_id, attribute, value) VALUES (?, ?, 'stock_status', '1')", c.product, view); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r := s.serve(contract.Admin, c.method, c.target, c.body, "Accept", "application/json", "Content-Type", "application/json"); r.Status != 200 {
+				t.Fatalf("%d %s", r.Status, r.Body)
+			}
+			rows, err := raw.QueryContext(t.Context(), "SELECT store_id FROM product_value WHERE attribute = 'stock_status' AND product_id = ? ORDER BY store_id", c.product)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = rows.Close() }()
+			var left []string
+			for rows.Next() {
+				var view string
+				if err := rows.Scan(&view); err != nil {
+					t.Fatal(err)
+				}
+				left = append(left, view)
+			}
+			if !slices.Equal(left, c.want) || rows.Err() != nil {
+				t.Errorf("store views %v have a stock status, want %v; %v", left, c.want, rows.Err())
+			}
+		})
+	}
 }

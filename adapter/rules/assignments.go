@@ -77,6 +77,15 @@ func (w assignments) create(ctx context.Context, tx Tx, op string, product, r ad
 			return 0, err
 		}
 	}
+	if w.targets == adapter.Websites {
+		views, err := tx.StoreViews(ctx)
+		if err == nil {
+			err = dropStockStatus(ctx, tx, product, viewsOf(views, target))
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 	return key, finishPartSave(ctx, tx, product, 0, 0)
 }
 

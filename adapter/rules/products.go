@@ -85,6 +85,11 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err := updateProduct(ctx, tx, op, stored, change, p.StoreID); err != nil {
 			return err
 		}
+		if status := change.Get("status"); status.Kind() != adapter.Absent && !same(status, shown.Get("status")) {
+			if err := dropStockStatusAt(ctx, tx, stored, p.StoreID); err != nil {
+				return err
+			}
+		}
 		return finishSave(ctx, tx, p.Key, p.StoreID, 0)
 	})
 }

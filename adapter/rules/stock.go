@@ -16,6 +16,31 @@ func (w stockItems) Create(context.Context, *adapter.CreateParams) (adapter.Key,
 	return 0, w.unsupported("create")
 }
 
+// Update changes one stock item.
+func (w stockItems) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
+	return w.write(ctx, op, func(tx Tx) error {
+		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
+		if err != nil {
+			return err
+		}
+		change, err := runChange(p.Change, current)
+		if err != nil {
+			return err
+		}
+		next, err := update(ctx, tx, op, current, change)
+		if err != nil || !changesSale(current, next) {
+			return err
+		}
+		// Only imports change what follows, so that the product need not be locked.
+		product, err := tx.Get(ctx, adapter.Products, adapter.Key(current.Get("product_id").Int()))
+		if err != nil {
+			return err
+		}
+		return dropStockStatusAt(ctx, tx, product, 0)
+	})
+}
+
 // Delete fails with kind Unsupported.
 func (w stockItems) Delete(context.Context, *adapter.DeleteParams) error {
 	return w.unsupported("delete")
@@ -64,8 +89,11 @@ func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, 
 	if len(items) == 0 {
 		return invalid(op, "stock_item", errNoStock)
 	}
-	_, err = update(ctx, tx, op, items[0], change)
-	return err
+	next, err := update(ctx, tx, op, items[0], change)
+	if err != nil || !changesSale(items[0], next) {
+		return err
+	}
+	return dropStockStatusAt(ctx, tx, product, 0)
 }
 
 // onlyStockItem returns the only record in a value of stock_item.
