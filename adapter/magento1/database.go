@@ -62,6 +62,8 @@ type Database struct {
 	skipped  func(Skipped)
 	columns  map[string]columnSet // by table name, with the prefix; nil for tables that are missing
 
+	digests map[Part]rangeStatement
+
 	rows    int       // number of rows read since the last pause for the limiter
 	bytes   int       // size of the rows read in this batch
 	pending []Skipped // what this batch has skipped
@@ -91,7 +93,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	}
 	d := &Database{
 		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, text: text, schemas: o.Schemas, skipped: o.Skipped,
-		columns: map[string]columnSet{}, once: map[Skipped]bool{},
+		columns: map[string]columnSet{}, digests: map[Part]rangeStatement{}, once: map[Skipped]bool{},
 	}
 	if o.Rate > 0 {
 		d.limiter = rate.NewLimiter(rate.Limit(o.Rate), o.Rate)

@@ -1,0 +1,286 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// RangeSize is the number of ids that a caller of Digests should ask for at a time.
+const RangeSize = 1000
+
+// Digests returns one text for everything from which Records makes the records of a part
+// with keys in (after, through]: if it is the same as before, so are the records, as long
+// as no checksum of 32 bits collides. The server computes it, in one statement. It covers
+// the rows of all tables of the part, and the store views and attributes on which all
+// records of it depend, but not the time of customers' last log-in. Of parts that
+// RecordsAfter always reads as a whole it covers everything, whatever the keys are.
+func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.Key) (digest string, err error) {
+	err = d.retry(ctx, func(tx *sql.Tx) error {
+		statement, err := d.digestStatement(ctx, tx, p)
+		if err != nil {
+			return err
+		}
+		return d.each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r row) error {
+			digest = string(r[0])
+			return nil
+		})
+	})
+	return digest, err
+}
+
+// A rangeStatement returns a statement for the records with ids in (after, last].
+type rangeStatement func(after, last int64) string
+
+// digestStatement returns the statement for a part. It is made once, so that each range
+// takes one statement.
+func (d *Database) digestStatement(ctx context.Context, tx *sql.Tx, p Part) (rangeStatement, error) {
+	if known, ok := d.digests[p]; ok {
+		return known, nil
+	}
+	parts := map[Part]func(context.Context, *sql.Tx) ([]digestSource, error){
+		Websites: websiteSources, Directory: wholeSources("directory_country", "directory_country_region"),
+		CustomerGroups: wholeSources("customer_group"), Taxes: wholeSources("tax_calculation", "tax_calculation_rate", "tax_calculation_rule", "directory_country_region"),
+		Categories: d.categorySources, Products: d.productSources, Images: d.imageSources, Stock: d.stockSources,
+		Customers: d.customerSources, Addresses: d.addressSources, Orders: d.orderSources,
+	}
+	list, ok := parts[p]
+	if !ok {
+		return nil, fmt.Errorf("a shop has no part %q", p)
+	}
+	sources, err := list(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if sources, err = d.existing(ctx, tx, sources); err != nil {
+		return nil, err
+	}
+	statement := func(after, last int64) string {
+		digests := make([]string, len(sources))
+		for i, s := range sources {
+			digests[i] = s.digest(d, after, last)
+		}
+		return "SELECT CONCAT_WS('/', " + strings.Join(digests, ", ") + ")"
+	}
+	d.digests[p] = statement
+	return statement, nil
+}
+
+// A digestSource is a table from which records are made.
+type digestSource struct {
+	table   string   // without the prefix; its alias is t
+	columns []string // SQL expressions; nil stands for all columns
+	join    string   // further tables, with their conditions
+	needs   string   // the one of these that may be missing, so that there are no rows; "" for none
+	key     string   // the column that holds the id of the record; "" if all records depend on all rows
+	where   string   // a further condition; "" for none
+}
+
+// existing returns the sources whose tables exist, with their columns.
+func (d *Database) existing(ctx context.Context, tx *sql.Tx, all []digestSource) (there []digestSource, err error) {
+	for _, s := range all {
+		columns, err := d.columnsOf(ctx, tx, s.table)
+		if err != nil {
+			return nil, err
+		}
+		if s.needs != "" && columns != nil {
+			needed, err := d.columnsOf(ctx, tx, s.needs)
+			if err != nil {
+				return nil, err
+			}
+			if needed == nil {
+				columns = nil
+			}
+		}
+		if columns == nil {
+			continue
+		}
+		if s.columns == nil {
+			for _, name := range slices.Sorted(maps.Keys(columns)) {
+				s.columns = append(s.columns, "t."+quoteName(name))
+			}
+		}
+		there = append(there, s)
+	}
+	return there, nil
+}
+
+// digest returns an expression for the number and the checksums of the rows. QUOTE tells
+// NULL from texts, and one column from the next.
+func (s digestSource) digest(d *Database, after, last int64) string {
+	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(BIT_XOR(c), 0), '.', COALESCE(SUM(c), 0)) FROM (SELECT CRC32(CONCAT_WS(',', QUOTE(" +
+		strings.Join(s.columns, "), QUOTE(") + "))) AS c FROM " + d.table(s.table) + " t " + s.join
+	var conditions []string
+	if s.key != "" {
+		conditions = append(conditions, between(s.key, after, last))
+	}
+	if s.where != "" {
+		conditions = append(conditions, s.where)
+	}
+	if len(conditions) > 0 {
+		text += " WHERE " + strings.Join(conditions, " AND ")
+	}
+	return text + ") AS checksums)"
+}
+
+// wholeSources returns the sources of a part all of whose records are made from all rows.
+func wholeSources(tables ...string) func(context.Context, *sql.Tx) ([]digestSource, error) {
+	return func(context.Context, *sql.Tx) (all []digestSource, err error) {
+		for _, table := range tables {
+			all = append(all, digestSource{table: table})
+		}
+		return all, nil
+	}
+}
+
+// websiteSources returns the sources of the websites and store views.
+func websiteSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	all, err := wholeSources("core_website", "core_store_group", "core_store")(ctx, tx)
+	return append(all, digestSource{
+		table: "core_config_data", columns: []string{"t.scope", "t.scope_id", "t.path", "t.value"},
+		where: "t.path IN ('" + strings.Join([]string{pathTimezone, pathTaxCountry, pathTaxRegion, pathTaxPostcode}, "', '") + "')",
+	}), err
+}
+
+// source returns the source of the rows of a reader. key is the column of the record's id.
+func (s *tableReader) source(key string) digestSource {
+	source := digestSource{table: s.table, key: "t." + key}
+	for _, column := range s.columns {
+		source.columns = append(source.columns, "t."+column)
+	}
+	return source
+}
+
+// digestSources returns the sources of the values that an eavReader reads.
+func (e *eavReader) digestSources() (all []digestSource) {
+	for _, s := range e.sources {
+		source := digestSource{table: strings.TrimPrefix(s.table, e.d.prefix), key: "t.entity_id", columns: []string{"t.entity_id", "t.attribute_id", "t.value"}}
+		if s.hasStore {
+			source.columns = append(source.columns, "t.store_id")
+		}
+		if len(s.unwanted) > 0 {
+			source.where = "t.attribute_id NOT IN (" + joinIDs(s.unwanted) + ")"
+		}
+		all = append(all, source)
+	}
+	return append(all, digestSource{
+		table: "eav_attribute", columns: []string{"t.attribute_id", "t.attribute_code", "t.backend_type", "t.backend_table"},
+		join: "JOIN " + e.d.table("eav_entity_type") + " y ON y.entity_type_id = t.entity_type_id", where: "y.entity_type_code = '" + e.code + "'",
+	})
+}
+
+// viewSources returns the sources of the store views.
+func viewSources() []digestSource {
+	return []digestSource{{table: "core_store", columns: []string{"t.store_id", "t.website_id"}}, {table: "core_website", columns: []string{"t.website_id"}}}
+}
+
+func (d *Database) categorySources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &categoryReader{d: d}
+	if err := r.prepare(ctx, tx); err != nil {
+		return nil, err
+	}
+	return slices.Concat([]digestSource{r.rows.source("entity_id")}, r.values.digestSources(), viewSources()), nil
+}
+
+func (d *Database) productSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &productReader{d: d}
+	if err := r.prepare(ctx, tx); err != nil {
+		return nil, err
+	}
+	entity := r.rows.source("entity_id")
+	columns, err := d.columnsOf(ctx, tx, r.rows.table)
+	if columns["has_options"] {
+		entity.columns = append(entity.columns, "t.has_options")
+	}
+	product := "JOIN " + d.table("review_entity") + " e ON e.entity_id = t.entity_id AND e.entity_code = 'product'"
+	return slices.Concat([]digestSource{entity}, r.values.digestSources(), viewSources(), []digestSource{
+		{table: "catalog_product_website", key: "t.product_id"},
+		{table: "catalog_category_product", key: "t.product_id"},
+		{table: "catalog_product_entity_group_price", key: "t.entity_id"},
+		{table: "catalog_product_entity_tier_price", key: "t.entity_id"},
+		{table: "catalogrule_product_price", key: "t.product_id"},
+		{table: "catalog_product_option", key: "t.product_id", columns: []string{"t.product_id"}},
+		{table: "review", key: "t.entity_pk_value", columns: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
+		{table: "review", key: "t.entity_pk_value", columns: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
+			needs: "review_store", join: product + " JOIN " + d.table("review_store") + " s ON s.review_id = t.review_id"},
+		{table: "cataloginventory_stock_status", key: "t.product_id", columns: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}},
+	}), err
+}
+
+func (d *Database) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &imageReader{d: d}
+	if err := r.prepare(ctx, tx); err != nil {
+		return nil, err
+	}
+	return slices.Concat([]digestSource{
+		{table: "catalog_product_entity", key: "t.entity_id", columns: []string{"t.entity_id"}},
+		{table: "catalog_product_entity_media_gallery", key: "t.entity_id"},
+		{table: "catalog_product_entity_media_gallery", key: "t.entity_id", columns: []string{"v.value_id", "v.store_id", "v.label", "v.position", "v.disabled"},
+			join: "JOIN " + d.table("catalog_product_entity_media_gallery_value") + " v ON v.value_id = t.value_id"},
+	}, r.roles.digestSources(), viewSources()), nil
+}
+
+func (d *Database) stockSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &stockReader{d: d}
+	if err := r.prepare(ctx, tx); err != nil {
+		return nil, err
+	}
+	return []digestSource{r.rows.source("item_id")}, nil
+}
+
+func (d *Database) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &personReader{d: d}
+	err := r.prepare(ctx, tx, customerEntity(), customerTable())
+	if err != nil {
+		return nil, err
+	}
+	return append(r.values.digestSources(), r.rows.source("entity_id"), digestSource{
+		table: "eav_attribute_option", columns: []string{"t.option_id", "t.sort_order"},
+		join: "JOIN " + d.table("eav_attribute") + " a ON a.attribute_id = t.attribute_id AND a.attribute_code = 'gender'",
+	}), nil
+}
+
+func (d *Database) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &addressReader{personReader: personReader{d: d}}
+	if err := r.prepare(ctx, tx); err != nil {
+		return nil, err
+	}
+	all := append(r.values.digestSources(), r.rows.source("entity_id"))
+	if len(r.defaults) > 0 {
+		all = append(all, digestSource{
+			table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "v.attribute_id"},
+			join:  "JOIN " + d.table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
+			where: "v.attribute_id IN (" + joinIDs(slices.Sorted(maps.Keys(r.defaults))) + ")",
+		})
+	}
+	return all, nil
+}
+
+func (d *Database) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &orderReader{d: d}
+	if err := r.prepare(ctx, tx); err != nil {
+		return nil, err
+	}
+	all := []digestSource{
+		r.rows.source("entity_id"),
+		{table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "c.entity_id"}, join: "JOIN " + d.table("customer_entity") + " c ON c.entity_id = t.customer_id"},
+		{table: "sales_flat_order_payment", key: "t.parent_id", columns: []string{"t.entity_id", "t.parent_id", "t.method"}},
+		{table: "sales_order_tax", key: "t.order_id", columns: []string{"t.tax_id", "t.order_id", "t.title", "t.percent"}},
+	}
+	for _, part := range r.parts {
+		all = append(all, part.source(part.ownerColumn))
+	}
+	if r.hasGiftMessages {
+		all = append(all, digestSource{
+			needs: "gift_message",
+			table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "m.sender", "m.recipient", "m.message"},
+			join: "JOIN " + d.table("gift_message") + " m ON m.gift_message_id = t.gift_message_id",
+		})
+	}
+	return all, nil
+}
