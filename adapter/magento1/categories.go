@@ -27,25 +27,28 @@ func (d *Database) categoryTree(ctx context.Context, tx *sql.Tx) (*categoryTree,
 
 // prune removes the categories whose parents do not lead to the root.
 func (t *categoryTree) prune() {
-	good := make(map[int64]bool, len(t.parentOf))
+	good := map[int64]bool{rootCategory: true} // false while a category is on the path, and if it is not good
 	for id := range t.parentOf {
-		var path []int64 // below a category of which good knows
-		at, onPath := id, map[int64]bool{}
-		for at != rootCategory && !onPath[at] {
+		var path []int64
+		at := id
+		for {
 			if _, known := good[at]; known {
 				break
 			}
-			onPath[at] = true
+			good[at] = false
 			path = append(path, at)
-			at = t.parentOf[at] // 0 if there is no such category
+			parent, exists := t.parentOf[at]
+			if !exists || at <= 0 {
+				break
+			}
+			at = parent
 		}
-		leads := at == rootCategory || good[at]
 		for _, one := range path {
-			good[one] = leads
+			good[one] = good[at]
 		}
 	}
 	for id := range t.parentOf {
-		if !good[id] || id <= 0 || id == rootCategory {
+		if !good[id] || id == rootCategory {
 			delete(t.parentOf, id)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"golang.org/x/time/rate"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -57,14 +56,15 @@ type Database struct {
 	database string
 	prefix   string
 	text     textDecoder
-	limiter  *rate.Limiter // nil: no maximum
+	rate     int // rows per second; 0: no maximum
 	schemas  *adapter.Schemas
 	skipped  func(Skipped)
 	columns  map[string]columnSet // by table name, with the prefix; nil for tables that are missing
 
 	digests map[Part]rangeStatement
 
-	rows    int       // number of rows read since the last pause for the limiter
+	rows    int       // number of rows read since the last pause
+	free    time.Time // when the next rows may be read, with a rate
 	bytes   int       // size of the rows read in this batch
 	pending []Skipped // what this batch has skipped
 	once    map[Skipped]bool
@@ -92,11 +92,8 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 		return nil, errDSN
 	}
 	d := &Database{
-		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, text: text, schemas: o.Schemas, skipped: o.Skipped,
+		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, rate: o.Rate, text: text, schemas: o.Schemas, skipped: o.Skipped,
 		columns: map[string]columnSet{}, digests: map[Part]rangeStatement{}, once: map[Skipped]bool{},
-	}
-	if o.Rate > 0 {
-		d.limiter = rate.NewLimiter(rate.Limit(o.Rate), o.Rate)
 	}
 	d.pool.SetMaxOpenConns(1) // leave the other connections to the running shop
 	if err := d.pool.PingContext(ctx); err != nil {
@@ -173,7 +170,7 @@ func (d *Database) table(name string) string { return quoteName(d.prefix + name)
 func quoteName(name string) string { return "`" + name + "`" }
 
 // inReadOnlyTx runs f in a read-only transaction in which all statements see the same
-// snapshot. Afterwards it pauses as long as the limiter demands.
+// snapshot. Afterwards it pauses as Options.Rate demands.
 func (d *Database) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err == nil {
@@ -182,13 +179,31 @@ func (d *Database) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) erro
 	if err != nil {
 		return d.wrapError(ctx, err)
 	}
-	for ; d.limiter != nil && d.rows > 0; d.rows -= d.limiter.Burst() {
-		if err := d.limiter.WaitN(ctx, min(d.rows, d.limiter.Burst())); err != nil {
-			return d.wrapError(ctx, err)
-		}
+	return d.pause(ctx)
+}
+
+// pause waits as long as reading the rows should have taken that were read since the last
+// pause.
+func (d *Database) pause(ctx context.Context) error {
+	rows := d.rows
+	if d.rows = 0; d.rate == 0 {
+		return nil
 	}
-	d.rows = 0
-	return nil
+	if now := time.Now(); d.free.Before(now) {
+		d.free = now
+	}
+	d.free = d.free.Add(time.Duration(rows) * time.Second / time.Duration(d.rate))
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(d.free) {
+		return fmt.Errorf("%w: there is no time left to pause as the rate demands", context.DeadlineExceeded)
+	}
+	timer := time.NewTimer(time.Until(d.free))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // deniedTable finds the name of the table in the server's message.

@@ -74,7 +74,8 @@ func (d *Database) digestStatement(ctx context.Context, tx *sql.Tx, p Part) (ran
 // A digestSource is a table from which records are made.
 type digestSource struct {
 	table   string   // without the prefix; its alias is t
-	columns []string // SQL expressions; nil stands for all columns
+	ids     []string // SQL expressions that are integers and never NULL
+	columns []string // other expressions; without these and ids, all columns
 	join    string   // further tables, with their conditions
 	needs   string   // the one of these that may be missing, so that there are no rows; "" for none
 	key     string   // the column that holds the id of the record; "" if all records depend on all rows
@@ -100,7 +101,7 @@ func (d *Database) existing(ctx context.Context, tx *sql.Tx, all []digestSource)
 		if columns == nil {
 			continue
 		}
-		if s.columns == nil {
+		if s.columns == nil && s.ids == nil {
 			for _, name := range slices.Sorted(maps.Keys(columns)) {
 				s.columns = append(s.columns, "t."+quoteName(name))
 			}
@@ -110,11 +111,14 @@ func (d *Database) existing(ctx context.Context, tx *sql.Tx, all []digestSource)
 	return there, nil
 }
 
-// digest returns an expression for the number and the checksums of the rows. QUOTE tells
-// NULL from texts, and one column from the next.
+// digest returns an expression for the number of rows and the sum of their checksums. QUOTE
+// tells NULL from texts, and one column from the next.
 func (s digestSource) digest(d *Database, after, last int64) string {
-	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(BIT_XOR(c), 0), '.', COALESCE(SUM(c), 0)) FROM (SELECT CRC32(CONCAT_WS(',', QUOTE(" +
-		strings.Join(s.columns, "), QUOTE(") + "))) AS c FROM " + d.table(s.table) + " t " + s.join
+	columns := slices.Clone(s.ids)
+	for _, column := range s.columns {
+		columns = append(columns, "QUOTE("+column+")")
+	}
+	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(SUM(CRC32(CONCAT_WS(',', " + strings.Join(columns, ", ") + "))), 0)) FROM " + d.table(s.table) + " t " + s.join
 	var conditions []string
 	if s.key != "" {
 		conditions = append(conditions, between(s.key, after, last))
@@ -125,7 +129,7 @@ func (s digestSource) digest(d *Database, after, last int64) string {
 	if len(conditions) > 0 {
 		text += " WHERE " + strings.Join(conditions, " AND ")
 	}
-	return text + ") AS checksums)"
+	return text + ")"
 }
 
 // wholeSources returns the sources of a part all of whose records are made from all rows.
@@ -159,9 +163,9 @@ func (s *tableReader) source(key string) digestSource {
 // digestSources returns the sources of the values that an eavReader reads.
 func (e *eavReader) digestSources() (all []digestSource) {
 	for _, s := range e.sources {
-		source := digestSource{table: strings.TrimPrefix(s.table, e.d.prefix), key: "t.entity_id", columns: []string{"t.entity_id", "t.attribute_id", "t.value"}}
+		source := digestSource{table: strings.TrimPrefix(s.table, e.d.prefix), key: "t.entity_id", ids: []string{"t.entity_id", "t.attribute_id"}, columns: []string{"t.value"}}
 		if s.hasStore {
-			source.columns = append(source.columns, "t.store_id")
+			source.ids = append(source.ids, "t.store_id")
 		}
 		if len(s.unwanted) > 0 {
 			source.where = "t.attribute_id NOT IN (" + joinIDs(s.unwanted) + ")"
@@ -176,7 +180,7 @@ func (e *eavReader) digestSources() (all []digestSource) {
 
 // viewSources returns the sources of the store views.
 func viewSources() []digestSource {
-	return []digestSource{{table: "core_store", columns: []string{"t.store_id", "t.website_id"}}, {table: "core_website", columns: []string{"t.website_id"}}}
+	return []digestSource{{table: "core_store", ids: []string{"t.store_id", "t.website_id"}}, {table: "core_website", ids: []string{"t.website_id"}}}
 }
 
 func (d *Database) categorySources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
@@ -204,11 +208,11 @@ func (d *Database) productSources(ctx context.Context, tx *sql.Tx) ([]digestSour
 		{table: "catalog_product_entity_group_price", key: "t.entity_id"},
 		{table: "catalog_product_entity_tier_price", key: "t.entity_id"},
 		{table: "catalogrule_product_price", key: "t.product_id"},
-		{table: "catalog_product_option", key: "t.product_id", columns: []string{"t.product_id"}},
-		{table: "review", key: "t.entity_pk_value", columns: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
-		{table: "review", key: "t.entity_pk_value", columns: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
+		{table: "catalog_product_option", key: "t.product_id", ids: []string{"t.product_id"}},
+		{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
+		{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
 			needs: "review_store", join: product + " JOIN " + d.table("review_store") + " s ON s.review_id = t.review_id"},
-		{table: "cataloginventory_stock_status", key: "t.product_id", columns: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}},
+		{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}},
 	}), err
 }
 
@@ -218,7 +222,7 @@ func (d *Database) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource
 		return nil, err
 	}
 	return slices.Concat([]digestSource{
-		{table: "catalog_product_entity", key: "t.entity_id", columns: []string{"t.entity_id"}},
+		{table: "catalog_product_entity", key: "t.entity_id", ids: []string{"t.entity_id"}},
 		{table: "catalog_product_entity_media_gallery", key: "t.entity_id"},
 		{table: "catalog_product_entity_media_gallery", key: "t.entity_id", columns: []string{"v.value_id", "v.store_id", "v.label", "v.position", "v.disabled"},
 			join: "JOIN " + d.table("catalog_product_entity_media_gallery_value") + " v ON v.value_id = t.value_id"},
@@ -240,7 +244,7 @@ func (d *Database) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSou
 		return nil, err
 	}
 	return append(r.values.digestSources(), r.rows.source("entity_id"), digestSource{
-		table: "eav_attribute_option", columns: []string{"t.option_id", "t.sort_order"},
+		table: "eav_attribute_option", ids: []string{"t.option_id", "t.sort_order"},
 		join: "JOIN " + d.table("eav_attribute") + " a ON a.attribute_id = t.attribute_id AND a.attribute_code = 'gender'",
 	}), nil
 }
@@ -253,7 +257,7 @@ func (d *Database) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSour
 	all := append(r.values.digestSources(), r.rows.source("entity_id"))
 	if len(r.defaults) > 0 {
 		all = append(all, digestSource{
-			table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "v.attribute_id"},
+			table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "v.attribute_id"},
 			join:  "JOIN " + d.table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
 			where: "v.attribute_id IN (" + joinIDs(slices.Sorted(maps.Keys(r.defaults))) + ")",
 		})
@@ -268,7 +272,7 @@ func (d *Database) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource
 	}
 	all := []digestSource{
 		r.rows.source("entity_id"),
-		{table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "c.entity_id"}, join: "JOIN " + d.table("customer_entity") + " c ON c.entity_id = t.customer_id"},
+		{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "c.entity_id"}, join: "JOIN " + d.table("customer_entity") + " c ON c.entity_id = t.customer_id"},
 		{table: "sales_flat_order_payment", key: "t.parent_id", columns: []string{"t.entity_id", "t.parent_id", "t.method"}},
 		{table: "sales_order_tax", key: "t.order_id", columns: []string{"t.tax_id", "t.order_id", "t.title", "t.percent"}},
 	}

@@ -2,10 +2,12 @@ package magento1
 
 import (
 	"database/sql"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -26,6 +28,7 @@ func TestValue(t *testing.T) {
 		{"decimal with an exponent", adapter.KindDecimal, "1e999999999", adapter.NullValue()},
 		{"fraction", adapter.KindDecimal, "1/3", adapter.NullValue()},
 		{"decimal too long", adapter.KindDecimal, strings.Repeat("1", 65), adapter.NullValue()},
+		{"integer with decimal places that are 0", adapter.KindInteger, "3.0000", adapter.IntegerValue(3)},
 		{"time", adapter.KindTime, "2012-01-02 03:04:05", adapter.TextValue("2012-01-02 03:04:05")},
 		{"time with a fraction", adapter.KindTime, "2012-01-02 03:04:05.123456", adapter.TextValue("2012-01-02 03:04:05")},
 		{"date", adapter.KindTime, "2012-01-02", adapter.TextValue("2012-01-02 00:00:00")},
@@ -75,6 +78,62 @@ func FuzzValue(f *testing.F) {
 		}
 		if v := valueOf(adapter.KindInteger, text); v.Kind() != adapter.Integer && v.Kind() != adapter.Null {
 			t.Errorf("integer %v of %q", v, text)
+		}
+	})
+}
+
+// FuzzText checks that texts of any bytes and character set can be stored, and that no
+// file is outside of the media folder.
+func FuzzText(f *testing.F) {
+	for _, charset := range []string{"", "utf-8", "windows-1252", "gbk", "shift_jis"} {
+		f.Add("Ta\xc3\xaable\x00", charset)
+		f.Add("/../\xff/a.png", charset)
+	}
+	f.Fuzz(func(t *testing.T, text, charset string) {
+		d, err := newTextDecoder(charset)
+		if err != nil {
+			return
+		}
+		s, ok := d.decode([]byte(text))
+		if !utf8.ValidString(s) || strings.Contains(s, "\x00") {
+			t.Errorf("%q", s)
+		}
+		if ok && strings.Contains(s, "\uFFFD") && utf8.ValidString(text) != strings.Contains(text, "\uFFFD") {
+			t.Errorf("%q is %q without a problem", text, s)
+		}
+		isEncodedTwice(s)
+		b := &imageBatch{imageReader: &imageReader{d: &Database{text: d}}}
+		if file, ok := b.fileOf(sql.RawBytes(text)); ok && (!filepath.IsLocal(file) || file == ".") {
+			t.Errorf("file %q of %q", file, text)
+		}
+	})
+}
+
+// FuzzTree checks that the categories that are left lead to the root.
+func FuzzTree(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 2, 3, 9, 7, 6})
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, parents []byte) {
+		tree := &categoryTree{map[int64]int64{}}
+		for id, parent := range parents {
+			tree.parentOf[int64(id)] = int64(parent)
+		}
+		tree.prune()
+		for id := range tree.parentOf {
+			at := id
+			for range parents {
+				if at > rootCategory && at < int64(len(parents)) {
+					at = int64(parents[at])
+				}
+			}
+			if at != rootCategory {
+				t.Errorf("category %d of %v", id, parents)
+			}
+		}
+		for id := range parents {
+			if at := int64(id); at > rootCategory && int64(parents[id]) == rootCategory && !tree.has(at) {
+				t.Errorf("category %d of %v is gone", id, parents)
+			}
 		}
 	})
 }

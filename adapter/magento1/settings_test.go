@@ -1,0 +1,112 @@
+package magento1_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+)
+
+// settingsOf returns the settings that a shop says, by name, with the values of tables
+// joined by line breaks, and all warnings.
+func settingsOf(t *testing.T, d *magento1.Database) (values map[string]string, warnings []string, attributes []magento1.Attribute) {
+	t.Helper()
+	all, err := d.Settings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	values = map[string]string{}
+	for _, s := range all {
+		if s.From == "" || s.Name == "" && s.Warning == "" {
+			t.Errorf("%+v says neither what nor from where", s)
+		}
+		if before, twice := values[s.Name]; twice {
+			s.Value = before + "\n" + s.Value
+		}
+		values[s.Name] = s.Value
+		if s.Warning != "" {
+			warnings = append(warnings, s.Warning)
+		}
+		if s.Attribute != nil {
+			attributes = append(attributes, *s.Attribute)
+		}
+	}
+	return values, warnings, attributes
+}
+
+func TestSettings(t *testing.T) {
+	d, raw := openShopOf(t, magento1test.Rich)
+	values, warnings, attributes := settingsOf(t, d)
+	for name, want := range map[string]string{
+		"public_url": "http://shop.example", "store.timezone": "UTC", "store.currency": "USD", "store.tax_country": "US", "store.tax_region": "CA",
+		"stock.min_qty": "1", "stock.notify_qty": "3", "stock.backorders": "0", "stock.manage": "true",
+		"store.attribute_sets": "4,9", "store.themes": "default/modern", "store.tax_classes": "0,2,4,5",
+		"attributes": "{resource: products, name: size, kind: integer, scope: global, roles: [admin, customer, guest]}\n" +
+			"{resource: products, name: material, kind: text, scope: store, roles: [admin, customer, guest]}\n" +
+			"{resource: products, name: care, kind: text, scope: store, roles: [admin]}\n" +
+			"{resource: products, name: eco, kind: integer, scope: website, roles: [admin, customer, guest]}",
+	} {
+		if values[name] != want {
+			t.Errorf("%s: %s, want %s", name, values[name], want)
+		}
+	}
+	if _, ok := values["fields"]; ok || len(warnings) != 1 || !strings.Contains(warnings[0], "themes") {
+		t.Errorf("fields %q, warnings %q", values["fields"], warnings)
+	}
+	added := make([]adapter.AddedAttribute, len(attributes))
+	for i, a := range attributes {
+		added[i] = a.AddedAttribute
+	}
+	if _, err := adapter.NewSchemas().With(added...); err != nil || len(added) != 4 {
+		t.Errorf("%v, %v", added, err)
+	}
+
+	for _, change := range []string{
+		"DELETE FROM core_config_data WHERE path IN ('general/locale/timezone', 'tax/defaults/country', 'tax/defaults/region', 'web/secure/base_url') OR path LIKE 'cataloginventory/item_options/%'",
+		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'catalog/price/scope', '1'), ('default', 0, 'web/secure/base_url', '{{base_url}}')," +
+			"('default', 0, 'tax/calculation/price_includes_tax', '1'), ('websites', 2, 'cataloginventory/options/show_out_of_stock', '0'), ('stores', 2, 'currency/options/base', 'EUR')," +
+			"('default', 0, 'customer/account_share/scope', '0'), ('default', 0, 'web/seo/use_rewrites', '1')",
+		"INSERT INTO eav_attribute (attribute_id, entity_type_id, attribute_code, backend_type, is_user_defined) VALUES (200, 1, 'loyalty', 'varchar', 1), (201, 2, 'floor', 'int', 1)," +
+			"(202, 4, 'MixedCase', 'varchar', 1), (203, 1, 'hidden_one', 'varchar', 1), (204, 4, 'deposit', 'decimal', 0), (205, 4, 'launch', 'datetime', 1)",
+		"INSERT INTO customer_eav_attribute (attribute_id, is_visible) VALUES (200, 1), (201, 1), (203, 0)",
+		"INSERT INTO catalog_eav_attribute (attribute_id, is_global, is_visible_on_front) VALUES (202, 1, 1), (204, 1, 1), (205, 2, 0)",
+		"DELETE FROM api2_acl_attribute WHERE user_type = 'guest'",
+		"INSERT INTO api2_acl_attribute (user_type, resource_id, operation, allowed_attributes) VALUES ('guest', 'product', 'read', 'entity_id,sku, name'), ('guest', 'carts', 'read', 'id'), ('customer', 'order', 'read', 'x')",
+		"INSERT INTO api2_acl_role (entity_id, role_name) VALUES (4, 'Warehouse')", "INSERT INTO api2_acl_rule (role_id, resource_id, privilege) VALUES (4, 'stock_item', 'update')",
+		"INSERT INTO admin_user (user_id, username) VALUES (2, 'nobody')",
+		"UPDATE catalog_product_entity_varchar SET attribute_id = 105, value = 'rwd/winter' WHERE attribute_id = 84 AND entity_id = 1",
+	} {
+		mustExec(t, raw, change)
+	}
+	values, warnings, _ = settingsOf(t, d)
+	for name, want := range map[string]string{
+		"public_url": "", "store.timezone": "America/Los_Angeles", "store.tax_country": "US", "store.tax_region": "", "stock.min_qty": "0", "stock.notify_qty": "1", "stock.manage": "true",
+		"store.themes": "default/modern,rwd/winter", "fields": "{resource: products, role: guest, read: [entity_id, sku, name]}",
+	} {
+		if values[name] != want {
+			t.Errorf("%s: %s, want %s", name, values[name], want)
+		}
+	}
+	for _, want := range []string{
+		"{resource: customers, name: loyalty, kind: text, roles: [admin, customer]}", "{resource: customer_addresses, name: floor, kind: integer, roles: [admin, customer]}",
+		"{resource: products, name: deposit, kind: decimal, scope: global, roles: [admin]}", "{resource: products, name: launch, kind: time, scope: website, roles: [admin]}",
+	} {
+		if !slices.Contains(strings.Split(values["attributes"], "\n"), want) {
+			t.Errorf("%s is missing in\n%s", want, values["attributes"])
+		}
+	}
+	for _, want := range []string{
+		"prices differ between websites", "prices include tax", "leaves sold-out products out", "one account for all websites", "no /index.php", "stores 2 have others",
+		`"MixedCase"`, `"carts"`, "resources without a list have no fields for the role guest", `the role "Warehouse"`, "the administrator has no REST role",
+	} {
+		if !slices.ContainsFunc(warnings, func(s string) bool { return strings.Contains(s, want) }) {
+			t.Errorf("no warning says %q:\n%s", want, strings.Join(warnings, "\n"))
+		}
+	}
+	if strings.Contains(strings.Join(warnings, "\n")+values["attributes"], "hidden_one") {
+		t.Error("an attribute that is not visible is named")
+	}
+}
