@@ -95,6 +95,9 @@ func scopeOf(isGlobal int64) adapter.Scope {
 
 // skipUnconfigured notes the own attributes of an entity that the schema does not have.
 func (d *Database) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entity, schema *adapter.Schema) error {
+	if schema.Resource == adapter.Categories {
+		return nil // Portico adds no attributes to them
+	}
 	all, err := d.own(ctx, tx, e, schema.Resource)
 	for _, a := range all {
 		if _, ok := schema.Index(a.Name); !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -59,57 +60,26 @@ func (t *categoryTree) has(id int64) bool { _, ok := t.parentOf[id]; return ok }
 
 // A categoryReader reads categories, with their names at store views.
 type categoryReader struct {
-	d      *Database
-	rows   *tableReader
-	values *eavReader
-	views  *shopViews
-	tree   *categoryTree
+	entityReader
+	tree *categoryTree
 }
 
 func (c *categoryReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
-	if c.views, err = c.d.views(ctx, tx); err != nil {
-		return err
-	}
 	if c.tree, err = c.d.categoryTree(ctx, tx); err != nil {
 		return err
 	}
-	schema := c.d.schemas.Of(adapter.Categories)
-	if c.values, err = c.d.newEAVReader(ctx, tx, categoryEntity(), wantAttributes(schema, "name", "is_active")); err != nil {
-		return err
-	}
-	c.rows, err = c.d.newTableReader(ctx, tx, flatTable{
+	return c.entityReader.prepare(ctx, tx, categoryEntity(), flatTable{
 		part: Categories, resource: adapter.Categories, table: "catalog_category_entity", keyColumn: "entity_id",
 		columnNames: map[string]string{"category_id": "entity_id"},
-	})
-	return err
+	}, "name", "is_active")
 }
 
 func (c *categoryReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	records, last, err := c.rows.nextBatch(ctx, tx, after, limit)
-	if err != nil {
+	b, last, err := c.entityReader.next(ctx, tx, after, limit)
+	if err != nil || b == nil {
 		return nil, after, err
 	}
-	if len(records) == 0 {
-		return nil, after, c.values.skipOrphans(ctx, tx, after)
-	}
-	b := newEAVBatch(records)
-	active := mustIndex(c.rows.schema, "is_active")
-	err = c.values.read(ctx, tx, after, last, func(v value) {
-		i, ok := b.index[v.entity]
-		switch {
-		case !ok:
-			c.values.skip(v, ReasonNoRecord)
-		case !c.views.isScope(v.store):
-			c.values.skip(v, ReasonNoStore)
-		case v.at == active && v.store != 0:
-			// The old shop takes the default scope's everywhere.
-		default:
-			r := b.at(i, v.store)
-			r.Values[v.at] = c.values.valueOf(&r.Schema.Attributes[v.at], v)
-		}
-	})
-	b.sortLevels()
-	return c.checked(b.aggregates), last, err
+	return c.checked(b.aggregates), last, nil
 }
 
 // checked completes the values of categories and leaves out those that are not in the tree.
@@ -128,6 +98,11 @@ func (c *categoryReader) checked(all []adapter.Aggregate) (good []adapter.Aggreg
 		if a.Record.Get("is_active").Empty() {
 			a.Record.Set("is_active", zero())
 		}
+		// The old shop takes is_active from the default scope everywhere.
+		a.Levels = slices.DeleteFunc(a.Levels, func(l adapter.Level) bool {
+			l.Record.Set("is_active", adapter.Value{})
+			return l.Record.Get("name").Kind() == adapter.Absent
+		})
 		good = append(good, a)
 	}
 	return good

@@ -27,48 +27,16 @@ func addressTable() flatTable {
 	}
 }
 
-// A personReader reads the records of an entity without values of store views.
-type personReader struct {
-	d      *Database
-	rows   *tableReader
-	values *eavReader
-}
-
-func (p *personReader) prepare(ctx context.Context, tx *sql.Tx, e entity, f flatTable) (err error) {
-	schema := p.d.schemas.Of(f.resource)
-	if p.values, err = p.d.newEAVReader(ctx, tx, e, wantAttributes(schema)); err != nil {
-		return err
-	}
-	if err := p.d.skipUnconfigured(ctx, tx, e, schema); err != nil {
-		return err
-	}
-	p.rows, err = p.d.newTableReader(ctx, tx, f, p.values.static()...)
-	return err
-}
-
-// next returns a batch, which is nil if there are no more records.
-func (p *personReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) (*eavBatch, int64, error) {
-	records, last, err := p.rows.nextBatch(ctx, tx, after, limit)
-	if err != nil {
-		return nil, after, err
-	}
-	if len(records) == 0 {
-		return nil, after, p.values.skipOrphans(ctx, tx, after)
-	}
-	b := newEAVBatch(records)
-	return b, last, p.values.setValues(ctx, tx, b, nil, after, last)
-}
-
 // A customerReader reads customers, without parts. Their password_hash has the form in
 // which the legacy system stores it.
 type customerReader struct {
-	personReader
+	entityReader
 	genders map[int64]int64  // 1 or 2 by the id of the option
 	logins  map[int64]string // time of the last login, by customer
 }
 
 func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
-	if err := c.personReader.prepare(ctx, tx, customerEntity(), customerTable()); err != nil {
+	if err := c.entityReader.prepare(ctx, tx, customerEntity(), customerTable()); err != nil {
 		return err
 	}
 	c.genders = map[int64]int64{}
@@ -91,7 +59,7 @@ func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (c *customerReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	b, last, err := c.personReader.next(ctx, tx, after, limit)
+	b, last, err := c.entityReader.next(ctx, tx, after, limit)
 	if err != nil || b == nil {
 		return nil, after, err
 	}
@@ -109,12 +77,12 @@ func (c *customerReader) next(ctx context.Context, tx *sql.Tx, after int64, limi
 
 // An addressReader reads customers' addresses.
 type addressReader struct {
-	personReader
+	entityReader
 	defaults map[int64]string // name of the is_default_ attribute, by the attribute_id of the customer's attribute
 }
 
 func (a *addressReader) prepare(ctx context.Context, tx *sql.Tx) error {
-	if err := a.personReader.prepare(ctx, tx, addressEntity(), addressTable()); err != nil {
+	if err := a.entityReader.prepare(ctx, tx, addressEntity(), addressTable()); err != nil {
 		return err
 	}
 	attributes, err := a.d.attributesOf(ctx, tx, customerEntity().code)
@@ -128,7 +96,7 @@ func (a *addressReader) prepare(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (a *addressReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	b, last, err := a.personReader.next(ctx, tx, after, limit)
+	b, last, err := a.entityReader.next(ctx, tx, after, limit)
 	if err != nil || b == nil {
 		return nil, after, err
 	}

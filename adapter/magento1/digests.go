@@ -183,37 +183,48 @@ func viewSources() []digestSource {
 	return []digestSource{{table: "core_store", ids: []string{"t.store_id", "t.website_id"}}, {table: "core_website", ids: []string{"t.website_id"}}}
 }
 
+// digestSources returns the sources of the records of an entity, and more.
+func (r *entityReader) digestSources(more ...digestSource) []digestSource {
+	all := append(r.values.digestSources(), r.rows.source(r.rows.keyColumn))
+	if r.views != nil {
+		all = append(all, viewSources()...)
+	}
+	return append(all, more...)
+}
+
 func (d *Database) categorySources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &categoryReader{d: d}
+	r := &categoryReader{entityReader: entityReader{d: d}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
-	return slices.Concat([]digestSource{r.rows.source("entity_id")}, r.values.digestSources(), viewSources()), nil
+	return r.digestSources(), nil
 }
 
 func (d *Database) productSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &productReader{d: d}
+	r := &productReader{entityReader: entityReader{d: d}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
-	entity := r.rows.source("entity_id")
 	columns, err := d.columnsOf(ctx, tx, r.rows.table)
-	if columns["has_options"] {
-		entity.columns = append(entity.columns, "t.has_options")
+	if err != nil {
+		return nil, err
 	}
 	product := "JOIN " + d.table("review_entity") + " e ON e.entity_id = t.entity_id AND e.entity_code = 'product'"
-	return slices.Concat([]digestSource{entity}, r.values.digestSources(), viewSources(), []digestSource{
-		{table: "catalog_product_website", key: "t.product_id"},
-		{table: "catalog_category_product", key: "t.product_id"},
-		{table: "catalog_product_entity_group_price", key: "t.entity_id"},
-		{table: "catalog_product_entity_tier_price", key: "t.entity_id"},
-		{table: "catalogrule_product_price", key: "t.product_id"},
-		{table: "catalog_product_option", key: "t.product_id", ids: []string{"t.product_id"}},
-		{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
-		{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
+	all := r.digestSources(
+		digestSource{table: "catalog_product_website", key: "t.product_id"},
+		digestSource{table: "catalog_category_product", key: "t.product_id"},
+		digestSource{table: "catalog_product_entity_group_price", key: "t.entity_id"},
+		digestSource{table: "catalog_product_entity_tier_price", key: "t.entity_id"},
+		digestSource{table: "catalogrule_product_price", key: "t.product_id"},
+		digestSource{table: "catalog_product_option", key: "t.product_id", ids: []string{"t.product_id"}},
+		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
+		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
 			needs: "review_store", join: product + " JOIN " + d.table("review_store") + " s ON s.review_id = t.review_id"},
-		{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}},
-	}), err
+		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}})
+	if columns["has_options"] {
+		all = append(all, digestSource{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "t.has_options"}})
+	}
+	return all, nil
 }
 
 func (d *Database) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
@@ -221,11 +232,12 @@ func (d *Database) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
+	const gallery = "catalog_product_entity_media_gallery"
 	return slices.Concat([]digestSource{
 		{table: "catalog_product_entity", key: "t.entity_id", ids: []string{"t.entity_id"}},
-		{table: "catalog_product_entity_media_gallery", key: "t.entity_id"},
-		{table: "catalog_product_entity_media_gallery", key: "t.entity_id", columns: []string{"v.value_id", "v.store_id", "v.label", "v.position", "v.disabled"},
-			join: "JOIN " + d.table("catalog_product_entity_media_gallery_value") + " v ON v.value_id = t.value_id"},
+		{table: gallery, key: "t.entity_id"},
+		{table: gallery, key: "t.entity_id", columns: []string{"v.value_id", "v.store_id", "v.label", "v.position", "v.disabled"},
+			needs: gallery + "_value", join: "JOIN " + d.table(gallery+"_value") + " v ON v.value_id = t.value_id"},
 	}, r.roles.digestSources(), viewSources()), nil
 }
 
@@ -238,31 +250,29 @@ func (d *Database) stockSources(ctx context.Context, tx *sql.Tx) ([]digestSource
 }
 
 func (d *Database) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &personReader{d: d}
-	err := r.prepare(ctx, tx, customerEntity(), customerTable())
-	if err != nil {
+	r := &entityReader{d: d}
+	if err := r.prepare(ctx, tx, customerEntity(), customerTable()); err != nil {
 		return nil, err
 	}
-	return append(r.values.digestSources(), r.rows.source("entity_id"), digestSource{
+	return r.digestSources(digestSource{
 		table: "eav_attribute_option", ids: []string{"t.option_id", "t.sort_order"},
 		join: "JOIN " + d.table("eav_attribute") + " a ON a.attribute_id = t.attribute_id AND a.attribute_code = 'gender'",
 	}), nil
 }
 
 func (d *Database) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &addressReader{personReader: personReader{d: d}}
+	r := &addressReader{entityReader: entityReader{d: d}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
-	all := append(r.values.digestSources(), r.rows.source("entity_id"))
-	if len(r.defaults) > 0 {
-		all = append(all, digestSource{
-			table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "v.attribute_id"},
-			join:  "JOIN " + d.table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
-			where: "v.attribute_id IN (" + joinIDs(slices.Sorted(maps.Keys(r.defaults))) + ")",
-		})
+	defaults := slices.Sorted(maps.Keys(r.defaults))
+	if len(defaults) == 0 {
+		return r.digestSources(), nil
 	}
-	return all, nil
+	return r.digestSources(digestSource{
+		table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "v.attribute_id"}, where: "v.attribute_id IN (" + joinIDs(defaults) + ")",
+		join: "JOIN " + d.table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
+	}), nil
 }
 
 func (d *Database) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
@@ -281,9 +291,8 @@ func (d *Database) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource
 	}
 	if r.hasGiftMessages {
 		all = append(all, digestSource{
-			needs: "gift_message",
 			table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "m.sender", "m.recipient", "m.message"},
-			join: "JOIN " + d.table("gift_message") + " m ON m.gift_message_id = t.gift_message_id",
+			needs: "gift_message", join: "JOIN " + d.table("gift_message") + " m ON m.gift_message_id = t.gift_message_id",
 		})
 	}
 	return all, nil

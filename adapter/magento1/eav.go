@@ -14,24 +14,27 @@ import (
 
 // An entity is a kind of record whose values are in EAV tables.
 type entity struct {
-	part  Part
-	code  string // entity_type_code
-	table string // without the prefix
-	noun  string // what a row belongs to, in reports
+	part   Part
+	code   string // entity_type_code
+	table  string // without the prefix
+	noun   string // what a row belongs to, in reports
+	scoped bool   // it has values of store views
 }
 
 func productEntity() entity {
-	return entity{Products, "catalog_product", "catalog_product_entity", "product"}
+	return entity{Products, "catalog_product", "catalog_product_entity", "product", true}
 }
 
 func categoryEntity() entity {
-	return entity{Categories, "catalog_category", "catalog_category_entity", "category"}
+	return entity{Categories, "catalog_category", "catalog_category_entity", "category", true}
 }
 
-func customerEntity() entity { return entity{Customers, "customer", "customer_entity", "customer"} }
+func customerEntity() entity {
+	return entity{Customers, "customer", "customer_entity", "customer", false}
+}
 
 func addressEntity() entity {
-	return entity{Addresses, "customer_address", "customer_address_entity", "address"}
+	return entity{Addresses, "customer_address", "customer_address_entity", "address", false}
 }
 
 // backendTypes returns the suffixes of the tables that hold EAV values.
@@ -301,6 +304,48 @@ func (e *eavReader) setValues(ctx context.Context, tx *sql.Tx, b *eavBatch, view
 			r.Values[v.at] = e.valueOf(&r.Schema.Attributes[v.at], v)
 		}
 	})
+}
+
+// An entityReader reads the records of an entity.
+type entityReader struct {
+	d      *Database
+	rows   *tableReader
+	values *eavReader
+	views  *shopViews // nil if the entity has no values of store views
+}
+
+// prepare finds the columns and attributes: those that clients may set, and more.
+func (r *entityReader) prepare(ctx context.Context, tx *sql.Tx, e entity, f flatTable, more ...string) (err error) {
+	schema := r.d.schemas.Of(f.resource)
+	if e.scoped {
+		if r.views, err = r.d.views(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if r.values, err = r.d.newEAVReader(ctx, tx, e, wantAttributes(schema, more...)); err != nil {
+		return err
+	}
+	if err := r.d.skipUnconfigured(ctx, tx, e, schema); err != nil {
+		return err
+	}
+	r.rows, err = r.d.newTableReader(ctx, tx, f, r.values.static()...)
+	return err
+}
+
+// next returns the batch of at most limit records that follow an id, which is nil if there
+// are no more, and the greatest id in it.
+func (r *entityReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) (*eavBatch, int64, error) {
+	records, last, err := r.rows.nextBatch(ctx, tx, after, limit)
+	if err != nil {
+		return nil, after, err
+	}
+	if len(records) == 0 {
+		return nil, after, r.values.skipOrphans(ctx, tx, after)
+	}
+	b := newEAVBatch(records)
+	err = r.values.setValues(ctx, tx, b, r.views, after, last)
+	b.sortLevels()
+	return b, last, err
 }
 
 // skipOrphans reports the values of entities with ids above the greatest one.

@@ -81,8 +81,8 @@ func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) 
 		return readAll[adapter.Aggregate](ctx, d, read, -1)
 	}
 	readers := map[Part]batchReader[adapter.Aggregate]{
-		Categories: &categoryReader{d: d}, Products: &productReader{d: d}, Images: &imageReader{d: d}, Stock: &stockReader{d: d},
-		Customers: &customerReader{personReader: personReader{d: d}}, Addresses: &addressReader{personReader: personReader{d: d}}, Orders: &orderReader{d: d},
+		Categories: &categoryReader{entityReader: entityReader{d: d}}, Products: &productReader{entityReader: entityReader{d: d}}, Images: &imageReader{d: d}, Stock: &stockReader{d: d},
+		Customers: &customerReader{entityReader: entityReader{d: d}}, Addresses: &addressReader{entityReader: entityReader{d: d}}, Orders: &orderReader{d: d},
 	}
 	reader, ok := readers[p]
 	if !ok {

@@ -23,45 +23,25 @@ const allGroups = 32000
 // of reviews where it differs from the default scope's, and the stock status of the
 // store view's website.
 type productReader struct {
-	d      *Database
-	rows   *tableReader
-	values *eavReader
-	views  *shopViews
-	tree   *categoryTree
+	entityReader
+	tree *categoryTree
 }
 
 func (p *productReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
-	schema := p.d.schemas.Of(adapter.Products)
-	if p.views, err = p.d.views(ctx, tx); err != nil {
-		return err
-	}
 	if p.tree, err = p.d.categoryTree(ctx, tx); err != nil {
 		return err
 	}
-	if p.values, err = p.d.newEAVReader(ctx, tx, productEntity(), wantAttributes(schema, "price_type")); err != nil {
-		return err
-	}
-	if err := p.d.skipUnconfigured(ctx, tx, productEntity(), schema); err != nil {
-		return err
-	}
-	p.rows, err = p.d.newTableReader(ctx, tx, productTable(), p.values.static()...)
-	return err
+	return p.entityReader.prepare(ctx, tx, productEntity(), productTable(), "price_type")
 }
 
 func (p *productReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	records, last, err := p.rows.nextBatch(ctx, tx, after, limit)
-	if err != nil {
+	read, last, err := p.entityReader.next(ctx, tx, after, limit)
+	if err != nil || read == nil {
 		return nil, after, err
 	}
-	if len(records) == 0 {
-		return nil, after, p.values.skipOrphans(ctx, tx, after)
-	}
-	b := &productBatch{eavBatch: newEAVBatch(records), productReader: p, tx: tx, after: after, last: last}
+	b := &productBatch{eavBatch: read, productReader: p, tx: tx, after: after, last: last}
 	for i := range b.aggregates {
 		b.aggregates[i].PartsOf = []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories}
-	}
-	if err := p.values.setValues(ctx, tx, b.eavBatch, p.views, after, last); err != nil {
-		return nil, after, err
 	}
 	for _, step := range []func(context.Context) error{
 		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus,
