@@ -32,9 +32,9 @@
 //     process died or did not learn the outcome: the backend is asked, and the replica
 //     follows it, possibly with less exact values than were written. Scans leave an intent
 //     of another process alone for a minute, as that process may still be writing; reads
-//     and writes of the record wait two seconds for it. If a
-//     process dies between committing a new root and storing its intent, the record stays
-//     invisible until Push creates it.
+//     and writes of the record wait two seconds for it. Reconciling overwrites no intent that
+//     it has not seen. If a process dies between committing a new root and storing its
+//     intent, the record stays invisible until Push creates it.
 //  6. Writers of one record take turns within a process. If two processes change the same
 //     record at the same moment, the backend may lose one of the changes, and one process
 //     may undo in the replica what the other is writing; the replica and the backend
