@@ -48,6 +48,9 @@ type ListParams struct {
 	// [ScopeStore] and of [ScopeGlobal] are those of the default scope, as in the lists
 	// that shoppers see.
 	WebsiteScope bool
+	// OverridesOnly reads from the store view only values in place of one that the default
+	// scope has, null included. Those that the store view alone has are absent.
+	OverridesOnly bool
 	// Filters restrict the list further, also with [ListResult.Partial]; all of them must
 	// hold. Kinds: Unsupported for those that the resource does not have.
 	Filters []Filter

@@ -35,6 +35,7 @@ func TestListKeys(t *testing.T) {
 		"owner":          {OwnerID: 1},
 		"store":          {StoreID: 1},
 		"website scope":  {WebsiteScope: true},
+		"overrides":      {OverridesOnly: true},
 		"website":        {Filters: []adapter.Filter{{Name: adapter.InWebsite, Value: 1}}},
 		"any website":    {Filters: []adapter.Filter{{Name: adapter.InWebsite}}},
 		"category":       {Filters: []adapter.Filter{{Name: adapter.InCategory, Value: 1}}},

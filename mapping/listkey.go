@@ -19,6 +19,7 @@ func listKeyOf(r adapter.Resource, p *adapter.ListParams, ordered bool) listKey 
 	b.number(p.OwnerID)
 	b.number(p.StoreID)
 	b.flag(p.WebsiteScope)
+	b.flag(p.OverridesOnly)
 	b.number(int64(len(p.Filters)))
 	for _, filter := range p.Filters {
 		b.text(filter.Name)

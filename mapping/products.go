@@ -155,12 +155,13 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 }
 
 // productBounds returns the bounds of the products that the caller may list, and adds the
-// conditions that go with them to wanted. Customers and Guests see values of the default
-// scope, except those that are set per website. An Admin sees all products; but in a
-// category at a store view, and when sorted by final price, only those that are enabled
-// and sold by its website.
+// conditions that go with them to wanted. Nobody sees values that only a store view has.
+// Customers and Guests see values of the default scope, except those that are set per
+// website. An Admin sees all products; but in a category at a store view, and when sorted by
+// final price, only those that are enabled and sold by its website.
 func productBounds(c *Call, wanted *listquery.List, view storeView, category int64, byFinalPrice bool) adapter.ListParams {
-	bounds := adapter.ListParams{StoreID: view.id}
+	// The original joins the values of a store view to those of the default scope.
+	bounds := adapter.ListParams{StoreID: view.id, OverridesOnly: true}
 	if category != 0 {
 		bounds.Filters = append(bounds.Filters, adapter.Filter{Name: adapter.InCategory, Value: category})
 	}

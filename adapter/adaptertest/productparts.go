@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,52 @@ func prices(r adapter.Record, name string) string {
 		all = append(all, strings.TrimSpace(p.Get("cust_group").Text()+" "+p.Get("price").Text()+" "+p.Get("price_qty").Text()))
 	}
 	return strings.Join(all, "|")
+}
+
+// testOverrides checks that a list of overrides leaves out values that only the store view has,
+// also for its conditions.
+func (s *productSuite) testOverrides(t *testing.T) {
+	const overridden, null, alone = "meta_title", "meta_description", "meta_keyword"
+	key := s.createProduct(t, "overridden", attrs{overridden: "default", null: nil})
+	s.mustUpdate(t, key, aView, attrs{overridden: "own", null: "own", alone: "own"})
+	for _, c := range []struct {
+		name      string
+		overrides bool
+		want      map[string]string // by attribute
+	}{
+		{"all values", false, map[string]string{overridden: "text own", null: "text own", alone: "text own"}},
+		{"overrides", true, map[string]string{overridden: "text own", null: "text own", alone: "absent"}},
+	} {
+		for name, want := range c.want {
+			p := adapter.ListParams{StoreID: aView, OverridesOnly: c.overrides}
+			p.Query.Where = []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(key), 10)}}}}}
+			listed := s.listed(t, &p)
+			if len(listed) != 1 || formatValue(listed[0].Get(name)) != want {
+				t.Fatalf("%s: %d products, %v, want one whose %s is %s", c.name, len(listed), listed, name, want)
+			}
+			p.Query.Where = append(p.Query.Where, adapter.Condition{Any: []adapter.Test{{Attribute: name, Op: adapter.Eq, Operands: []string{"own"}}}})
+			if listed := s.listed(t, &p); (len(listed) == 1) != (want != "absent") {
+				t.Errorf("%s: %d products whose %s is own", c.name, len(listed), name)
+			}
+		}
+	}
+}
+
+// listed returns the products that p selects.
+func (s *productSuite) listed(t *testing.T, p *adapter.ListParams) []adapter.Record {
+	t.Helper()
+	found, err := s.products.List(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !found.Partial {
+		return found.Records
+	}
+	kept, _, err := adapter.Apply(t.Context(), s.schemas.Of(adapter.Products), found.Records, &p.Query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
 }
 
 func (s *productSuite) testPriceLists(t *testing.T) {

@@ -32,6 +32,7 @@ func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adap
 	}{
 		{"create", true, (*productSuite).testCreate},
 		{"scopes", true, (*productSuite).testScopes},
+		{"overrides", true, (*productSuite).testOverrides},
 		{"prices", true, (*productSuite).testPriceLists},
 		{"stock item", true, (*productSuite).testStockItem},
 		{"concurrent stock writes", true, (*productSuite).testConcurrentStockWrites},

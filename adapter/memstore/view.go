@@ -15,6 +15,7 @@ type view struct {
 	filters      []adapter.Filter
 	level        int64
 	websiteScope bool
+	overrides    bool            // read only values of the level that replace one of the default scope
 	named        map[string]bool // attributes that With and the query name
 	only         []string
 }
@@ -22,7 +23,7 @@ type view struct {
 // newView returns the view of a list. It fails with kind Unsupported for filters and
 // attributes that the resource does not have.
 func newView(schema *adapter.Schema, p *adapter.ListParams) (*view, error) {
-	v := &view{schema: schema, owner: p.OwnerID, filters: p.Filters, level: p.StoreID, websiteScope: p.WebsiteScope, only: p.Only}
+	v := &view{schema: schema, owner: p.OwnerID, filters: p.Filters, level: p.StoreID, websiteScope: p.WebsiteScope, overrides: p.OverridesOnly, only: p.Only}
 	names := slices.Clone(p.With)
 	if p.Query.OrderBy != "" {
 		names = append(names, p.Query.OrderBy)
@@ -151,7 +152,8 @@ func (s *state) showProduct(v *view, product *row, r adapter.Record) {
 		switch {
 		case a.Nested != nil && !v.named[a.Name]:
 			r.Values[i] = adapter.Value{}
-		case differs && !a.Static && own.Values[i].Kind() != adapter.Absent && (a.Scope == adapter.ScopeWebsite || !v.websiteScope):
+		case differs && !a.Static && own.Values[i].Kind() != adapter.Absent && (a.Scope == adapter.ScopeWebsite || !v.websiteScope) &&
+			(!v.overrides || r.Values[i].Kind() != adapter.Absent):
 			r.Values[i] = own.Values[i]
 		}
 	}

@@ -80,6 +80,7 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 	defer func() { _ = rows.Close() }()
 	var part productPart
 	cells := part.cells(wanted.rulePrices)
+	var overrides []override // set when all values of the default scope are known
 	for rows.Next() {
 		if err := rows.Scan(cells...); err != nil {
 			return err
@@ -88,8 +89,19 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 		if !ok {
 			return errPart
 		}
+		if part.kind == valuePart && p.OverridesOnly {
+			overrides = append(overrides, override{r, part.attribute.String, part.value})
+			continue
+		}
 		if err := s.addPart(r, &part, p); err != nil {
 			return err
+		}
+	}
+	for _, o := range overrides {
+		if at, ok := s.table.schema.Index(o.attribute); ok && o.record.Values[at].Kind() != adapter.Absent {
+			if err := s.setOwn(o.record, o.attribute, o.value, p); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range records {
@@ -213,16 +225,29 @@ func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListP
 	case defaultPart:
 		return s.table.setAdded(*r, part.attribute.String, part.value)
 	default:
-		at, ok := s.table.schema.Index(part.attribute.String)
-		if !ok || !inScope(&s.table.schema.Attributes[at], p) {
-			return nil // the attribute is no longer configured, or out of scope
-		}
-		v, err := scopedValue(s.table.schema.Attributes[at].Kind, part.value)
-		if err != nil {
-			return fmt.Errorf("%s of product %d: %w", part.attribute.String, part.product, err)
-		}
-		r.Values[at] = v
+		return s.setOwn(r, part.attribute.String, part.value, p)
 	}
+	return nil
+}
+
+// An override is the value that a product has at a store view.
+type override struct {
+	record    *adapter.Record
+	attribute string
+	value     sql.NullString
+}
+
+// setOwn sets a value of the store view.
+func (s products) setOwn(r *adapter.Record, attribute string, stored sql.NullString, p *adapter.ListParams) error {
+	at, ok := s.table.schema.Index(attribute)
+	if !ok || !inScope(&s.table.schema.Attributes[at], p) {
+		return nil // the attribute is no longer configured, or out of scope
+	}
+	v, err := scopedValue(s.table.schema.Attributes[at].Kind, stored)
+	if err != nil {
+		return fmt.Errorf("%s of product %d: %w", attribute, recordKey(*r), err)
+	}
+	r.Values[at] = v
 	return nil
 }
 

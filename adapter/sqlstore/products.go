@@ -187,11 +187,15 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (sco
 		sb.JoinWithOption(sqlbuilder.LeftJoin, "product_value AS "+own,
 			own+".product_id = "+t.keyColumn(), own+".attribute = "+sb.Var(name), own+".store_id = "+sb.Var(p.StoreID))
 		c := &t.columns[at]
-		either := func(mine, theirs string) string {
-			return "CASE WHEN " + own + ".product_id IS NULL THEN " + theirs + " ELSE " + mine + " END"
+		inherited := own + ".product_id IS NULL"
+		if p.OverridesOnly {
+			inherited += " OR " + s.neverStored(c, name)
 		}
 		if c.null == "" {
 			c.null = c.name + " IS NULL AND " + s.db.engine.listedAsNull(sb, nulls, name)
+		}
+		either := func(mine, theirs string) string {
+			return "CASE WHEN " + inherited + " THEN " + theirs + " ELSE " + mine + " END"
 		}
 		c.null = either(own+".value IS NULL", c.null)
 		if c.folded != "" {
@@ -204,6 +208,15 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (sco
 		return &t, nulls
 	}
 	return &t, "CONCAT(" + strings.Join(lists, ", ") + ")"
+}
+
+// neverStored returns the condition that the default scope has no value of an attribute, not
+// even null. It has no arguments, as a part of what takes the place of a column.
+func (s products) neverStored(c *column, attribute string) string {
+	if c.null != "" {
+		return c.name + " IS NULL AND NOT (" + c.null + ")"
+	}
+	return c.name + " IS NULL AND " + s.table.name + ".nulls NOT LIKE '%," + attribute + ",%'"
 }
 
 // inScope reports whether p, a list at a store view, shows the value of a that the store

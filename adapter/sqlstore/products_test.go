@@ -35,6 +35,7 @@ func addStoreViewValues(t testing.TB, db *DB) {
 		{3, 2, "description", ""},
 		{3, 2, "url_key", "lampe"},
 		{4, 2, "tax_class_id", "0"},
+		{4, 2, "price", "70.5000"},
 		{5, 2, "custom_design_from", "2012-01-01 00:00:00"},
 		{12, 2, "visibility", "3"},
 	} {
@@ -139,6 +140,8 @@ func testScopedValues(t *testing.T, e Engine) {
 		{"integer", 1, 1, false, "visibility", "1"},
 		{"not of the website", 1, 1, true, "visibility", "4"},
 		{"of the website", 2, 2, true, "status", "2"},
+		{"global value of the store view", 4, 2, false, "price", "70.5000"},
+		{"global value not of the website", 4, 2, true, "price", "75.2500"},
 		{"default url_key", 3, 2, false, "default_url_key", "desk-lamp"},
 		{"url_key", 3, 2, false, "url_key", "lampe"},
 		{"no text", 3, 2, false, "description", ""},
