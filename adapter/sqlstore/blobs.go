@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,11 +56,10 @@ func (b *blobStore) path(name string) string {
 	return filepath.Join(b.directory, filepath.FromSlash(name))
 }
 
-// A pendingBlob is a file that was written but has not got its name yet.
+// A pendingBlob is a file that was written under a temporary name.
 type pendingBlob struct {
 	store     *blobStore
-	temporary string // its path until then
-	published bool
+	temporary string // its path
 }
 
 // add writes content to a temporary file and syncs it to disk.
@@ -78,32 +78,65 @@ func (b *blobStore) add(content []byte) (*pendingBlob, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
-	return &pendingBlob{store: b, temporary: f.Name()}, nil
+	return &pendingBlob{b, f.Name()}, nil
 }
 
-// publish renames the file to its name, replacing a file of that name. The name is
-// synced to disk when publish returns. If publish fails, the name is free.
+// publish gives the file its name, replacing a file of that name. The name is synced to
+// disk when publish returns. If publish fails, the name is free. It may be repeated, as the
+// file keeps its temporary name as well.
 func (b *pendingBlob) publish(name string) error {
 	target := b.store.path(name)
 	folder := filepath.Dir(target)
 	if err := b.store.makeFolder(folder); err != nil {
 		return err
 	}
-	if err := os.Rename(b.temporary, target); err != nil {
+	second := b.temporary + secondName
+	if err := linkOrCopy(b.temporary, second); err != nil {
 		return err
 	}
-	b.published = true
+	defer func() { _ = os.Remove(second) }() // a rename to another name of the same file leaves it
+	if err := os.Rename(second, target); err != nil {
+		return err
+	}
 	if err := syncFolder(folder); err != nil {
 		return errors.Join(err, os.Remove(target))
 	}
 	return nil
 }
 
-// discard removes the file unless it was published.
-func (b *pendingBlob) discard() {
-	if !b.published {
-		_ = os.Remove(b.temporary) // if it fails, a later openBlobStore removes the file
+// secondName ends a second temporary name of a file.
+const secondName = "-2"
+
+// linkOrCopy gives a file a second name. If the file system has no links, it copies it.
+func linkOrCopy(from, to string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err == nil {
+		err = target.Sync()
+	}
+	if err = errors.Join(err, target.Close()); err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
+}
+
+// discard removes the temporary name.
+func (b *pendingBlob) discard() {
+	_ = os.Remove(b.temporary) // if it fails, a later openBlobStore removes the file
 }
 
 // makeFolder creates a folder below the directory, with its parents.

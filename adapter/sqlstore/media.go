@@ -67,14 +67,10 @@ func (t *writeTx) InsertFile(ctx context.Context, f rules.File) error {
 }
 
 // An imageContent is the content of a new image. Its file is written before the
-// transaction begins and renamed before the transaction commits: a file without an image
-// does no harm, an image without its file would. If the outcome of a commit is unknown,
+// transaction begins and gets its name before the transaction commits: a file without an
+// image does no harm, an image without its file would. If the outcome of a commit is unknown,
 // the file stays.
-type imageContent struct {
-	media   *blobStore
-	bytes   []byte
-	pending *pendingBlob
-}
+type imageContent struct{ pending *pendingBlob }
 
 // NewContent writes the file of an image. Without bytes there will be no file.
 func (d ruled) NewContent(bytes []byte) (rules.Content, error) {
@@ -82,30 +78,25 @@ func (d ruled) NewContent(bytes []byte) (rules.Content, error) {
 	if d.db.media.directory == "" {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoMedia}
 	}
-	c := &imageContent{media: d.db.media, bytes: bytes, pending: &pendingBlob{published: true}} // a placeholder that Discard ignores
 	if len(bytes) == 0 {
-		return c, nil
+		return imageContent{}, nil
 	}
-	var err error
-	if c.pending, err = d.db.media.add(bytes); err != nil {
+	pending, err := d.db.media.add(bytes)
+	if err != nil {
 		return nil, d.db.wrapError(context.Background(), op, err)
 	}
-	return c, nil
+	return imageContent{pending}, nil
 }
 
-// Publish renames the file.
-func (c *imageContent) Publish(_ rules.Tx, name string) error {
-	if c.pending.published { // by an earlier attempt of the transaction
-		var err error
-		if c.pending, err = c.media.add(c.bytes); err != nil {
-			return err
-		}
+// Publish gives the file its name, again if the transaction is attempted again.
+func (c imageContent) Publish(_ rules.Tx, name string) error { return c.pending.publish(name) }
+
+// Discard removes the temporary name of the file.
+func (c imageContent) Discard() {
+	if c.pending != nil {
+		c.pending.discard()
 	}
-	return c.pending.publish(name)
 }
-
-// Discard removes the file unless it was renamed.
-func (c *imageContent) Discard() { c.pending.discard() }
 
 // listMedia returns the names of all media files.
 func listMedia(ctx context.Context, tx *sql.Tx) ([]string, error) {
