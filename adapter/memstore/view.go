@@ -109,6 +109,10 @@ func (s *state) show(v *view, stored *row) adapter.Record {
 	switch v.schema.Resource {
 	case adapter.Products:
 		s.showProduct(v, stored, r)
+	case adapter.Categories:
+		if own, ok := stored.views[v.level]; ok && own.Get("name").Kind() != adapter.Absent {
+			r.Set("name", own.Get("name"))
+		}
 	case adapter.ProductImages:
 		image := stored.image(v.level)
 		image.Shown().Put(r)

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"slices"
 
+	"github.com/huandu/go-sqlbuilder"
+
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
 )
@@ -18,6 +20,10 @@ type table struct {
 	join, on string
 	added    bool       // the schema has added attributes
 	values   valueTable // holds the added attributes
+	// atViews has one row for each record and store view where the record has values of its
+	// own, in columns named as the attributes of [adapter.ScopeStore]. Its name is "" if there
+	// is no such table.
+	atViews valueTable
 	// nulls is true if the table has a column nulls, which lists the attributes that are
 	// stored as null; other columns that are NULL were never stored.
 	nulls bool
@@ -61,11 +67,13 @@ func layout(schemas *adapter.Schemas) []*table {
 	for _, name := range []string{"label", "position", "exclude", "types"} {
 		*image.column(name) = column{}
 	}
+	category := newTable(schemas.Of(adapter.Categories), "category")
+	category.atViews = valueTable{"category_value", "category_id"}
 	return []*table{
 		newTable(schemas.Of(adapter.Websites), "website"),
 		newTable(schemas.Of(adapter.Stores), "store"),
 		newTable(schemas.Of(adapter.CustomerGroups), "customer_group"),
-		newTable(schemas.Of(adapter.Categories), "category"),
+		category,
 		newTable(schemas.Of(adapter.TaxRates), "tax_rate"),
 		newTable(schemas.Of(adapter.Countries), "country"),
 		newTable(schemas.Of(adapter.Regions), "region"),
@@ -123,4 +131,27 @@ func (t *table) columnIndexes(joined bool) []int {
 		}
 	}
 	return indexes
+}
+
+// atStoreView returns the table with the values that its records show at a store view, and
+// adds the necessary join to sb.
+func (t *table) atStoreView(sb *sqlbuilder.SelectBuilder, storeID int64) *table {
+	if storeID == 0 || t.atViews.name == "" {
+		return t
+	}
+	own := t.atViews.name
+	sb.JoinWithOption(sqlbuilder.LeftJoin, own, own+"."+t.atViews.keyColumn+" = "+t.keyColumn(), sb.Equal(own+".store_id", storeID))
+	view := *t
+	view.columns = slices.Clone(t.columns)
+	for i, a := range t.schema.Attributes {
+		if a.Scope != adapter.ScopeStore {
+			continue
+		}
+		c := &view.columns[i]
+		c.name = "CASE WHEN " + own + ".store_id IS NULL THEN " + c.name + " ELSE " + own + "." + a.Name + " END"
+		if c.folded != "" {
+			c.folded = "CASE WHEN " + own + ".store_id IS NULL THEN " + c.folded + " ELSE " + own + "." + a.Name + "_folded END"
+		}
+	}
+	return &view
 }

@@ -145,7 +145,7 @@ func TestSchemasAgree(t *testing.T) {
 		for _, c := range db.counters() {
 			all[c.table] = nil
 		}
-		for _, name := range []string{"product_value", "product_default_value", "customer_value", "customer_address_value", "product_image_value", "product_image_pointer", "product_listing", "media_file", "write_lock", "backend_record"} {
+		for _, name := range []string{"product_value", "product_default_value", "customer_value", "customer_address_value", "product_image_value", "product_image_pointer", "product_listing", "media_file", "write_lock", "backend_record", "category_value", "imported_record"} {
 			all[name] = nil
 		}
 		for name := range all {

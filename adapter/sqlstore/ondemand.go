@@ -8,13 +8,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// getOnDemand returns one record with the on-demand attributes that p names. It reads
-// the record as a list of one, since List knows how to join them.
+// getOnDemand returns one record with the on-demand attributes that p names, and with the
+// values at its store view. It reads the record as a list of one, since List knows how to
+// join them.
 func (s *store) getOnDemand(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	key := adapter.Test{Attribute: s.table.schema.Key, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(p.Key), 10)}}
 	found, err := s.List(ctx, &adapter.ListParams{
 		Query:   adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{key}}}},
 		OwnerID: p.OwnerID,
+		StoreID: p.StoreID,
 		With:    p.With,
 	})
 	if err != nil {

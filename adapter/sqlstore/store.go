@@ -58,7 +58,8 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 		return nil, err
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
-	t := s.table.withAdded(s.db.engine, sb, &p.Query)
+	shown := s.table.atStoreView(sb, p.StoreID)
+	t := shown.withAdded(s.db.engine, sb, &p.Query)
 	selected, err := selectRecords(s.db.engine, sb, t, &p.Query)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	sc := s.scannerPool.Get().(*scanner)
 	defer s.putScanner(sc)
 	sc.setColumns(s.table, indexes)
-	found, err := s.find(ctx, sb.Select(s.table.selectColumns(indexes)...), selected, p, func(rows *sql.Rows) (adapter.Record, error) {
+	found, err := s.find(ctx, sb.Select(shown.selectColumns(indexes)...), selected, p, func(rows *sql.Rows) (adapter.Record, error) {
 		return sc.record(s.table.schema, rows)
 	})
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	if err := s.table.schema.CheckFilters(p.Filters); err != nil {
 		return adapter.Record{}, err
 	}
-	if len(p.With) > 0 {
+	if len(p.With) > 0 || p.StoreID != 0 && s.table.atViews.name != "" {
 		return s.getOnDemand(ctx, p)
 	}
 	r, err := s.getByKey(ctx, p)
