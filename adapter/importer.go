@@ -11,8 +11,9 @@ type Importer interface {
 	// Import stores a batch in one transaction and says what became of each record. The
 	// same batch can be imported again. If it fails, nothing is stored. Kinds: NotFound
 	// with Field if an owner does not exist; Conflict with Field if another record has a
-	// unique value or the key of a part; Invalid; Unsupported for resources that cannot be
-	// imported.
+	// unique value or the key of a part; Invalid, with Field store_id for values at a store
+	// view that does not exist; Unsupported for resources that cannot be imported. An error
+	// of o.Content is in the chain of the error.
 	Import(ctx context.Context, batch []Aggregate, o ImportOptions) ([]Imported, error)
 }
 

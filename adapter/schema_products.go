@@ -147,10 +147,10 @@ func rulePriceSchema() *Schema {
 // changes nothing else of the image.
 func productImageSchema() *Schema {
 	s := NewSchema(ProductImages, "id", []Attribute{
-		{Name: "id", Kind: KindInteger, ReadOnly: true, Doc: "id of the image, unique over all products"},
-		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of its product"},
-		{Name: "file", Kind: KindText, Required: true, Fixed: true, Doc: "path below the media folder, such as f/r/front.png; only letters, digits and _.- are used"},
-		{Name: "media_type", Kind: KindText, Required: true, Fixed: true, Doc: "media type of the bytes"},
+		{Name: "id", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "id of the image, unique over all products"},
+		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Static: true, Doc: "id of its product"},
+		{Name: "file", Kind: KindText, Required: true, Fixed: true, Static: true, Doc: "path below the media folder, such as f/r/front.png; only letters, digits and _.- are used"},
+		{Name: "media_type", Kind: KindText, Required: true, Fixed: true, Static: true, Doc: "media type of the bytes"},
 		{Name: "label", Kind: KindText, Scope: ScopeStore, Doc: "text shown for the image at the level; never empty"},
 		{Name: "position", Kind: KindInteger, Scope: ScopeStore, Doc: "position among the images at the level"},
 		{Name: "exclude", Kind: KindInteger, Scope: ScopeStore, Doc: "not 0: hidden from customers and guests at the level"},

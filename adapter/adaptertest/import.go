@@ -72,6 +72,17 @@ func testImporter(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	t.Run("customers", func(t *testing.T) { open(t).testCustomers(t) })
 	t.Run("orders", func(t *testing.T) { open(t).testOrders(t) })
 	t.Run("products", func(t *testing.T) { open(t).testProducts(t) })
+	t.Run("values at store views", func(t *testing.T) { open(t).testLevels(t) })
+	t.Run("faulty values at store views", func(t *testing.T) { open(t).testFaultyLevels(t) })
+	t.Run("assignments", func(t *testing.T) { open(t).testImportedAssignments(t) })
+	t.Run("images", func(t *testing.T) { open(t).testImportedImages(t) })
+	t.Run("bytes of images", func(t *testing.T) { open(t).testImageBytes(t) })
+	t.Run("faulty images", func(t *testing.T) { open(t).testFaultyImages(t) })
+	t.Run("categories", func(t *testing.T) { open(t).testImportedCategories(t) })
+	t.Run("batches", func(t *testing.T) { open(t).testBatches(t) })
+	t.Run("concurrent imports", func(t *testing.T) { open(t).testConcurrentImports(t) })
+	t.Run("sources", func(t *testing.T) { open(t).testNoted(t) })
+	t.Run("passed keys", func(t *testing.T) { open(t).testPassedKeys(t) })
 	t.Run("refused", func(t *testing.T) { open(t).testRefused(t) })
 }
 

@@ -11,7 +11,7 @@
 //
 //   - state.go: what is stored, and how it is found. sorted.go is the map underneath.
 //   - read.go and view.go: List and Get, and what a record shows at a store view.
-//   - tx.go and images.go: what package rules asks of a database, [rules.Tx].
+//   - tx.go, images.go and imports.go: what package rules asks of a database, [rules.Tx].
 //   - load.go: how an adapter is filled, from a data set or with records of another system.
 //   - memstore.go: the adapter itself, and how reads and writes meet.
 //

@@ -64,10 +64,15 @@ func (x tx) SetTypes(ctx context.Context, product adapter.Key, changes []rules.T
 	return nil
 }
 
-// HasFile reports whether a name was ever reserved.
-func (x tx) HasFile(_ context.Context, name string) (bool, error) {
-	_, ok := x.files.get(name)
-	return ok, nil
+// Files returns those of some names that were ever reserved.
+func (x tx) Files(_ context.Context, names ...string) ([]string, error) {
+	var reserved []string
+	for _, name := range names {
+		if _, ok := x.files.get(name); ok {
+			reserved = append(reserved, name)
+		}
+	}
+	return reserved, nil
 }
 
 // FreeNumber returns the first number, from a given one on, that a series lacks.
@@ -80,13 +85,30 @@ func (x tx) FreeNumber(_ context.Context, series string, from int64) (int64, err
 	}
 }
 
-// InsertFile reserves a name.
-func (x tx) InsertFile(_ context.Context, f rules.File) error {
-	x.files.set(x.version, f.Name, &file{mediaType: f.MediaType})
-	if f.Series != "" {
-		x.numbers.set(x.version, numberKey(f.Series, f.Number), true)
+// InsertFiles reserves names.
+func (x tx) InsertFiles(_ context.Context, files ...rules.File) error {
+	for _, f := range files {
+		x.files.set(x.version, f.Name, &file{mediaType: f.MediaType})
+		if f.Series != "" {
+			x.numbers.set(x.version, numberKey(f.Series, f.Number), true)
+		}
 	}
 	return nil
+}
+
+// MissingContent returns those of some names whose bytes are not stored.
+func (db *database) MissingContent(ctx context.Context, names []string) ([]string, error) {
+	s, err := db.read(ctx, "look for images")
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, name := range names {
+		if f, ok := s.files.get(name); !ok || f.stored.IsZero() {
+			missing = append(missing, name)
+		}
+	}
+	return missing, nil
 }
 
 // content is the bytes of an image that is being stored. It implements [rules.Content].
@@ -110,7 +132,7 @@ func (c content) Discard() {}
 type file struct {
 	mediaType string
 	bytes     []byte
-	stored    time.Time
+	stored    time.Time // zero: the bytes are missing
 }
 
 // ImageFile returns the bytes of an image file, by its name, the attribute file of an
@@ -124,7 +146,7 @@ func (a *Adapter) ImageFile(ctx context.Context, name string) (bytes []byte, med
 		return nil, "", stored, err
 	}
 	f, ok := s.files.get(name)
-	if !ok {
+	if !ok || f.stored.IsZero() {
 		return nil, "", stored, &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fs.ErrNotExist}
 	}
 	return f.bytes, f.mediaType, f.stored, nil

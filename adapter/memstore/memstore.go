@@ -15,8 +15,8 @@ type Options struct {
 	Schemas *adapter.Schemas
 }
 
-// An Adapter holds a shop in memory. It implements [adapter.Adapter] and
-// [adapter.Importer].
+// An Adapter holds a shop in memory. It implements [adapter.Adapter], [adapter.Importer] and
+// [adapter.Noter].
 type Adapter struct {
 	db     *database
 	stores map[adapter.Resource]adapter.Store
@@ -25,6 +25,7 @@ type Adapter struct {
 var (
 	_ adapter.Adapter  = (*Adapter)(nil)
 	_ adapter.Importer = (*Adapter)(nil)
+	_ adapter.Noter    = (*Adapter)(nil)
 )
 
 // New returns an adapter without records.

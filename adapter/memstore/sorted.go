@@ -65,6 +65,20 @@ func (s *sorted[K, V]) all() iter.Seq[V] {
 	}
 }
 
+// from returns the keys from one on, in ascending order, with their values.
+func (s *sorted[K, V]) from(key K) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		at, place, _ := s.search(key)
+		for ; at < len(s.chunks); at, place = at+1, 0 {
+			for ; place < len(s.chunks[at].keys); place++ {
+				if !yield(s.chunks[at].keys[place], s.chunks[at].values[place]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // set stores a value in place of the one that key has.
 func (s *sorted[K, V]) set(v *version, key K, value V) {
 	at, place, found := s.search(key)

@@ -20,6 +20,8 @@ type state struct {
 	last    map[adapter.Resource]adapter.Key
 	files   sorted[string, *file]
 	numbers sorted[string, bool] // the numbers that series of files have, by numberKey
+	// notes says which records came from which sources, by noteID.
+	notes sorted[string, []string]
 }
 
 // A table holds the records of one resource, and finds them by one of their attributes.
@@ -34,7 +36,7 @@ type table struct {
 // replaced.
 type row struct {
 	record adapter.Record              // values of the default scope; a product's price lists, too
-	views  map[int64]adapter.Record    // values of a product, by store view
+	views  map[int64]adapter.Record    // values of a product or a category, by store view
 	types  rules.Types                 // to which images the types of a product point
 	levels map[int64]rules.ImageValues // values of an image, by level
 }
@@ -67,7 +69,7 @@ func indexedBy(s *adapter.Schema) string {
 
 // next returns a new version, which a write may change. It shares the records with s.
 func (s *state) next() *state {
-	next := &state{version: new(version), tables: make(map[adapter.Resource]*table, len(s.tables)), last: maps.Clone(s.last), files: s.files, numbers: s.numbers}
+	next := &state{version: new(version), tables: make(map[adapter.Resource]*table, len(s.tables)), last: maps.Clone(s.last), files: s.files, numbers: s.numbers, notes: s.notes}
 	for r, t := range s.tables {
 		own := *t
 		next.tables[r] = &own

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
@@ -53,21 +52,32 @@ func (x tx) Other(_ context.Context, like adapter.Record, except adapter.Key, na
 	return 0, nil
 }
 
-// Find returns the records of which an attribute is one of some ids.
-func (x tx) Find(ctx context.Context, r adapter.Resource, attribute string, ids []int64) ([]adapter.Record, error) {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
+// Find returns the records of which an attribute is one of some values.
+func (x tx) Find(_ context.Context, r adapter.Resource, attribute string, values []adapter.Value, lists ...string) ([]adapter.Record, error) {
+	t := x.tables[r]
+	at, _ := t.schema.Index(attribute)
+	wanted := make(map[string]bool, len(values))
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = v.Text()
+		if wanted[v.Text()] = true; t.schema.Attributes[at].Kind == adapter.KindText {
+			wanted[adapter.Fold(v.Text())] = true
+		}
 	}
-	near, ok := x.tables[r].lookUp(attribute, texts)
+	near, ok := t.lookUp(attribute, texts)
 	if !ok {
-		near = x.tables[r].rows.all()
+		near = t.rows.all()
 	}
 	var found []adapter.Record
 	for stored := range near {
-		if slices.Contains(texts, stored.record.Get(attribute).Text()) {
-			found = append(found, stored.withoutParts())
+		if stored.record.Values[at].Empty() || !wanted[comparisonKey(stored.record, at)] {
+			continue
 		}
+		record := stored.withoutParts()
+		for _, list := range lists {
+			record.Set(list, stored.record.Get(list))
+		}
+		found = append(found, record)
 	}
 	return found, nil
 }
@@ -244,9 +254,16 @@ func (x tx) SetValues(_ context.Context, product adapter.Key, views []int64, val
 	return nil
 }
 
-// SetPrices changes a price list of a product.
-func (x tx) SetPrices(_ context.Context, product adapter.Key, list string, change rules.PriceChange) error {
-	old := x.row(adapter.Products, product)
+// SetPrices changes a price list of some products.
+func (x tx) SetPrices(_ context.Context, list string, changes ...rules.PriceChange) error {
+	for i := range changes {
+		x.setPrices(list, &changes[i])
+	}
+	return nil
+}
+
+func (x tx) setPrices(list string, change *rules.PriceChange) {
+	old := x.row(adapter.Products, change.Product)
 	changed := map[adapter.Key]adapter.Record{}
 	for _, entry := range change.Changed {
 		changed[keyOf(entry)] = entry
@@ -265,7 +282,6 @@ func (x tx) SetPrices(_ context.Context, product adapter.Key, list string, chang
 	next.record.Set(list, adapter.RecordsValue(append(entries, change.Added...)))
 	x.completePrices(next.record, list)
 	x.put(&next)
-	return nil
 }
 
 // completePrices sets the keys that entries of a price list lack, and sorts them by key.

@@ -19,12 +19,16 @@ type Database interface {
 	// NewContent holds the bytes of an image ready for a transaction. Kinds: Unsupported
 	// if the database stores no images.
 	NewContent(bytes []byte) (Content, error)
+	// MissingContent returns those of some names of image files whose bytes the database
+	// does not have, also of names that were never reserved. Kinds: Unsupported if the
+	// database stores no images.
+	MissingContent(ctx context.Context, names []string) ([]string, error)
 }
 
 // A Content is the bytes of an image.
 type Content interface {
-	// Publish stores the bytes under a name that [Tx.InsertFile] reserved in tx, which may
-	// be repeated.
+	// Publish stores the bytes under a name that [Tx.InsertFiles] reserved in tx or before.
+	// tx may be repeated.
 	Publish(tx Tx, name string) error
 	// Discard frees what is held of the bytes after the transaction has ended, however it
 	// ended.
@@ -38,6 +42,7 @@ type Tx interface {
 	Records
 	Products
 	Images
+	Imports
 }
 
 // Records are the operations on records of all resources.
@@ -52,8 +57,9 @@ type Records interface {
 	// Other returns the key of a record, other than except, that has the values of like
 	// for the named attributes; 0 if there is none. Texts are compared by [adapter.Fold].
 	Other(ctx context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error)
-	// Find returns the records of which an attribute is one of some ids, as Get does.
-	Find(ctx context.Context, r adapter.Resource, attribute string, ids []int64) ([]adapter.Record, error)
+	// Find returns the records of which an attribute is one of some values, as Get does,
+	// with the price lists that are named. Texts are compared by [adapter.Fold].
+	Find(ctx context.Context, r adapter.Resource, attribute string, values []adapter.Value, lists ...string) ([]adapter.Record, error)
 	// Insert stores new records of one resource, without parts, and returns their keys. The
 	// database chooses those that are absent.
 	Insert(ctx context.Context, records ...adapter.Record) ([]adapter.Key, error)
@@ -84,8 +90,8 @@ type Products interface {
 	// SetValues replaces the values that a product has at some store views for those
 	// attributes that are not absent from values. Unset deletes them.
 	SetValues(ctx context.Context, product adapter.Key, views []int64, values adapter.Record) error
-	// SetPrices changes entries of one of the [PriceLists].
-	SetPrices(ctx context.Context, product adapter.Key, list string, change PriceChange) error
+	// SetPrices changes entries of one of the [PriceLists], of some products.
+	SetPrices(ctx context.Context, list string, changes ...PriceChange) error
 	// Saved updates what the database derives from some products, or from all if it names
 	// none.
 	Saved(ctx context.Context, products ...adapter.Key) error
@@ -94,9 +100,10 @@ type Products interface {
 // A StoreView is a store view and its website, by their ids.
 type StoreView struct{ ID, Website int64 }
 
-// A PriceChange says which entries of a price list are added, under their keys if they
-// have any, which get another price, and which are removed, by their keys.
+// A PriceChange says which entries of a price list of a product are added, under their keys
+// if they have any, which get another price, and which are removed, by their keys.
 type PriceChange struct {
+	Product        adapter.Key
 	Added, Changed []adapter.Record
 	Removed        []adapter.Key
 }
@@ -112,13 +119,52 @@ type Images interface {
 	Types(ctx context.Context, product adapter.Key) (Types, error)
 	// SetTypes stores types of a product, in the order in which they are given.
 	SetTypes(ctx context.Context, product adapter.Key, changes []TypeChange) error
-	// HasFile reports whether a name was ever reserved.
-	HasFile(ctx context.Context, name string) (bool, error)
+	// Files returns those of some names that were ever reserved.
+	Files(ctx context.Context, names ...string) ([]string, error)
 	// FreeNumber returns the first number, from a given one on, that no file of a series
 	// has.
 	FreeNumber(ctx context.Context, series string, from int64) (int64, error)
-	// InsertFile reserves a name for ever.
-	InsertFile(ctx context.Context, f File) error
+	// InsertFiles reserves names for ever.
+	InsertFiles(ctx context.Context, files ...File) error
+}
+
+// Imports are the operations with which an import compares and stores many records at
+// once.
+type Imports interface {
+	// Keys returns those of some keys of a resource under which there are records. With
+	// lock, it first locks these records until the transaction ends, in the order of the
+	// keys, which are sorted.
+	Keys(ctx context.Context, r adapter.Resource, keys []adapter.Key, lock bool) ([]adapter.Key, error)
+	// Levels returns what records have of their own at levels: products and categories
+	// their values at store views; images their values at any level, where a record of
+	// nulls says that they are stored.
+	Levels(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]LevelValues, error)
+	// Pointers returns to which images the types of products point at levels, as values of
+	// image_id and its like.
+	Pointers(ctx context.Context, products []adapter.Key) ([]LevelValues, error)
+	// SetLevels changes what records of one resource have at levels, pointers included.
+	SetLevels(ctx context.Context, r adapter.Resource, changes ...LevelChange) error
+	// Note notes that records came from a source, unless that is noted already.
+	Note(ctx context.Context, source string, r adapter.Resource, keys ...adapter.Key) error
+	// Forget removes what is noted of records.
+	Forget(ctx context.Context, r adapter.Resource, keys ...adapter.Key) error
+}
+
+// LevelValues are what a record has of its own at a level. The other values of Record are
+// absent.
+type LevelValues struct {
+	Key    adapter.Key
+	Level  int64
+	Record adapter.Record
+}
+
+// A LevelChange stores those values of Change at a level that are not absent. Unset removes
+// a value; of an image, all of them. Current is what is stored there, without a schema if
+// nothing is.
+type LevelChange struct {
+	Key             adapter.Key
+	Level           int64
+	Current, Change adapter.Record
 }
 
 // ImageValues are the values that an image has at one level. Those that it does not have

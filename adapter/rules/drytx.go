@@ -33,10 +33,16 @@ func (dryTx) UpdateWhere(context.Context, adapter.Record, adapter.Record, adapte
 func (dryTx) Delete(context.Context, adapter.Resource, adapter.Key) error { return nil }
 
 // SetPrices does nothing.
-func (dryTx) SetPrices(context.Context, adapter.Key, string, PriceChange) error { return nil }
+func (dryTx) SetPrices(context.Context, string, ...PriceChange) error { return nil }
 
-// SetTypes does nothing.
-func (dryTx) SetTypes(context.Context, adapter.Key, []TypeChange) error { return nil }
+// SetLevels does nothing.
+func (dryTx) SetLevels(context.Context, adapter.Resource, ...LevelChange) error { return nil }
+
+// Note does nothing.
+func (dryTx) Note(context.Context, string, adapter.Resource, ...adapter.Key) error { return nil }
+
+// Forget does nothing.
+func (dryTx) Forget(context.Context, adapter.Resource, ...adapter.Key) error { return nil }
 
 // Saved does nothing.
 func (dryTx) Saved(context.Context, ...adapter.Key) error { return nil }

@@ -35,8 +35,8 @@ func reserveName(ctx context.Context, tx Tx, op string, r adapter.Record) (strin
 		return "", err
 	}
 	name := r.Get("file").Text()
-	taken, err := tx.HasFile(ctx, name)
-	if err == nil && taken {
+	taken, err := tx.Files(ctx, name)
+	if err == nil && len(taken) > 0 {
 		var number int64
 		number, err = tx.FreeNumber(ctx, name, max(1, r.Get("number_from").Int()))
 		name = numberedName(name, number)
@@ -48,7 +48,7 @@ func reserveName(ctx context.Context, tx Tx, op string, r adapter.Record) (strin
 		return "", err
 	}
 	series, number := FileSeries(name)
-	return name, tx.InsertFile(ctx, File{Name: name, MediaType: r.Get("media_type").Text(), Series: series, Number: number})
+	return name, tx.InsertFiles(ctx, File{Name: name, MediaType: r.Get("media_type").Text(), Series: series, Number: number})
 }
 
 // numberedPattern matches the names that numberedName may have made.

@@ -1,26 +1,41 @@
 package rules
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
+// maxSource is the longest name of a source, in bytes.
+const maxSource = 64
+
+var errSource = errors.New("must have at most 64 characters")
+
 // Import imports a batch into db, as [adapter.Importer] says.
 func Import(ctx context.Context, db Database, batch []adapter.Aggregate, o adapter.ImportOptions) (outcomes []adapter.Imported, err error) {
 	const op = "import records"
-	schemas := db.Schemas()
+	if len(o.Source) > maxSource {
+		return nil, invalid(op, "source", errSource)
+	}
 	fitted := make([]adapter.Aggregate, len(batch))
-	for i, one := range batch {
-		if fitted[i], err = fitAggregate(schemas, op, one, o); err != nil {
+	for i := range batch {
+		if fitted[i], err = fitAggregate(db.Schemas(), op, &batch[i], o); err != nil {
 			return nil, err
 		}
 	}
+	files, err := newImportedFiles(ctx, db, fitted, o)
+	if err != nil {
+		return nil, err
+	}
+	defer files.discard()
 	err = db.Write(ctx, op, func(tx Tx) error {
-		outcomes, err = importAll(ctx, tx, schemas, op, fitted, o)
+		in := newImport(tx, db.Schemas(), op, o)
+		in.files = files
+		outcomes, err = in.run(ctx, fitted)
 		return err
 	})
 	if err != nil {
@@ -32,11 +47,11 @@ func Import(ctx context.Context, db Database, batch []adapter.Aggregate, o adapt
 // ImportIn is [Import] of one record without parts in a transaction. op is the operation
 // for errors.
 func ImportIn(ctx context.Context, tx Tx, schemas *adapter.Schemas, op string, r adapter.Record, o adapter.ImportOptions) (adapter.Imported, error) {
-	fitted, err := fitAggregate(schemas, op, adapter.Aggregate{Record: r}, o)
+	fitted, err := fitAggregate(schemas, op, &adapter.Aggregate{Record: r}, o)
 	if err != nil {
 		return adapter.Imported{}, err
 	}
-	outcomes, err := importAll(ctx, tx, schemas, op, []adapter.Aggregate{fitted}, o)
+	outcomes, err := newImport(tx, schemas, op, o).run(ctx, []adapter.Aggregate{fitted})
 	if err != nil {
 		return adapter.Imported{}, err
 	}
@@ -49,120 +64,311 @@ type recordID struct {
 	key      adapter.Key
 }
 
-// An importTx is an import in a transaction.
+// An importTx is an import in a transaction. It reads, compares and stores groups of
+// records at once: the number of its statements does not depend on that of the records
+// that are new or the same already.
 type importTx struct {
 	Tx
 	adapter.ImportOptions
 	schemas *adapter.Schemas
 	op      string
 	moment  adapter.Value
-	// existing holds those records of the batch that exist: roots, parts, and the
-	// customers who own them. The value is the key of a part's root.
-	existing map[recordID]int64
-	saved    []adapter.Key // products to be saved
-	saveAll  bool
+	files   *importedFiles
+	exists  map[recordID]bool // what is known of records that others refer to
+	views   map[int64]bool    // the store views; nil before they are read
+	// pictured holds the products of the batch whose images come as parts of further
+	// aggregates, and bare those of them that the import has created and that have none yet.
+	pictured, bare map[adapter.Key]bool
+	saved          []adapter.Key // products to be saved
+	saveAll        bool
 }
 
-func importAll(ctx context.Context, tx Tx, schemas *adapter.Schemas, op string, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+func newImport(tx Tx, schemas *adapter.Schemas, op string, o adapter.ImportOptions) *importTx {
 	if o.DryRun {
 		tx = dryTx{tx}
 	}
-	in := &importTx{Tx: tx, ImportOptions: o, schemas: schemas, op: op, moment: now(), existing: map[recordID]int64{}}
-	if err := in.findExisting(ctx, batch); err != nil {
+	return &importTx{Tx: tx, ImportOptions: o, schemas: schemas, op: op, moment: now(), files: &importedFiles{}, exists: map[recordID]bool{},
+		pictured: map[adapter.Key]bool{}, bare: map[adapter.Key]bool{}}
+}
+
+// run imports a batch of fitted aggregates.
+func (in *importTx) run(ctx context.Context, batch []adapter.Aggregate) ([]adapter.Imported, error) {
+	if err := in.passKeys(ctx, batch); err != nil {
 		return nil, err
 	}
-	greatest := map[adapter.Resource]adapter.Key{}
-	for _, one := range batch {
-		for _, r := range append([]adapter.Record{one.Record}, one.Parts...) {
-			greatest[r.Schema.Resource] = max(greatest[r.Schema.Resource], keyOf(r))
+	outcomes := make([]adapter.Imported, len(batch))
+	for i := range batch {
+		if one := &batch[i]; one.PartsOnly && slices.Contains(one.PartsOf, adapter.ProductImages) {
+			in.pictured[keyOf(one.Record)] = true
 		}
 	}
-	if err := tx.PassKeys(ctx, greatest); err != nil {
-		return nil, err
-	}
-	outcomes := make([]adapter.Imported, 0, len(batch))
-	for _, one := range batch {
-		done, err := in.importOne(ctx, one)
-		if err != nil {
+	for _, units := range groups(batch) {
+		if err := in.importGroup(ctx, units); err != nil {
 			return nil, err
 		}
-		outcomes = append(outcomes, done)
+		for _, u := range units {
+			outcomes[u.at] = u.done
+		}
 	}
 	if in.saveAll {
-		return outcomes, tx.Saved(ctx)
+		return outcomes, in.Saved(ctx)
 	}
 	if len(in.saved) > 0 {
-		return outcomes, tx.Saved(ctx, in.saved...)
+		slices.Sort(in.saved)
+		return outcomes, in.Saved(ctx, slices.Compact(in.saved)...)
 	}
 	return outcomes, nil
 }
 
-// findExisting fills in.existing by a few statements for the whole batch.
-func (in *importTx) findExisting(ctx context.Context, batch []adapter.Aggregate) error {
-	wanted, owners := map[adapter.Resource][]int64{}, map[adapter.Resource]string{}
-	want := func(r adapter.Resource, key adapter.Value) {
-		if key.Kind() == adapter.Integer {
-			wanted[r] = append(wanted[r], key.Int())
+// passKeys makes the keys that the database chooses later greater than those of the batch.
+func (in *importTx) passKeys(ctx context.Context, batch []adapter.Aggregate) error {
+	greatest := map[adapter.Resource]adapter.Key{}
+	maps.Copy(greatest, in.Passed)
+	pass := func(r adapter.Record) {
+		greatest[r.Schema.Resource] = max(greatest[r.Schema.Resource], keyOf(r))
+	}
+	for i := range batch {
+		pass(batch[i].Record)
+		for _, part := range batch[i].Parts {
+			pass(part)
+		}
+		for _, list := range PriceLists() {
+			for _, entry := range batch[i].Record.Get(list).Records() {
+				pass(entry)
+			}
 		}
 	}
-	for _, one := range batch {
-		schema := one.Record.Schema
-		want(schema.Resource, one.Record.Get(schema.Key))
-		if schema.Owner != "" && schema.Owner != schema.Key {
-			want(adapter.Customers, one.Record.Get(schema.Owner))
+	maps.DeleteFunc(greatest, func(_ adapter.Resource, key adapter.Key) bool { return key <= 0 })
+	return in.PassKeys(ctx, greatest)
+}
+
+// A unit is an aggregate of the batch, and what becomes of it.
+type unit struct {
+	*adapter.Aggregate
+	at     int // its place in the batch
+	schema *adapter.Schema
+	key    adapter.Key // 0 until the database has chosen it
+	exists bool
+	stored snapshot
+	differences
+	done adapter.Imported
+}
+
+// groups divides a batch into groups of one resource whose records can be imported at once:
+// no two have the same key. A group comes after those that it refers to, and the parts of
+// existing records after the records.
+func groups(batch []adapter.Aggregate) [][]*unit {
+	type groupID struct {
+		resource  int
+		partsOnly int
+		repeated  int // how often the key came before
+	}
+	resources := adapter.Resources()
+	seen := map[groupID]map[adapter.Key]int{}
+	all := map[groupID][]*unit{}
+	for i := range batch {
+		schema := batch[i].Record.Schema
+		u := &unit{Aggregate: &batch[i], at: i, schema: schema, key: keyOf(batch[i].Record)}
+		id := groupID{resource: slices.Index(resources, schema.Resource)}
+		if u.PartsOnly {
+			id.partsOnly = 1
 		}
-		for _, part := range one.Parts {
-			owners[part.Schema.Resource] = partsOf(in.schemas, schema.Resource)[part.Schema.Resource]
-			want(part.Schema.Resource, part.Get(part.Schema.Key))
+		if u.hasKey() {
+			if seen[id] == nil {
+				seen[id] = map[adapter.Key]int{}
+			}
+			count := seen[id]
+			id.repeated = count[u.key]
+			count[u.key]++
+		}
+		all[id] = append(all[id], u)
+	}
+	order := slices.SortedFunc(maps.Keys(all), func(a, b groupID) int {
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.repeated, b.repeated), cmp.Compare(a.partsOnly, b.partsOnly))
+	})
+	sorted := make([][]*unit, len(order))
+	for i, id := range order {
+		sorted[i] = all[id]
+	}
+	return sorted
+}
+
+// hasKey reports whether the record came with a key, which is 0 for the group of guests.
+func (u *unit) hasKey() bool { return u.Record.Get(u.schema.Key).Kind() == adapter.Integer }
+
+// id identifies the record.
+func (u *unit) id() recordID { return recordID{u.schema.Resource, u.key} }
+
+// importGroup imports the records of a group.
+func (in *importTx) importGroup(ctx context.Context, units []*unit) error {
+	if err := in.load(ctx, units); err != nil {
+		return err
+	}
+	differing, err := in.decide(units)
+	if err != nil {
+		return err
+	}
+	if differing, err = in.lockExisting(ctx, differing); err != nil {
+		return err
+	}
+	if err := in.removeGone(ctx, differing); err != nil {
+		return err
+	}
+	var stored []*unit
+	for _, u := range differing {
+		if !u.Gone {
+			stored = append(stored, u)
 		}
 	}
-	for _, r := range slices.Sorted(maps.Keys(wanted)) {
-		found, err := in.Find(ctx, r, in.schemas.Of(r).Key, wanted[r])
+	if err := in.check(ctx, stored, differing); err != nil {
+		return err
+	}
+	if err := in.store(ctx, stored); err != nil {
+		return err
+	}
+	return in.note(ctx, units)
+}
+
+// decide compares the records of a group with what is stored, sets their outcomes, and
+// returns those that differ.
+func (in *importTx) decide(units []*unit) (differing []*unit, err error) {
+	for _, u := range units {
+		differs, err := in.decideOne(u)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, record := range found {
-			in.existing[recordID{r, keyOf(record)}] = record.Get(owners[r]).Int()
+		if differs {
+			differing = append(differing, u)
+		}
+	}
+	return differing, nil
+}
+
+// decideOne is decide for one record.
+func (in *importTx) decideOne(u *unit) (differs bool, err error) {
+	u.differences = differences{}
+	u.done = adapter.Imported{Key: u.key, Outcome: adapter.ImportEqual}
+	switch {
+	case u.Gone:
+		if u.exists {
+			u.done.Outcome = adapter.ImportRemoved
+		}
+		return u.exists, nil
+	case u.PartsOnly && !u.exists && !in.isExpected(u.id()):
+		return false, &adapter.Error{Kind: adapter.NotFound, Op: in.op, Field: u.schema.Key}
+	case in.isTaken(u) && in.Existing == adapter.RefuseExisting:
+		return false, &adapter.Error{Kind: adapter.Conflict, Op: in.op + " of " + string(u.schema.Resource), Field: u.schema.Key, Err: errExists}
+	case in.isTaken(u) && (in.Existing == adapter.KeepExisting || u.PartsOnly && in.Existing == adapter.MergeExisting):
+		u.done.Outcome = adapter.ImportKept
+		return false, nil
+	}
+	if err := in.compare(u); err != nil {
+		return false, err
+	}
+	switch {
+	case !u.exists && !u.PartsOnly:
+		u.done.Outcome = adapter.ImportCreated
+		return true, nil
+	case u.differs():
+		u.done.Outcome = adapter.ImportChanged
+		return true, nil
+	}
+	return false, nil
+}
+
+// isTaken reports whether the policy for existing records applies to a record. Of a record
+// that comes with its parts only, these count.
+func (in *importTx) isTaken(u *unit) bool {
+	if !u.PartsOnly {
+		return u.exists
+	}
+	for _, r := range u.PartsOf {
+		if len(u.stored.parts[r]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isBare reports whether the import has just created a record and stored no parts of it, so
+// that there is nothing to read or to lock.
+func (in *importTx) isBare(u *unit) bool {
+	return u.PartsOnly && u.schema.Resource == adapter.Products && in.bare[u.key]
+}
+
+// isExpected reports whether a record would be stored if this were no dry run.
+func (in *importTx) isExpected(id recordID) bool {
+	return in.DryRun && in.Expected != nil && in.Expected(id.resource, id.key)
+}
+
+// lockExisting locks those records that exist, compares them again, since they may have
+// changed before they were locked, and returns those that differ.
+func (in *importTx) lockExisting(ctx context.Context, units []*unit) ([]*unit, error) {
+	var keys []adapter.Key
+	var existing, fresh []*unit
+	for _, u := range units {
+		if u.exists && !in.isBare(u) {
+			keys, existing = append(keys, u.key), append(existing, u)
+		} else {
+			fresh = append(fresh, u)
+		}
+	}
+	if len(existing) == 0 || in.DryRun {
+		return units, nil
+	}
+	slices.Sort(keys)
+	if _, err := in.Keys(ctx, existing[0].schema.Resource, keys, true); err != nil {
+		return nil, err
+	}
+	if err := in.load(ctx, existing); err != nil {
+		return nil, err
+	}
+	differing, err := in.decide(existing)
+	if err != nil {
+		return nil, err
+	}
+	differing = append(differing, fresh...)
+	slices.SortFunc(differing, func(a, b *unit) int { return cmp.Compare(a.at, b.at) })
+	return differing, nil
+}
+
+// removeGone removes the records that are gone.
+func (in *importTx) removeGone(ctx context.Context, units []*unit) error {
+	for _, u := range units {
+		if !u.Gone {
+			continue
+		}
+		delete(in.exists, u.id())
+		if u.schema.Resource != adapter.Products { // whose deletion is the end of what is derived
+			in.save(u.key, u.stored.record)
+		}
+		if err := in.Delete(ctx, u.schema.Resource, u.key); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// importOne imports one record with its parts.
-func (in *importTx) importOne(ctx context.Context, one adapter.Aggregate) (adapter.Imported, error) {
-	id := recordID{one.Record.Schema.Resource, keyOf(one.Record)}
-	_, exists := in.existing[id]
-	switch {
-	case one.Gone:
-		return in.remove(ctx, id, exists)
-	case exists && in.Existing == adapter.KeepExisting:
-		return adapter.Imported{Key: id.key, Outcome: adapter.ImportKept}, nil
-	case exists && in.Existing == adapter.RefuseExisting:
-		return adapter.Imported{}, &adapter.Error{Kind: adapter.Conflict, Op: in.op + " of " + string(id.resource), Field: one.Record.Schema.Key, Err: errExists}
+// note notes where the records come from, and forgets those that are gone.
+func (in *importTx) note(ctx context.Context, units []*unit) error {
+	var here, gone []adapter.Key
+	for _, u := range units {
+		if u.Gone {
+			gone = append(gone, u.key)
+		} else {
+			here = append(here, u.key)
+		}
 	}
-	if err := in.check(ctx, one); err != nil {
-		return adapter.Imported{}, err
+	resource := units[0].schema.Resource
+	if len(gone) > 0 {
+		if err := in.Forget(ctx, resource, gone...); err != nil {
+			return err
+		}
 	}
-	if exists {
-		return in.change(ctx, one)
+	if in.Source == "" || len(here) == 0 {
+		return nil
 	}
-	key, err := in.create(ctx, one)
-	return adapter.Imported{Key: key, Outcome: adapter.ImportCreated}, err
-}
-
-// remove removes a record.
-func (in *importTx) remove(ctx context.Context, id recordID, exists bool) (adapter.Imported, error) {
-	if !exists {
-		return adapter.Imported{Key: id.key, Outcome: adapter.ImportEqual}, nil
-	}
-	removed := adapter.Imported{Key: id.key, Outcome: adapter.ImportRemoved}
-	delete(in.existing, id)
-	if r, err := in.Lock(ctx, id.resource, id.key); err != nil {
-		return removed, err
-	} else if id.resource != adapter.Products {
-		in.save(id.key, r)
-	}
-	return removed, in.Delete(ctx, id.resource, id.key)
+	return in.Note(ctx, in.Source, resource, here...)
 }
 
 // save notes what the database has to derive again because of a record.
@@ -175,199 +381,4 @@ func (in *importTx) save(key adapter.Key, r adapter.Record) {
 	case adapter.Stores, adapter.Websites:
 		in.saveAll = true
 	}
-}
-
-// check fails if a record cannot be stored because of others.
-func (in *importTx) check(ctx context.Context, one adapter.Aggregate) error {
-	r, key := one.Record, keyOf(one.Record)
-	if owner := r.Schema.Owner; owner != "" && owner != r.Schema.Key && !r.Get(owner).Empty() {
-		customer := adapter.Key(r.Get(owner).Int())
-		_, there := in.existing[recordID{adapter.Customers, customer}]
-		if !there && !(in.DryRun && in.Expected != nil && in.Expected(adapter.Customers, customer)) {
-			return &adapter.Error{Kind: adapter.NotFound, Op: in.op, Field: owner}
-		}
-	}
-	op := in.op + " of " + string(r.Schema.Resource)
-	if err := checkUnique(ctx, in, op, key, r); err != nil {
-		return err
-	}
-	if r.Schema.Resource == adapter.Products && r.Get("sku").Kind() != adapter.Absent {
-		if err := checkSKU(ctx, in, op, key, r); err != nil {
-			return err
-		}
-	}
-	for _, part := range one.Parts {
-		id := recordID{part.Schema.Resource, keyOf(part)}
-		if root, taken := in.existing[id]; taken && root != int64(key) {
-			return &adapter.Error{Kind: adapter.Conflict, Op: in.op + " of " + string(id.resource), Field: part.Schema.Key, Err: errTaken}
-		}
-	}
-	return nil
-}
-
-// create stores a new record with its parts.
-func (in *importTx) create(ctx context.Context, one adapter.Aggregate) (adapter.Key, error) {
-	r := one.Record.Clone()
-	setTimes(r, in.moment)
-	keys, err := in.Insert(ctx, withoutParts(r))
-	if err != nil {
-		return 0, err
-	}
-	key := keys[0]
-	in.existing[recordID{r.Schema.Resource, key}] = 0
-	if r.Schema.Resource == adapter.Products {
-		if _, err := setPriceLists(ctx, in, in.op, key, adapter.NewRecord(r.Schema), r); err != nil {
-			return 0, err
-		}
-		if err := initTypes(ctx, in, key); err != nil {
-			return 0, err
-		}
-	}
-	in.save(key, r)
-	for resource, parts := range byResource(one.Parts) {
-		if _, err := in.Insert(ctx, parts...); err != nil {
-			return 0, fmt.Errorf("%s: %w", resource, err)
-		}
-	}
-	return key, in.finish(ctx, key, r)
-}
-
-// byResource groups parts by their resource.
-func byResource(parts []adapter.Record) map[adapter.Resource][]adapter.Record {
-	groups := map[adapter.Resource][]adapter.Record{}
-	for _, part := range parts {
-		groups[part.Schema.Resource] = append(groups[part.Schema.Resource], part)
-	}
-	return groups
-}
-
-// setTimes sets the timestamps that a client's write would set and that r lacks.
-func setTimes(r adapter.Record, moment adapter.Value) {
-	if !r.Schema.DistinctNulls {
-		return // its times say when something happened elsewhere
-	}
-	for _, name := range timestamps() {
-		if hasTimestamp(r.Schema, name) && r.Get(name).Kind() == adapter.Absent {
-			r.Set(name, moment)
-		}
-	}
-}
-
-// finish clears the flags of a default address on the customer's other addresses.
-func (in *importTx) finish(ctx context.Context, key adapter.Key, r adapter.Record) error {
-	if r.Schema.Resource != adapter.CustomerAddresses {
-		return nil
-	}
-	return clearOtherDefaults(ctx, in, key, r, r)
-}
-
-// change changes an existing record and its parts to what was imported.
-func (in *importTx) change(ctx context.Context, one adapter.Aggregate) (adapter.Imported, error) {
-	r, key := one.Record, keyOf(one.Record)
-	done := adapter.Imported{Key: key, Outcome: adapter.ImportEqual}
-	current, err := in.Lock(ctx, r.Schema.Resource, key)
-	if err != nil {
-		return done, err
-	}
-	changed, err := in.changeRecord(ctx, current, r)
-	if err == nil && r.Schema.Resource == adapter.Products {
-		var priced adapter.Record
-		if priced, err = in.At(ctx, current, 0, PriceLists()...); err == nil {
-			var prices bool
-			prices, err = setPriceLists(ctx, in, in.op, key, priced, r)
-			changed = changed || prices
-		}
-	}
-	if err == nil && in.Existing == adapter.ReplaceExisting {
-		var parts bool
-		parts, err = in.changeParts(ctx, one)
-		changed = changed || parts
-	}
-	if err != nil || !changed {
-		return done, err
-	}
-	done.Outcome = adapter.ImportChanged
-	in.save(key, r)
-	return done, in.finish(ctx, key, r)
-}
-
-// changeRecord makes a locked record have the values of r, and reports whether that
-// changes it. Timestamps that r lacks stay as they are, except that updated_at is set if
-// others change.
-func (in *importTx) changeRecord(ctx context.Context, current, r adapter.Record) (changed bool, err error) {
-	change := adapter.NewRecord(current.Schema)
-	for i, v := range r.Values {
-		a := &current.Schema.Attributes[i]
-		if a.Name == current.Schema.Key || !isStored(a) || isDerived(a) {
-			continue
-		}
-		if v.Kind() == adapter.Absent {
-			if in.Existing == adapter.MergeExisting || slices.Contains(timestamps(), a.Name) {
-				continue
-			}
-			if v = adapter.NullValue(); current.Schema.DistinctNulls {
-				v = adapter.UnsetValue()
-			}
-		}
-		if !same(v, current.Values[i]) {
-			change.Values[i], changed = v, true
-		}
-	}
-	if !changed {
-		return false, nil
-	}
-	if in.Existing != adapter.MergeExisting {
-		setUpdatedAt(change, r, in.moment)
-	}
-	return true, in.Update(ctx, current, change)
-}
-
-// setUpdatedAt sets updated_at of a change unless r says when it was.
-func setUpdatedAt(change, r adapter.Record, moment adapter.Value) {
-	if hasTimestamp(r.Schema, "updated_at") && r.Get("updated_at").Kind() == adapter.Absent {
-		change.Set("updated_at", moment)
-	}
-}
-
-// changeParts makes an existing root have the parts that were imported with it, and
-// reports whether that changes anything.
-func (in *importTx) changeParts(ctx context.Context, one adapter.Aggregate) (changed bool, err error) {
-	groups := byResource(one.Parts)
-	attributes := partsOf(in.schemas, one.Record.Schema.Resource)
-	for _, resource := range slices.Sorted(maps.Keys(attributes)) {
-		stored, err := in.Find(ctx, resource, attributes[resource], []int64{int64(keyOf(one.Record))})
-		if err != nil {
-			return false, err
-		}
-		had := make(map[adapter.Key]adapter.Record, len(stored))
-		for _, part := range stored {
-			had[keyOf(part)] = part
-		}
-		var added []adapter.Record
-		for _, part := range groups[resource] {
-			was, there := had[keyOf(part)]
-			if !there {
-				added = append(added, part)
-				continue
-			}
-			delete(had, keyOf(part))
-			differs, err := in.changeRecord(ctx, was, part)
-			if err != nil {
-				return false, err
-			}
-			changed = changed || differs
-		}
-		changed = changed || len(added)+len(had) > 0
-		for _, key := range slices.Sorted(maps.Keys(had)) {
-			if err := in.Delete(ctx, resource, key); err != nil {
-				return false, err
-			}
-		}
-		if len(added) > 0 {
-			if _, err := in.Insert(ctx, added...); err != nil {
-				return false, err
-			}
-		}
-	}
-	return changed, nil
 }

@@ -16,90 +16,215 @@ var (
 	errKeyRange    = errors.New("the key is out of range")
 	errOwned       = errors.New("the part belongs to another record")
 	errTaken       = errors.New("a part of another record has this key")
+	errUnique      = errors.New("another record has this value")
+	errTwice       = errors.New("the record has it twice")
 	errExists      = errors.New("a record with this key exists")
+	errNoLevel     = errors.New("the record has no values of its own at this level")
+	errNoImage     = errors.New("the product has no such image")
+	errNoPart      = errors.New("neither the record nor a part of it has this key")
 )
 
-// partsOf names the resources of the parts of an aggregate, each with the attribute that
-// holds the key of its root.
-func partsOf(schemas *adapter.Schemas, root adapter.Resource) map[adapter.Resource]string {
-	if root != adapter.Orders { // parts of others are aggregates of their own
-		return nil
-	}
-	attributes := map[adapter.Resource]string{}
+// partsOf names the resources of the parts that an aggregate may have.
+func partsOf(schemas *adapter.Schemas, root adapter.Resource) []adapter.Resource {
+	var parts []adapter.Resource
 	for _, r := range adapter.Resources() {
-		if s := schemas.Of(r); s.Root == root {
-			attributes[r] = s.RootAttribute
+		isPart := schemas.Of(r).Root == root && (root == adapter.Orders || root == adapter.Products && r != adapter.StockItems)
+		if isPart { // parts of others are aggregates of their own
+			parts = append(parts, r)
 		}
 	}
-	return attributes
+	return parts
 }
 
-// fitAggregate converts a record and its parts to the schemas of the database and checks
-// them.
-func fitAggregate(schemas *adapter.Schemas, op string, one adapter.Aggregate, o adapter.ImportOptions) (adapter.Aggregate, error) {
-	fitted := adapter.Aggregate{Gone: one.Gone}
-	var err error
-	if fitted.Record, err = fit(schemas, op, one.Record, !one.Gone && o.Existing != adapter.MergeExisting); err != nil || one.Gone {
+// hasLevels reports whether records have values at levels.
+func hasLevels(r adapter.Resource) bool {
+	return r == adapter.Products || r == adapter.Categories || r == adapter.ProductImages
+}
+
+// isAtLevels reports whether records may have values of an attribute at levels.
+func isAtLevels(r adapter.Resource, a *adapter.Attribute) bool {
+	return hasLevels(r) && !a.Static && (isPointer(a) || isStored(a) && !a.OnDemand && a.Kind != adapter.KindTexts)
+}
+
+// isPointer reports whether an attribute of products says to which image a type points.
+func isPointer(a *adapter.Attribute) bool {
+	return a.ReadOnly && a.OnDemand && slices.ContainsFunc(ImageTypes(), func(name string) bool { return PointerTo(name) == a.Name })
+}
+
+// fitAggregate converts a record with its parts and levels to the schemas of the database
+// and checks them.
+func fitAggregate(schemas *adapter.Schemas, op string, one *adapter.Aggregate, o adapter.ImportOptions) (fitted adapter.Aggregate, err error) {
+	fitted = adapter.Aggregate{PartsOf: one.PartsOf, PartsOnly: one.PartsOnly, Gone: one.Gone}
+	complete := !one.Gone && !one.PartsOnly && o.Existing != adapter.MergeExisting
+	if fitted.Record, err = fitRecord(schemas, op, one.Record, complete); err != nil || one.Gone {
 		return fitted, err
 	}
-	attributes := partsOf(schemas, fitted.Record.Schema.Resource)
+	schema := fitted.Record.Schema
+	if len(one.Parts)+len(one.Levels) > 0 || one.PartsOnly {
+		if fitted.Record.Get(schema.Key).Empty() {
+			return fitted, invalid(op, schema.Key, errRequired)
+		}
+	}
+	allowed := partsOf(schemas, schema.Resource)
+	if one.PartsOf == nil && schema.Resource == adapter.Orders {
+		fitted.PartsOf = allowed
+	}
+	for _, r := range one.PartsOf {
+		if !slices.Contains(allowed, r) {
+			return fitted, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(r), Err: errNotImported}
+		}
+	}
+	fitted.Parts = make([]adapter.Record, 0, len(one.Parts))
 	for _, part := range one.Parts {
-		if part.Schema == nil || attributes[part.Schema.Resource] == "" {
+		if part.Schema == nil || !slices.Contains(allowed, part.Schema.Resource) {
 			return fitted, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotImported}
 		}
-		attribute := attributes[part.Schema.Resource]
-		part, err := fit(schemas, op, part, true)
-		if err == nil && part.Get(attribute).Int() != int64(keyOf(fitted.Record)) {
-			err = invalid(op, attribute, errOwned)
-		}
-		if err != nil {
+		if part, err = fitPart(schemas, op, part, keyOf(fitted.Record)); err != nil {
 			return fitted, err
 		}
 		fitted.Parts = append(fitted.Parts, part)
 	}
+	return fitted, fitLevels(schemas, op, one, &fitted)
+}
+
+// fitPart converts a part of a record.
+func fitPart(schemas *adapter.Schemas, op string, part adapter.Record, root adapter.Key) (adapter.Record, error) {
+	fitted, err := convert(schemas, op, part, func(a *adapter.Attribute) bool {
+		return isStored(a) && !isDerived(a) && !isOwnedByLevels(part.Schema.Resource, a) || a.Name == "content"
+	})
+	if err != nil {
+		return fitted, err
+	}
+	schema := fitted.Schema
+	if schema.Resource == adapter.ProductImages {
+		if fitted.Get("media_type").Empty() {
+			fitted.Set("media_type", adapter.TextValue(mediaTypeOf(fitted.Get("file").Text())))
+		}
+		if fitted.Get(schema.Key).Empty() {
+			return fitted, invalid(op, schema.Key, errRequired)
+		}
+	}
+	if err := checkFitted(op, fitted, true); err != nil {
+		return fitted, err
+	}
+	if fitted.Get(schema.RootAttribute).Int() != int64(root) {
+		return fitted, invalid(op, schema.RootAttribute, errOwned)
+	}
 	return fitted, nil
 }
 
-// fit converts a record to the schema of the database. If complete, it must have all
+// fitLevels converts the values at levels that come with a record.
+func fitLevels(schemas *adapter.Schemas, op string, one, fitted *adapter.Aggregate) error {
+	if len(one.Levels) == 0 {
+		return nil
+	}
+	known := map[recordID]bool{{fitted.Record.Schema.Resource, keyOf(fitted.Record)}: true}
+	for _, part := range fitted.Parts {
+		known[recordID{part.Schema.Resource, keyOf(part)}] = true
+	}
+	seen := map[levelID]bool{}
+	for _, l := range one.Levels {
+		if l.Record.Schema == nil || !hasLevels(l.Record.Schema.Resource) {
+			return &adapter.Error{Kind: adapter.Unsupported, Op: op + " of values at store views", Err: errNotImported}
+		}
+		r := l.Record.Schema.Resource
+		values, err := convert(schemas, op, l.Record, func(a *adapter.Attribute) bool {
+			s := schemas.Of(r)
+			return a.Name == s.Key || a.Name == s.RootAttribute || isAtLevels(r, a) && (isPointer(a) || !one.PartsOnly || r == adapter.ProductImages)
+		})
+		if err != nil {
+			return err
+		}
+		id := levelID{recordID{r, keyOf(values)}, l.StoreID}
+		switch {
+		case !known[id.recordID]:
+			return invalid(op, values.Schema.Key, errNoPart)
+		case l.StoreID < 0, l.StoreID == 0 && !isDefaultLevel(values):
+			return invalid(op, "store_id", errNoLevel)
+		case seen[id]:
+			return invalid(op, "store_id", errTwice)
+		}
+		seen[id] = true
+		fitted.Levels = append(fitted.Levels, adapter.Level{StoreID: l.StoreID, Record: values})
+	}
+	return nil
+}
+
+// isDefaultLevel reports whether values can be those of level 0: of an image, or pointers
+// to images. Others belong to the record itself.
+func isDefaultLevel(values adapter.Record) bool {
+	for i, v := range values.Values {
+		a := &values.Schema.Attributes[i]
+		if v.Kind() != adapter.Absent && a.Name != values.Schema.Key && !isPointer(a) {
+			return values.Schema.Resource == adapter.ProductImages
+		}
+	}
+	return values.Schema.Resource != adapter.Categories
+}
+
+// fitRecord converts a record to the schema of the database. If complete, it must have all
 // required values.
-func fit(schemas *adapter.Schemas, op string, r adapter.Record, complete bool) (adapter.Record, error) {
-	if r.Schema == nil {
+func fitRecord(schemas *adapter.Schemas, op string, r adapter.Record, complete bool) (adapter.Record, error) {
+	if r.Schema != nil && (r.Schema.Resource == adapter.ProductImages || r.Schema.Resource == adapter.Admins) {
+		return r, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(r.Schema.Resource), Err: errNotImported}
+	}
+	fitted, err := convert(schemas, op, r, func(a *adapter.Attribute) bool {
+		return (isStored(a) || slices.Contains(PriceLists(), a.Name)) && !isDerived(a)
+	})
+	if err != nil {
+		return fitted, err
+	}
+	return fitted, checkFitted(op, fitted, complete)
+}
+
+// convert converts the values of a record to the schema of the database. It fails with
+// kind Invalid for values of attributes that are not accepted.
+func convert(schemas *adapter.Schemas, op string, r adapter.Record, accepts func(*adapter.Attribute) bool) (adapter.Record, error) {
+	if r.Schema == nil || schemas.Of(r.Schema.Resource) == nil {
 		return r, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotImported}
 	}
 	schema := schemas.Of(r.Schema.Resource)
-	if schema == nil || r.Schema.Resource == adapter.ProductImages || r.Schema.Resource == adapter.Admins {
-		return r, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(r.Schema.Resource), Err: errNotImported}
-	}
-	fitted := adapter.NewRecord(schema)
+	converted := adapter.NewRecord(schema)
 	for i, v := range r.Values {
 		if v.Kind() == adapter.Absent {
 			continue
 		}
-		name := r.Schema.Attributes[i].Name
-		at, ok := schema.Index(name)
-		if !ok || v.Kind() == adapter.Unset {
-			return fitted, invalid(op, name, errKind)
+		at, name := i, r.Schema.Attributes[i].Name
+		if r.Schema != schema {
+			var ok bool
+			if at, ok = schema.Index(name); !ok {
+				return converted, invalid(op, name, errKind)
+			}
 		}
 		a := &schema.Attributes[at]
-		if !isStored(a) && !slices.Contains(PriceLists(), name) || isDerived(a) {
-			return fitted, invalid(op, name, errReadOnly)
+		if v.Kind() == adapter.Unset {
+			return converted, invalid(op, name, errKind)
+		}
+		if !accepts(a) {
+			return converted, invalid(op, name, errReadOnly)
 		}
 		var err error
-		if fitted.Values[at], err = a.Canonical(v); err != nil {
-			return fitted, invalid(op, name, err)
+		if converted.Values[at], err = a.Canonical(v); err != nil {
+			return converted, invalid(op, name, err)
 		}
 	}
-	if key := fitted.Get(schema.Key); key.Kind() != adapter.Absent && !validKey(schema.Resource, key.Int()) {
-		return fitted, invalid(op, schema.Key, errKeyRange)
+	return converted, nil
+}
+
+// checkFitted checks the key and the required values of a converted record.
+func checkFitted(op string, r adapter.Record, complete bool) error {
+	schema := r.Schema
+	if key := r.Get(schema.Key); key.Kind() != adapter.Absent && !validKey(schema.Resource, key.Int()) {
+		return invalid(op, schema.Key, errKeyRange)
 	}
-	for i := range fitted.Values {
-		a, v := &schema.Attributes[i], fitted.Values[i]
+	for i := range r.Values {
+		a, v := &schema.Attributes[i], r.Values[i]
 		setLater := schema.DistinctNulls && slices.Contains(timestamps(), a.Name)
 		if a.Required && (v.Kind() == adapter.Null || complete && v.Empty() && !setLater) {
-			return fitted, invalid(op, a.Name, errRequired)
+			return invalid(op, a.Name, errRequired)
 		}
 	}
-	return fitted, nil
+	return nil
 }
 
 // validKey reports whether an imported record may have a key.

@@ -153,7 +153,8 @@ func (l *loader) loadPrices(ctx context.Context, product adapter.Record) error {
 		if len(change.Added) == 0 {
 			continue
 		}
-		if err := l.SetPrices(ctx, keyOf(product), list, change); err != nil {
+		change.Product = keyOf(product)
+		if err := l.SetPrices(ctx, list, change); err != nil {
 			return err
 		}
 	}

@@ -45,16 +45,20 @@ func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, produ
 		if err != nil {
 			return false, err
 		}
-		if len(change.Added)+len(change.Changed)+len(change.Removed) == 0 {
+		if change.isEmpty() {
 			continue
 		}
 		changed = true
-		if err := tx.SetPrices(ctx, key, list, change); err != nil {
+		change.Product = key
+		if err := tx.SetPrices(ctx, list, change); err != nil {
 			return false, err
 		}
 	}
 	return changed, nil
 }
+
+// isEmpty reports whether a change changes nothing.
+func (c *PriceChange) isEmpty() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 }
 
 // priceChange returns the change that makes a price list have the entries of v.
 func priceChange(op, list string, stored, v adapter.Value) (change PriceChange, err error) {
@@ -94,6 +98,7 @@ func priceChange(op, list string, stored, v adapter.Value) (change PriceChange, 
 			change.Removed = append(change.Removed, keyOf(entry))
 		}
 	}
+	slices.Sort(change.Removed)
 	return change, nil
 }
 

@@ -124,7 +124,7 @@ func testTextConditions(t *testing.T, e Engine) {
 			r.Set(attribute, adapter.TextValue("2012-01-01 00:00:00"))
 		}
 		records = append(records, r)
-		arguments, err := row.arguments(db.engine, r)
+		arguments, err := row.appendArguments(nil, db.engine, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"regexp"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // A counter is a key column whose values the database generates.
@@ -21,6 +26,11 @@ type counterStatements struct {
 	// while no other transaction can use the counter. It is nil for engines that do so
 	// by themselves.
 	passKey func(c counter, key int64) (behind string, move []string)
+	// describe and continueAt are for engines that can only pass keys that no record has
+	// outside a transaction: describe finds a text with "AUTO_INCREMENT=" and the next
+	// key, if it is not the first, and continueAt makes a key the next one.
+	describe   func(counter) string
+	continueAt func(c counter, next int64) string
 	// resync moves a counter to the greatest stored key, outside a transaction, for
 	// engines that cannot do so within one.
 	resync func(counter) string
@@ -37,6 +47,53 @@ func (db *DB) counters() []counter {
 		all = append(all, counter{t.name, t.schema.Key})
 	}
 	return all
+}
+
+// keyCounters returns the counters of the records and of the prices of products, by their
+// resources, in an order that is always the same so that transactions that move them
+// cannot deadlock.
+func (db *DB) keyCounters() (resources []adapter.Resource, counters []counter) {
+	for _, t := range db.tables {
+		resources, counters = append(resources, t.schema.Resource), append(counters, counter{t.name, t.schema.Key})
+	}
+	products := db.schemas.Of(adapter.Products)
+	for _, list := range rules.PriceLists() {
+		at, _ := products.Index(list)
+		nested := products.Attributes[at].Nested
+		resources, counters = append(resources, nested.Resource), append(counters, counter{priceTable(list), nested.Key})
+	}
+	return resources, counters
+}
+
+// nextKeyPattern finds the next key in the text of counterStatements.describe.
+var nextKeyPattern = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
+
+// passOutside makes the keys that the database chooses later greater than some, on an engine
+// that cannot do so within a transaction.
+func (db *DB) passOutside(ctx context.Context, passed map[adapter.Resource]adapter.Key) error {
+	if db.engine.counters.describe == nil || len(passed) == 0 {
+		return nil
+	}
+	resources, counters := db.keyCounters()
+	for i, c := range counters {
+		key := int64(passed[resources[i]])
+		if key <= 0 {
+			continue
+		}
+		var table, described string
+		if err := db.writer.QueryRowContext(ctx, db.engine.counters.describe(c)).Scan(&table, &described); err != nil {
+			return err
+		}
+		if next := nextKeyPattern.FindStringSubmatch(described); next != nil {
+			if n, err := strconv.ParseInt(next[1], 10, 64); err != nil || n > key {
+				continue
+			}
+		}
+		if _, err := db.writer.ExecContext(ctx, db.engine.counters.continueAt(c, key+1)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runForCounters runs the statement of every counter. It does nothing if statement is

@@ -174,13 +174,14 @@ func (db *DB) Close() error {
 // Adapter returns an adapter that serves the records of the database.
 func (db *DB) Adapter() *Adapter { return &Adapter{db: db} }
 
-// An Adapter serves the records of a DB. It implements adapter.Adapter and
-// adapter.Importer.
+// An Adapter serves the records of a DB. It implements adapter.Adapter, adapter.Importer and
+// adapter.Noter.
 type Adapter struct{ db *DB }
 
 var (
 	_ adapter.Adapter  = (*Adapter)(nil)
 	_ adapter.Importer = (*Adapter)(nil)
+	_ adapter.Noter    = (*Adapter)(nil)
 )
 
 // Name returns "sqlstore".
@@ -196,6 +197,11 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 
 // Import implements adapter.Importer.
 func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	if !o.DryRun {
+		if err := a.db.passOutside(ctx, o.Passed); err != nil {
+			return nil, a.db.wrapError(ctx, "import records", err)
+		}
+	}
 	return rules.Import(ctx, ruled{a.db}, batch, o)
 }
 

@@ -65,7 +65,8 @@
 //     each with attribute, value and value_folded. Values are texts: digits, a decimal, a
 //     time in the form below. A stored null has a row with the value NULL; a value that
 //     was never stored has no row. Values of store views are rows of product_value, which
-//     also has a store_id;
+//     also has a store_id. Names of categories at store views are rows of category_value,
+//     with category_id, store_id, name and name_folded;
 //   - the types of the attributes' kinds: BIGINT for integers, flags included (1 and 0,
 //     no booleans), DECIMAL with at most four decimal places in use for decimals, and
 //     TIMESTAMP(0) or DATETIME in UTC for times (on SQLite TEXT, "2006-01-02 15:04:05").

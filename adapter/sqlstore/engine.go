@@ -55,6 +55,12 @@ type engine struct {
 	// ignoreDuplicateNonce ends an INSERT of a nonce, so that it changes no row if the
 	// nonce exists already.
 	ignoreDuplicateNonce string
+	// ignoreDuplicateNote ends an INSERT into imported_record in the same way.
+	ignoreDuplicateNote string
+	// lastKeyFollows is true if the keys that an INSERT of several rows generates are
+	// consecutive, and the last insert id is the last of them. It is not used with
+	// useReturning.
+	lastKeyFollows bool
 	// useReturning is true if an INSERT returns the new key by a RETURNING clause, and
 	// false if the driver reports a last insert id.
 	useReturning bool

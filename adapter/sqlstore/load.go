@@ -47,7 +47,7 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
 		}
-		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key", "backend_record"}
+		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key", "backend_record", "imported_record"}
 		for i := len(db.tables) - 1; i >= 0; i-- { // parts before the records they belong to
 			tables = append(tables, db.tables[i].name)
 		}
@@ -219,9 +219,8 @@ func (w *rowEncoder) insertSQL(e *engine, rows int) string {
 	return text
 }
 
-// arguments returns the values of r in the order of the columns.
-func (w *rowEncoder) arguments(e *engine, r adapter.Record) ([]any, error) {
-	arguments := make([]any, 0, len(w.columns))
+// appendArguments appends the values of r, in the order of the columns.
+func (w *rowEncoder) appendArguments(arguments []any, e *engine, r adapter.Record) ([]any, error) {
 	var nulls []string
 	for _, at := range w.indexes {
 		a, v := &w.table.schema.Attributes[at], r.Values[at]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
@@ -37,9 +38,63 @@ func (db *DB) OpenMedia(ctx context.Context, name string) (file *os.File, mediaT
 	return file, mediaType, db.wrapError(ctx, op, err)
 }
 
-// HasFile reports whether a name of a media file is taken.
-func (t *writeTx) HasFile(ctx context.Context, name string) (bool, error) {
-	return t.rowExists(ctx, "SELECT 1 FROM media_file WHERE file = ?", name)
+// MissingContent returns those of some names of which there are no bytes.
+func (d ruled) MissingContent(ctx context.Context, names []string) ([]string, error) {
+	const op = "look for images"
+	if d.db.media.directory == "" {
+		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoMedia}
+	}
+	reserved, err := reservedFiles(ctx, d.db.readStatements.query, names)
+	if err != nil {
+		return nil, d.db.wrapError(ctx, op, err)
+	}
+	here := make(map[string]bool, len(reserved))
+	for _, name := range reserved {
+		_, err := os.Stat(d.db.media.path(name))
+		here[name] = err == nil
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return here[name] }), nil
+}
+
+// reservedFiles returns those of some names that are taken.
+func reservedFiles(ctx context.Context, query queryFunc, names []string) ([]string, error) {
+	var reserved []string
+	for chunk := range slices.Chunk(names, idsPerStatement) {
+		arguments := make([]any, len(chunk), idsPerStatement)
+		for i, name := range chunk {
+			arguments[i] = name
+		}
+		arguments = padToPowerOfTwo(arguments)
+		rows, err := query(ctx, "SELECT file FROM media_file WHERE "+inList("file", arguments), arguments...)
+		if err != nil {
+			return nil, err
+		}
+		names, err := scanTexts(rows)
+		if err != nil {
+			return nil, err
+		}
+		reserved = append(reserved, names...)
+	}
+	return reserved, nil
+}
+
+// scanTexts returns the only column of rows, and closes them.
+func scanTexts(rows *sql.Rows) ([]string, error) {
+	defer func() { _ = rows.Close() }()
+	var texts []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, rows.Err()
+}
+
+// Files returns those of some names of media files that are taken.
+func (t *writeTx) Files(ctx context.Context, names ...string) ([]string, error) {
+	return reservedFiles(ctx, t.query, names)
 }
 
 // FreeNumber returns the first free number of a series from a number on.
@@ -57,13 +112,16 @@ func (t *writeTx) FreeNumber(ctx context.Context, series string, from int64) (in
 	return from, err
 }
 
-// InsertFile stores the name of a media file.
-func (t *writeTx) InsertFile(ctx context.Context, f rules.File) error {
-	var series, number any
-	if f.Series != "" {
-		series, number = f.Series, f.Number
+// InsertFiles stores names of media files.
+func (t *writeTx) InsertFiles(ctx context.Context, files ...rules.File) error {
+	rows := make([][]any, len(files))
+	for i, f := range files {
+		rows[i] = []any{f.Name, f.MediaType, nil, nil}
+		if f.Series != "" {
+			rows[i] = []any{f.Name, f.MediaType, f.Series, f.Number}
+		}
 	}
-	return t.exec(ctx, "INSERT INTO media_file (file, media_type, series, number) VALUES (?, ?, ?, ?)", f.Name, f.MediaType, series, number)
+	return t.insertValues(ctx, "media_file", []string{"file", "media_type", "series", "number"}, rows, "")
 }
 
 // An imageContent is the content of a new image. Its file is written before the
@@ -104,16 +162,7 @@ func listMedia(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
+	return scanTexts(rows)
 }
 
 // removeUnusedMedia removes those of the named files that the database no longer lists.
@@ -127,8 +176,8 @@ func (db *DB) removeUnusedMedia(ctx context.Context, names []string) error {
 			return err
 		}
 		for _, name := range names {
-			taken, err := tx.HasFile(ctx, name)
-			if err == nil && !taken {
+			taken, err := tx.Files(ctx, name)
+			if err == nil && len(taken) == 0 {
 				err = os.Remove(db.media.path(name))
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {

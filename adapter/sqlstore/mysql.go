@@ -36,10 +36,15 @@ func mysqlEngine() *engine {
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
 		isTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
 		ignoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
+		ignoreDuplicateNote:  " ON DUPLICATE KEY UPDATE record_key = record_key",
 		counters: counterStatements{
 			// MySQL moves the counter to the greatest stored key. The statement must run
 			// outside a transaction, which it would commit.
-			resync: func(c counter) string { return "ALTER TABLE " + c.table + " AUTO_INCREMENT = 1" },
+			resync:   func(c counter) string { return "ALTER TABLE " + c.table + " AUTO_INCREMENT = 1" },
+			describe: func(c counter) string { return "SHOW CREATE TABLE " + c.table },
+			continueAt: func(c counter, key int64) string {
+				return "ALTER TABLE " + c.table + " AUTO_INCREMENT = " + strconv.FormatInt(key, 10)
+			},
 		},
 		decimal:  func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
 		classify: classifyMySQL,

@@ -36,6 +36,7 @@ func postgresEngine() *engine {
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "TIMESTAMP(0)"},
 		isTableSQL:           "SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind IN ('r', 'p')",
 		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
+		ignoreDuplicateNote:  " ON CONFLICT DO NOTHING",
 		useReturning:         true,
 		counters: counterStatements{
 			// Unlike setval alone, this is rolled back with its transaction, and so is a

@@ -97,42 +97,61 @@ func distinctArguments(ids []int64) []any {
 // priceTable returns the table of a price list.
 func priceTable(list string) string { return "product_" + list }
 
-// SetPrices changes entries of a price list.
-func (t *writeTx) SetPrices(ctx context.Context, product adapter.Key, list string, change rules.PriceChange) error {
+// SetPrices changes entries of a price list of some products.
+func (t *writeTx) SetPrices(ctx context.Context, list string, changes ...rules.PriceChange) error {
+	var added, keyless [][]any
+	nested := t.db.products.table.schema.Attributes[t.listIndex(list)].Nested
 	table := priceTable(list)
-	at, _ := t.db.schemas.Of(adapter.Products).Index(list)
-	keyName := t.db.schemas.Of(adapter.Products).Attributes[at].Nested.Key
-	for _, entry := range change.Changed {
-		price, err := t.db.engine.bind(&adapter.Attribute{Kind: adapter.KindDecimal}, entry.Get("price"))
-		if err != nil {
-			return err
-		}
-		if err := t.exec(ctx, "UPDATE "+table+" SET price = ? WHERE "+keyName+" = ?", price, int64(recordKey(entry))); err != nil {
-			return err
-		}
-	}
-	for _, key := range change.Removed {
-		if err := t.exec(ctx, "DELETE FROM "+table+" WHERE "+keyName+" = ?", int64(key)); err != nil {
-			return err
-		}
-	}
-	for _, entry := range change.Added {
-		columns, arguments := []string{"product_id"}, []any{int64(product)}
-		for i, a := range entry.Schema.Attributes {
-			if a.Name == keyName {
-				continue
-			}
-			argument, err := t.db.engine.bind(&a, entry.Values[i])
+	for _, change := range changes {
+		for _, entry := range change.Changed {
+			price, err := t.db.engine.bind(&adapter.Attribute{Kind: adapter.KindDecimal}, entry.Get("price"))
 			if err != nil {
 				return err
 			}
-			columns, arguments = append(columns, a.Name), append(arguments, argument)
+			if err := t.exec(ctx, "UPDATE "+table+" SET price = ? WHERE "+nested.Key+" = ?", price, int64(recordKey(entry))); err != nil {
+				return err
+			}
 		}
-		if _, err := t.db.insert(ctx, t.tx, table, keyName, int64(recordKey(entry)), columns, arguments); err != nil {
-			return err
+		for _, key := range change.Removed {
+			if err := t.exec(ctx, "DELETE FROM "+table+" WHERE "+nested.Key+" = ?", int64(key)); err != nil {
+				return err
+			}
+		}
+		for _, entry := range change.Added {
+			row := []any{int64(change.Product)}
+			for i, a := range entry.Schema.Attributes {
+				argument, err := t.db.engine.bind(&a, entry.Values[i])
+				if err != nil {
+					return err
+				}
+				if a.Name != entry.Schema.Key || argument != nil {
+					row = append(row, argument)
+				}
+			}
+			if entry.Get(entry.Schema.Key).Empty() {
+				keyless = append(keyless, row)
+			} else {
+				added = append(added, row)
+			}
 		}
 	}
-	return nil
+	columns, columnsWithoutKey := []string{"product_id"}, []string{"product_id"}
+	for _, a := range nested.Attributes {
+		columns = append(columns, a.Name)
+		if a.Name != nested.Key {
+			columnsWithoutKey = append(columnsWithoutKey, a.Name)
+		}
+	}
+	if err := t.insertValues(ctx, table, columns, added, ""); err != nil {
+		return err
+	}
+	return t.insertValues(ctx, table, columnsWithoutKey, keyless, "")
+}
+
+// listIndex returns the schema index of a price list.
+func (t *writeTx) listIndex(list string) int {
+	at, _ := t.db.products.table.schema.Index(list)
+	return at
 }
 
 // Saved updates the listing rows of some products, or of all.
@@ -143,11 +162,13 @@ func (t *writeTx) Saved(ctx context.Context, products ...adapter.Key) error {
 	if !t.db.hasListingTable {
 		return nil
 	}
-	for _, product := range products {
-		if err := t.exec(ctx, "DELETE FROM product_listing WHERE product_id = ?", int64(product)); err != nil {
+	for chunk := range slices.Chunk(products, idsPerStatement) {
+		arguments := keyArguments(chunk)
+		if err := t.exec(ctx, "DELETE FROM product_listing WHERE "+inList("product_id", arguments), arguments...); err != nil {
 			return err
 		}
-		if err := t.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+listingRowsSQL+" AND product.entity_id = ?", int64(product)); err != nil {
+		text := listingRowsOfSQL + " AND " + inList("product.entity_id", arguments) + " AND " + inList("product_website.product_id", arguments)
+		if err := t.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+text, slices.Concat(arguments, arguments)...); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/huandu/go-sqlbuilder"
@@ -39,12 +40,24 @@ func sqliteEngine() *engine {
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "INTEGER", adapter.KindDecimal: "REAL"},
 		isTableSQL:           "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
-		counters: counterStatements{restart: func(c counter) string {
-			return "DELETE FROM sqlite_sequence WHERE name = '" + c.table + "'"
-		}},
+		ignoreDuplicateNote:  " ON CONFLICT DO NOTHING",
+		lastKeyFollows:       true,
+		counters: counterStatements{
+			restart: func(c counter) string { return "DELETE FROM sqlite_sequence WHERE name = '" + c.table + "'" },
+			passKey: passSQLite,
+		},
 		// The column stores the double nearest to the decimal.
 		decimal:  func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },
 		classify: classifySQLite,
+	}
+}
+
+// passSQLite returns the statements of counterStatements.passKey.
+func passSQLite(c counter, key int64) (behind string, move []string) {
+	number := strconv.FormatInt(key, 10)
+	return "SELECT 1 WHERE COALESCE((SELECT seq FROM sqlite_sequence WHERE name = '" + c.table + "'), 0) < " + number, []string{
+		"DELETE FROM sqlite_sequence WHERE name = '" + c.table + "'",
+		"INSERT INTO sqlite_sequence (name, seq) VALUES ('" + c.table + "', " + number + ")",
 	}
 }
 

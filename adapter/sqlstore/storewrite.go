@@ -132,21 +132,40 @@ func (t *writeTx) Other(ctx context.Context, like adapter.Record, except adapter
 	return adapter.Key(other), nil
 }
 
-// Find returns the records of which an attribute is one of some ids.
-func (t *writeTx) Find(ctx context.Context, r adapter.Resource, attribute string, ids []int64) ([]adapter.Record, error) {
+// Find returns the records of which an attribute is one of some values.
+func (t *writeTx) Find(ctx context.Context, r adapter.Resource, attribute string, values []adapter.Value, lists ...string) ([]adapter.Record, error) {
 	s := t.db.records[r]
+	at, _ := s.table.schema.Index(attribute)
+	a, column := &s.table.schema.Attributes[at], s.table.columns[at].name
+	folded := a.Kind == adapter.KindText && s.table.columns[at].folded != ""
+	if folded {
+		column = s.table.columns[at].folded
+	}
 	var found []adapter.Record
 	sc := s.scannerPool.Get().(*scanner)
 	defer s.putScanner(sc)
 	sc.setColumns(s.table, s.ownIndexes)
-	for batch := range slices.Chunk(ids, idsPerStatement) {
-		sb := t.db.engine.flavor.NewSelectBuilder()
+	for batch := range slices.Chunk(values, idsPerStatement) {
 		arguments := make([]any, 0, idsPerStatement)
-		for _, id := range batch {
-			arguments = append(arguments, id)
+		for _, v := range batch {
+			argument, err := t.db.engine.bind(a, v)
+			if err != nil {
+				return nil, &adapter.Error{Kind: adapter.Invalid, Op: "find " + string(r), Field: attribute, Err: err}
+			}
+			if folded {
+				argument = fold(v)
+			}
+			if argument != nil { // null equals nothing
+				arguments = append(arguments, argument)
+			}
 		}
+		if len(arguments) == 0 {
+			continue
+		}
+		arguments = padToPowerOfTwo(distinct(arguments))
+		sb := t.db.engine.flavor.NewSelectBuilder()
 		sb.Select(s.table.selectColumns(s.ownIndexes)...).From(s.table.name)
-		text, arguments := sb.Where(sb.In(s.table.column(attribute).name, padToPowerOfTwo(arguments)...)).OrderBy(s.table.keyColumn()).Build()
+		text, arguments := sb.Where(sb.In(column, arguments...)).OrderBy(s.table.keyColumn()).Build()
 		err := t.eachRow(ctx, func(rows *sql.Rows) error {
 			record, err := sc.record(s.table.schema, rows)
 			found = append(found, record)
@@ -156,7 +175,24 @@ func (t *writeTx) Find(ctx context.Context, r adapter.Resource, attribute string
 			return nil, err
 		}
 	}
+	if len(lists) > 0 {
+		wanted, err := t.db.products.requestedParts(&adapter.Query{}, lists)
+		if err != nil {
+			return nil, err
+		}
+		return found, t.db.products.addParts(ctx, t.query, found, wanted, &adapter.ListParams{})
+	}
 	return found, s.addValues(ctx, t.query, found)
+}
+
+// distinct returns arguments without those that repeat others.
+func distinct(arguments []any) []any {
+	seen := make(map[any]bool, len(arguments))
+	return slices.DeleteFunc(arguments, func(argument any) bool {
+		repeated := seen[argument]
+		seen[argument] = true
+		return repeated
+	})
 }
 
 // idsPerStatement is the number of ids that one statement looks for.
@@ -167,9 +203,12 @@ func (t *writeTx) Insert(ctx context.Context, records ...adapter.Record) ([]adap
 	keys := make([]adapter.Key, 0, len(records))
 	for len(records) > 0 {
 		schema := records[0].Schema
-		keyless := records[0].Get(schema.Key).Kind() == adapter.Absent
-		n := 1
-		for !keyless && n < min(len(records), t.recordsPerInsert) && records[n].Get(schema.Key).Kind() != adapter.Absent {
+		isKeyless := func(r adapter.Record) bool { return r.Get(schema.Key).Kind() == adapter.Absent }
+		keyless, n, limit := isKeyless(records[0]), 1, min(len(records), t.recordsPerInsert)
+		if keyless && !t.db.engine.useReturning && !t.db.engine.lastKeyFollows {
+			limit = 1 // the keys would not be known
+		}
+		for n < limit && isKeyless(records[n]) == keyless {
 			n++
 		}
 		inserted, err := t.insertRows(ctx, t.db.records[schema.Resource], records[:n], keyless)
@@ -182,45 +221,79 @@ func (t *writeTx) Insert(ctx context.Context, records ...adapter.Record) ([]adap
 	return keys, nil
 }
 
-// insertRows inserts rows by one statement: some that have keys, or one that has none.
+// insertRows inserts rows by one statement, all with keys or all without.
 func (t *writeTx) insertRows(ctx context.Context, s *store, records []adapter.Record, keyless bool) (keys []adapter.Key, err error) {
 	row, text := s.row, s.insertWithKeySQL
-	switch {
-	case keyless:
+	if keyless {
 		row, text = s.rowWithoutKey, s.insertSQL
-	case len(records) > 1:
-		text = s.row.insertSQL(t.db.engine, len(records))
+	}
+	if len(records) > 1 {
+		text = row.insertSQL(t.db.engine, len(records))
+		if keyless && t.db.engine.useReturning {
+			text += " RETURNING " + unqualified(s.table.keyColumn())
+		}
 	}
 	arguments := make([]any, 0, len(records)*len(row.columns))
 	for _, r := range records {
-		bound, err := row.arguments(t.db.engine, r)
-		if err != nil {
+		if arguments, err = row.appendArguments(arguments, t.db.engine, r); err != nil {
 			return nil, err
 		}
-		arguments = append(arguments, bound...)
 	}
-	if keyless {
-		t.executed = append(t.executed, text)
-		key, err := t.db.insertRow(ctx, t.tx, text, arguments)
-		if err != nil {
-			return nil, err
-		}
-		stored := records[0].Clone()
-		stored.Set(s.table.schema.Key, adapter.IntegerValue(key))
-		return []adapter.Key{adapter.Key(key)}, s.table.insertAdded(ctx, t.db, t.tx, stored)
-	}
-	if len(records) == 1 {
+	switch {
+	case keyless:
+		keys, err = t.insertKeyless(ctx, text, arguments, len(records))
+	case len(records) == 1:
 		err = t.exec(ctx, text, arguments...)
-	} else { // there are too many different statements to prepare them
+	default: // there are too many different statements to prepare them
 		_, err = t.db.exec(ctx, t.tx, text, arguments...)
 	}
-	for _, r := range records {
-		if err == nil {
-			err = s.table.insertAdded(ctx, t.db, t.tx, r)
-		}
-		keys = append(keys, recordKey(r))
+	if err != nil {
+		return nil, err
 	}
-	return keys, err
+	for i, r := range records {
+		if !keyless {
+			keys = append(keys, recordKey(r))
+		} else if s.table.added {
+			r = r.Clone()
+			r.Set(s.table.schema.Key, adapter.IntegerValue(int64(keys[i])))
+		}
+		if err := s.table.insertAdded(ctx, t.db, t.tx, r); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// insertKeyless runs an INSERT of some rows without keys and returns the keys that the
+// database chose, which ascend as the rows do.
+func (t *writeTx) insertKeyless(ctx context.Context, text string, arguments []any, n int) ([]adapter.Key, error) {
+	if n == 1 {
+		t.executed = append(t.executed, text)
+		key, err := t.db.insertRow(ctx, t.tx, text, arguments)
+		return []adapter.Key{adapter.Key(key)}, err
+	}
+	keys := make([]adapter.Key, 0, n)
+	if !t.db.engine.useReturning {
+		last, err := t.db.insertRow(ctx, t.tx, text, arguments)
+		for key := last - int64(n) + 1; key <= last; key++ {
+			keys = append(keys, adapter.Key(key))
+		}
+		return keys, err
+	}
+	rows, err := t.tx.QueryContext(ctx, t.db.engine.rebind(text), arguments...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var key adapter.Key
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys, rows.Err()
 }
 
 // recordKey returns the key of a record.
@@ -231,12 +304,13 @@ func (t *writeTx) PassKeys(ctx context.Context, greatest map[adapter.Resource]ad
 	if t.db.engine.counters.passKey == nil {
 		return nil
 	}
-	for _, of := range t.db.tables { // always in this order, so that transactions cannot deadlock
-		key := greatest[of.schema.Resource]
+	resources, counters := t.db.keyCounters()
+	for i, c := range counters {
+		key := greatest[resources[i]]
 		if key == 0 {
 			continue
 		}
-		behind, move := t.db.engine.counters.passKey(counter{of.name, of.schema.Key}, int64(key))
+		behind, move := t.db.engine.counters.passKey(c, int64(key))
 		is, err := t.rowExists(ctx, behind)
 		for i := 0; is && err == nil && i < len(move); i++ {
 			_, err = t.tx.ExecContext(ctx, move[i])

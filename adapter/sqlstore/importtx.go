@@ -1,0 +1,349 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
+)
+
+// maxInsertArguments bounds the arguments of an INSERT of many rows. SQLite allows 32,766.
+const maxInsertArguments = 8192
+
+// insertValues inserts any number of rows by few statements, which suffix ends. There are too
+// many different statements to prepare them.
+func (t *writeTx) insertValues(ctx context.Context, table string, columns []string, rows [][]any, suffix string) error {
+	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
+	for chunk := range slices.Chunk(rows, maxInsertArguments/len(columns)) {
+		text := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Repeat(row+", ", len(chunk)-1) + row + suffix
+		if _, err := t.db.exec(ctx, t.tx, text, slices.Concat(chunk...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyArguments returns keys as the arguments of an IN list.
+func keyArguments(keys []adapter.Key) []any {
+	arguments := make([]any, len(keys), 2*len(keys))
+	for i, key := range keys {
+		arguments[i] = int64(key)
+	}
+	return padToPowerOfTwo(arguments)
+}
+
+// inList returns a condition that a column is one of some arguments.
+func inList(column string, arguments []any) string {
+	return column + " IN (" + strings.Repeat("?, ", len(arguments)-1) + "?)"
+}
+
+// eachRowOf runs a statement for some keys at a time: text, a condition on the column, and
+// end.
+func (t *writeTx) eachRowOf(ctx context.Context, keys []adapter.Key, scan func(*sql.Rows) error, text, column, end string) error {
+	for chunk := range slices.Chunk(keys, idsPerStatement) {
+		arguments := keyArguments(chunk)
+		if err := t.eachRow(ctx, scan, text+inList(column, arguments)+end, arguments...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Keys returns those of some keys under which there are records, after locking them.
+func (t *writeTx) Keys(ctx context.Context, r adapter.Resource, keys []adapter.Key, lock bool) ([]adapter.Key, error) {
+	of := t.db.table(r)
+	end := " ORDER BY " + of.keyColumn()
+	if lock {
+		end += t.db.engine.lockClause
+	}
+	var found []adapter.Key
+	err := t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
+		var key adapter.Key
+		err := rows.Scan(&key)
+		found = append(found, key)
+		return err
+	}, "SELECT "+of.keyColumn()+" FROM "+of.name+" WHERE ", of.keyColumn(), end)
+	return found, err
+}
+
+// A levelReader collects what records have at levels, by record and level.
+type levelReader struct {
+	schema *adapter.Schema
+	found  []rules.LevelValues
+	at     map[[2]int64]int
+}
+
+// record returns the record of what a record has at a level.
+func (l *levelReader) record(key, level int64) adapter.Record {
+	i, ok := l.at[[2]int64{key, level}]
+	if !ok {
+		i = len(l.found)
+		l.at[[2]int64{key, level}] = i
+		l.found = append(l.found, rules.LevelValues{Key: adapter.Key(key), Level: level, Record: adapter.NewRecord(l.schema)})
+	}
+	return l.found[i].Record
+}
+
+// Levels returns what records have of their own at levels.
+func (t *writeTx) Levels(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]rules.LevelValues, error) {
+	l := &levelReader{schema: t.db.schemas.Of(r), at: map[[2]int64]int{}}
+	var key, level int64
+	switch r {
+	case adapter.Categories:
+		var name adapter.Value
+		err := t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
+			err := rows.Scan(&key, &level, &cell{adapter.KindText, &name})
+			l.record(key, level).Set("name", name)
+			return err
+		}, "SELECT category_id, store_id, name FROM category_value WHERE ", "category_id", "")
+		return l.found, err
+	case adapter.ProductImages:
+		var v rules.ImageValues
+		cells := []any{&key, &level, &cell{adapter.KindText, &v.Label}, &cell{adapter.KindInteger, &v.Position}, &cell{adapter.KindInteger, &v.Exclude}}
+		err := t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
+			err := rows.Scan(cells...)
+			r := l.record(key, level)
+			r.Set("label", v.Label)
+			r.Set("position", v.Position)
+			r.Set("exclude", v.Exclude)
+			return err
+		}, "SELECT image_id, store_id, label, position, exclude FROM product_image_value WHERE ", "image_id", "")
+		return l.found, err
+	default:
+		err := t.productLevels(ctx, keys, l)
+		return l.found, err
+	}
+}
+
+// productLevels reads the values of products at store views.
+func (t *writeTx) productLevels(ctx context.Context, keys []adapter.Key, l *levelReader) error {
+	var key, level int64
+	var name string
+	var value sql.NullString
+	return t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
+		if err := rows.Scan(&key, &level, &name, &value); err != nil {
+			return err
+		}
+		at, ok := l.schema.Index(name)
+		if !ok {
+			return nil // the attribute is no longer configured
+		}
+		v, err := scopedValue(l.schema.Attributes[at].Kind, value)
+		l.record(key, level).Values[at] = v
+		return err
+	}, "SELECT product_id, store_id, attribute, value FROM product_value WHERE ", "product_id", "")
+}
+
+// Pointers returns to which images the types of products point at levels.
+func (t *writeTx) Pointers(ctx context.Context, products []adapter.Key) ([]rules.LevelValues, error) {
+	l := &levelReader{schema: t.db.schemas.Of(adapter.Products), at: map[[2]int64]int{}}
+	var key, level int64
+	var name string
+	var image adapter.Value
+	err := t.eachRowOf(ctx, products, func(rows *sql.Rows) error {
+		err := rows.Scan(&key, &level, &name, &cell{adapter.KindInteger, &image})
+		l.record(key, level).Set(rules.PointerTo(name), image)
+		return err
+	}, "SELECT product_id, store_id, type, image_id FROM product_image_pointer WHERE ", "product_id", "")
+	return l.found, err
+}
+
+// SetLevels changes what records have at levels.
+func (t *writeTx) SetLevels(ctx context.Context, r adapter.Resource, changes ...rules.LevelChange) error {
+	switch r {
+	case adapter.Categories:
+		return t.setRows(ctx, "category_value", "category_id", []string{"name", "name_folded"}, changes, func(r adapter.Record) []any {
+			name := r.Get("name")
+			return []any{textArgument(name), fold(name)}
+		})
+	case adapter.ProductImages:
+		return t.setRows(ctx, "product_image_value", "image_id", []string{"label", "position", "exclude"}, changes, func(r adapter.Record) []any {
+			return []any{textArgument(r.Get("label")), integerArgument(r.Get("position")), integerArgument(r.Get("exclude"))}
+		})
+	default:
+		return t.setProductLevels(ctx, changes)
+	}
+}
+
+// textArgument returns a text, or nil.
+func textArgument(v adapter.Value) any {
+	if v.Kind() != adapter.Text {
+		return nil
+	}
+	return v.Text()
+}
+
+// integerArgument returns an integer, or nil.
+func integerArgument(v adapter.Value) any {
+	if v.Kind() != adapter.Integer {
+		return nil
+	}
+	return v.Int()
+}
+
+// setRows changes values that are one row for each record and level.
+func (t *writeTx) setRows(ctx context.Context, table, keyColumn string, columns []string, changes []rules.LevelChange, arguments func(adapter.Record) []any) error {
+	var rows [][]any
+	for _, c := range changes {
+		if c.Current.Schema != nil {
+			if err := t.exec(ctx, "DELETE FROM "+table+" WHERE "+keyColumn+" = ? AND store_id = ?", int64(c.Key), c.Level); err != nil {
+				return err
+			}
+		}
+		next, removed := adapter.NewRecord(c.Change.Schema), false
+		if c.Current.Schema != nil {
+			copy(next.Values, c.Current.Values)
+		}
+		for i, v := range c.Change.Values {
+			removed = removed || v.Kind() == adapter.Unset
+			if v.Kind() != adapter.Absent {
+				next.Values[i] = v
+			}
+		}
+		if !removed {
+			rows = append(rows, append([]any{int64(c.Key), c.Level}, arguments(next)...))
+		}
+	}
+	return t.insertValues(ctx, table, append([]string{keyColumn, "store_id"}, columns...), rows, "")
+}
+
+// setProductLevels changes values and pointers to images of products.
+func (t *writeTx) setProductLevels(ctx context.Context, changes []rules.LevelChange) error {
+	var values, pointers [][]any
+	var replaced levelRows
+	for i := range changes {
+		c := &changes[i]
+		var oldValues, oldPointers []string
+		for at, v := range c.Change.Values {
+			a := &c.Change.Schema.Attributes[at]
+			if v.Kind() == adapter.Absent {
+				continue
+			}
+			was := c.Current.Schema != nil && c.Current.Values[at].Kind() != adapter.Absent
+			if t.db.products.table.columns[at].late {
+				pointer := strings.TrimSuffix(a.Name, rules.PointerTo(""))
+				if was {
+					oldPointers = append(oldPointers, pointer)
+				}
+				if v.Kind() != adapter.Unset {
+					pointers = append(pointers, []any{int64(c.Key), c.Level, pointer, integerArgument(v)})
+				}
+				continue
+			}
+			if was {
+				oldValues = append(oldValues, a.Name)
+			}
+			if v.Kind() == adapter.Unset {
+				continue
+			}
+			value, folded, err := t.db.engine.valueTexts(a, v)
+			if err != nil {
+				return &adapter.Error{Kind: adapter.Invalid, Op: "write a scoped value", Field: a.Name, Err: err}
+			}
+			values = append(values, []any{int64(c.Key), c.Level, a.Name, value, folded})
+		}
+		replaced.add("product_value", "attribute", c, oldValues)
+		replaced.add("product_image_pointer", "type", c, oldPointers)
+	}
+	if err := replaced.delete(ctx, t); err != nil {
+		return err
+	}
+	if err := t.insertValues(ctx, "product_value", []string{"product_id", "store_id", "attribute", "value", "value_folded"}, values, ""); err != nil {
+		return err
+	}
+	return t.insertValues(ctx, "product_image_pointer", []string{"product_id", "store_id", "type", "image_id"}, pointers, "")
+}
+
+// levelRows are rows of products at levels, by what one statement can delete: the rows of
+// the same names at the same level.
+type levelRows struct {
+	order    []levelNames
+	products map[levelNames][]adapter.Key
+}
+
+// levelNames are the values of a column at a level, joined by commas.
+type levelNames struct {
+	table, column, names string
+	level                int64
+}
+
+// add adds the rows of a product that a change replaces.
+func (l *levelRows) add(table, column string, c *rules.LevelChange, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	if l.products == nil {
+		l.products = map[levelNames][]adapter.Key{}
+	}
+	id := levelNames{table, column, strings.Join(names, ","), c.Level}
+	if l.products[id] == nil {
+		l.order = append(l.order, id)
+	}
+	l.products[id] = append(l.products[id], c.Key)
+}
+
+// delete deletes the rows.
+func (l *levelRows) delete(ctx context.Context, t *writeTx) error {
+	for _, id := range l.order {
+		var names []any
+		for _, name := range strings.Split(id.names, ",") {
+			names = append(names, name)
+		}
+		names = padToPowerOfTwo(names)
+		for chunk := range slices.Chunk(l.products[id], idsPerStatement) {
+			keys := keyArguments(chunk)
+			text := "DELETE FROM " + id.table + " WHERE " + inList("product_id", keys) + " AND store_id = ? AND " + inList(id.column, names)
+			if err := t.exec(ctx, text, slices.Concat(keys, []any{id.level}, names)...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Note notes that records came from a source.
+func (t *writeTx) Note(ctx context.Context, source string, r adapter.Resource, keys ...adapter.Key) error {
+	rows := make([][]any, len(keys))
+	for i, key := range keys {
+		rows[i] = []any{source, string(r), int64(key)}
+	}
+	return t.insertValues(ctx, "imported_record", []string{"source", "resource", "record_key"}, rows, t.db.engine.ignoreDuplicateNote)
+}
+
+// Forget removes what is noted of records.
+func (t *writeTx) Forget(ctx context.Context, r adapter.Resource, keys ...adapter.Key) error {
+	for chunk := range slices.Chunk(keys, idsPerStatement) {
+		arguments := keyArguments(chunk)
+		if err := t.exec(ctx, "DELETE FROM imported_record WHERE resource = ? AND "+inList("record_key", arguments), append([]any{string(r)}, arguments...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Noted returns the keys of records that came from a source, as [adapter.Noter] says.
+func (a *Adapter) Noted(ctx context.Context, source string, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Key, error) {
+	keys, err := a.db.noted(ctx, source, r, after, limit)
+	return keys, a.db.wrapError(ctx, "list imported records", err)
+}
+
+func (db *DB) noted(ctx context.Context, source string, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Key, error) {
+	rows, err := db.readStatements.query(ctx, "SELECT record_key FROM imported_record WHERE source = ? AND resource = ? AND record_key > ? ORDER BY record_key LIMIT ?",
+		source, string(r), int64(after), limit)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var keys []adapter.Key
+	for rows.Next() {
+		var key adapter.Key
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, rows.Err()
+}
