@@ -1,0 +1,120 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// An ImportSource is another system from which records were imported.
+type ImportSource struct {
+	// Name is that of [adapter.ImportOptions].Source.
+	Name string
+	// Server identifies the database server, Database and Prefix the tables there.
+	Server, ServerVersion, Database, Prefix string
+	// LogFile, LogPosition and GTID say how far the binary log had got before the first
+	// record was read, as far as that is known: changes from there on may be missing here.
+	LogFile     string
+	LogPosition int64
+	GTID        string
+	// GivenKeys are the greatest keys that the system had given to records.
+	GivenKeys map[adapter.Resource]adapter.Key
+	NotedAt   time.Time
+}
+
+// A RangeDigest is a checksum of what another system had in a range of keys when all
+// records of the range were imported.
+type RangeDigest struct {
+	After    adapter.Key // the key before the range
+	Digest   string
+	Settings string // a text that is the same for imports with the same options
+}
+
+// ImportSources returns the systems from which records were imported, by name. Kinds:
+// Unavailable, Internal.
+func (db *DB) ImportSources(ctx context.Context) ([]ImportSource, error) {
+	const op = "read import sources"
+	rows, err := db.readStatements.query(ctx, "SELECT source, server, server_version, database_name, table_prefix, log_file, log_position, gtid, given_keys, updated_at FROM import_source ORDER BY source")
+	if err != nil {
+		return nil, db.wrapError(ctx, op, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var all []ImportSource
+	for rows.Next() {
+		var s ImportSource
+		var keys string
+		noted := cell{kind: adapter.KindTime, value: new(adapter.Value)}
+		err := rows.Scan(&s.Name, &s.Server, &s.ServerVersion, &s.Database, &s.Prefix, &s.LogFile, &s.LogPosition, &s.GTID, &keys, &noted)
+		if err == nil {
+			err = json.Unmarshal([]byte(keys), &s.GivenKeys)
+		}
+		if err == nil {
+			s.NotedAt, err = time.Parse(time.DateTime, noted.value.Text())
+		}
+		if err != nil {
+			return nil, db.wrapError(ctx, op, err)
+		}
+		all = append(all, s)
+	}
+	return all, db.wrapError(ctx, op, rows.Err())
+}
+
+// NoteImportSource stores what is known about a system, in place of what was known about
+// the one of that name. NotedAt is set to the present time. Kinds: Invalid, Unavailable,
+// Internal.
+func (db *DB) NoteImportSource(ctx context.Context, s ImportSource) error {
+	keys, err := json.Marshal(s.GivenKeys)
+	if err != nil {
+		return err
+	}
+	return db.write(ctx, "note import source", func(tx *sql.Tx) error {
+		if _, err := db.exec(ctx, tx, "DELETE FROM import_source WHERE source = ?", s.Name); err != nil {
+			return err
+		}
+		_, err := db.exec(ctx, tx, "INSERT INTO import_source (source, server, server_version, database_name, table_prefix, log_file, log_position, gtid, given_keys, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			s.Name, s.Server, s.ServerVersion, s.Database, s.Prefix, s.LogFile, s.LogPosition, s.GTID, string(keys), time.Now().UTC().Format(time.DateTime))
+		return err
+	})
+}
+
+// RangeDigests returns the digests of a part's ranges that begin in [from, before), by
+// ascending key. Kinds: Unavailable, Internal.
+func (db *DB) RangeDigests(ctx context.Context, source, part string, from, before adapter.Key) ([]RangeDigest, error) {
+	const op = "read import digests"
+	rows, err := db.readStatements.query(ctx, "SELECT first_key, digest, settings FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ? ORDER BY first_key",
+		source, part, int64(from), int64(before))
+	if err != nil {
+		return nil, db.wrapError(ctx, op, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var all []RangeDigest
+	for rows.Next() {
+		var d RangeDigest
+		if err := rows.Scan(&d.After, &d.Digest, &d.Settings); err != nil {
+			return nil, db.wrapError(ctx, op, err)
+		}
+		all = append(all, d)
+	}
+	return all, db.wrapError(ctx, op, rows.Err())
+}
+
+// ReplaceRangeDigests removes the digests of a part's ranges that begin in [from, before),
+// and stores others in place of them, in one transaction. Kinds: Invalid, Unavailable,
+// Internal.
+func (db *DB) ReplaceRangeDigests(ctx context.Context, source, part string, from, before adapter.Key, digests ...RangeDigest) error {
+	return db.write(ctx, "note import digests", func(tx *sql.Tx) error {
+		if _, err := db.exec(ctx, tx, "DELETE FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ?", source, part, int64(from), int64(before)); err != nil {
+			return err
+		}
+		for _, d := range digests {
+			_, err := db.exec(ctx, tx, "INSERT INTO import_digest (source, part, first_key, digest, settings) VALUES (?, ?, ?, ?, ?)", source, part, int64(d.After), d.Digest, d.Settings)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
