@@ -58,6 +58,7 @@ func allowedImports() map[string][]string {
 		// databases with the demo store for tests
 		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/memstore", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
 		"adapter/guard":         {"adapter"},
+		"adapter/imagefiles":    {},
 		"adapter/magento1":      {"adapter"},
 		"adapter/reststore":     {"adapter", "adapter/replica", "config/strictyaml"},
 		// a private Medusa for tests

@@ -1,0 +1,101 @@
+package imagefiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// Folder is where the legacy system keeps its images, below its media folder.
+const Folder = "catalog/product"
+
+// cacheFolder is the folder below Folder that holds copies in other sizes.
+const cacheFolder = "cache/"
+
+// maxName bounds the name of a file, in bytes.
+const maxName = 1024
+
+// ErrTooLarge says that a file is larger than Options.MaxBytes.
+var ErrTooLarge = errors.New("the file is too large")
+
+// Options are the limits of a [Source].
+type Options struct {
+	// MaxBytes is the maximum size of a file.
+	MaxBytes int64
+	// TempDir is the folder for what is unpacked; "" is that of the system.
+	TempDir string
+}
+
+// A Source has the bytes of images. It is safe for concurrent use.
+type Source struct {
+	files files
+	max   int64
+}
+
+// files is what the kinds of sources differ in. Names have been checked.
+type files interface {
+	// read returns the bytes of a file, at most one more than max. A missing file is
+	// fs.ErrNotExist.
+	read(ctx context.Context, name string, max int64) ([]byte, error)
+	Close() error
+}
+
+// Open opens the images of a legacy system. location is its media folder, the http or https
+// URL of that, or a file .tar, .tar.gz or .tgz that contains it. Reading an archive takes as
+// long as the archive is large.
+func Open(ctx context.Context, location string, o Options) (*Source, error) {
+	s := &Source{max: o.MaxBytes}
+	lower := strings.ToLower(location)
+	var err error
+	switch {
+	case strings.HasPrefix(lower, "http://"), strings.HasPrefix(lower, "https://"):
+		s.files, err = openWeb(location)
+	case strings.HasSuffix(lower, ".tar"):
+		s.files, err = openTar(ctx, location)
+	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):
+		s.files, err = openCompressed(ctx, location, o)
+	default:
+		s.files, err = openFolder(location)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the images: %w", err)
+	}
+	return s, nil
+}
+
+// Read returns the bytes of the image that the legacy system calls file, such as
+// "/f/r/front.png". Errors wrap [fs.ErrNotExist] if there is no such file, or its name is not
+// one of a file below the folder of images, and [ErrTooLarge]. Others may pass.
+func (s *Source) Read(ctx context.Context, file string) ([]byte, error) {
+	name, ok := cleanName(file)
+	if !ok {
+		return nil, fmt.Errorf("%.200q is not the name of an image: %w", file, fs.ErrNotExist)
+	}
+	content, err := s.files.read(ctx, name, s.max)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > s.max {
+		return nil, fmt.Errorf("%q: %w: it has more than %d bytes", name, ErrTooLarge, s.max)
+	}
+	return content, nil
+}
+
+// Close releases what the source holds, and removes what it has unpacked.
+func (s *Source) Close() error { return s.files.Close() }
+
+// cleanName returns the path of a file below Folder. ok is false unless that is a plain path
+// to a file there.
+func cleanName(file string) (name string, ok bool) {
+	name = strings.TrimLeft(file, "/")
+	control := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return name, len(name) <= maxName && !control && !strings.Contains(name, `\`) && name != "." && fs.ValidPath(name)
+}
+
+// readAtMost reads at most one byte more than max.
+func readAtMost(r io.Reader, max int64) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(r, max+1))
+}
