@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
@@ -19,10 +20,11 @@ func (p *program) importCredentialsCommand() *cobra.Command {
 	var admins bool
 	cmd := p.credentialsSubcommand("import --from DSN", "Import consumers and tokens from a database of Magento 1 or OpenMage", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			return p.importCredentials(ctx, cmd, db, &source, admins)
+			return p.importCredentialsAlone(ctx, cmd, db, &source, admins)
 		})
 	cmd.Long = `Import consumers and access tokens from a database of Magento 1 or OpenMage, so that
-programs keep their keys and tokens. The command imports everything or nothing.
+programs keep their keys and tokens. The command imports everything or nothing. It is
+another name of "portico import credentials".
 
   portico import --from DSN customers             # first: customers' tokens need them
   portico credentials import --from DSN --admins --dry-run
@@ -37,7 +39,7 @@ Request tokens are not imported. A token that is revoked in the old shop or in t
 is revoked in the store afterwards.
 
 A consumer or token that the store has already and that differs stays unchanged, and the
-command reports it. With --replace that of the old shop replaces it.
+command reports it. With --update that of the old shop replaces it.
 ` + importSourceHelp
 	source.addFlags(cmd, "replace consumers and tokens that differ by those of the old shop")
 	cmd.Flags().BoolVar(&admins, "admins", false, "import administrators, too")
@@ -50,41 +52,49 @@ type printedImport struct {
 	sqlstore.ImportReport
 }
 
-// importCredentials imports consumers and tokens, and administrators if admins is set, and
-// prints the counts. It imports everything or nothing.
-func (p *program) importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, source *importSource, admins bool) (err error) {
+// importCredentialsAlone runs the command.
+func (p *program) importCredentialsAlone(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, source *importSource, admins bool) (err error) {
 	cfg, err := p.loadConfig(cmd)
 	if err != nil {
 		return err
 	}
-	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
-		return err
-	}
-	legacyDB, err := source.open(ctx, cmd, cfg)
+	legacyDB, err := source.open(ctx, cmd, cfg, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, legacyDB.Close()) }()
-	progress, finish := newSpinner(cmd, "credentials")
+	done, err := importCredentials(ctx, cmd, db, legacyDB, source, admins)
+	if err != nil {
+		return err
+	}
+	return writeResult(cmd, printedImport{DryRun: source.dryRun, ImportReport: done}, func(w io.Writer) { printImportedCredentials(w, source.dryRun, done) })
+}
+
+// importCredentials imports consumers and tokens, and administrators if admins is set:
+// everything or nothing.
+func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, legacyDB *magento1.Database, source *importSource, admins bool) (sqlstore.ImportReport, error) {
+	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
+		return sqlstore.ImportReport{}, err
+	}
+	progress, finish := newSpinner(cmd, credentialsPart)
 	defer finish()
 	done, err := db.Credentials().Import(ctx,
 		sqlstore.ForeignCredentials{Admins: legacyDB.Admins(ctx), Consumers: legacyDB.Consumers(ctx), Tokens: legacyDB.Tokens(ctx)},
-		sqlstore.ImportOptions{Admins: admins, Replace: source.replace, DryRun: source.dryRun, Progress: progress})
+		sqlstore.ImportOptions{Admins: admins, Replace: source.update, DryRun: source.dryRun, Progress: progress})
 	if err != nil {
-		return fmt.Errorf("%w\nnothing is stored", err)
+		return done, fmt.Errorf("%w\nno credentials are stored", err)
 	}
-	finish()
-	return writeResult(cmd, printedImport{DryRun: source.dryRun, ImportReport: done}, func(w io.Writer) { printImportedCredentials(w, source, done) })
+	return done, nil
 }
 
 // printImportedCredentials writes the counts as a table, followed by the reasons for
 // skipping credentials and the notes on single ones.
-func printImportedCredentials(w io.Writer, source *importSource, done sqlstore.ImportReport) {
+func printImportedCredentials(w io.Writer, dryRun bool, done sqlstore.ImportReport) {
 	tallies := []struct {
 		name  string
 		tally sqlstore.Tally
 	}{{"administrators", done.Admins}, {"consumers", done.Consumers}, {"tokens", done.Tokens}}
-	fmt.Fprintf(w, "\t%s\t%s\tUNCHANGED\tDIFFERING\tSKIPPED\n", source.heading("ADDED"), source.heading("UPDATED"))
+	fmt.Fprintf(w, "\t%s\t%s\tUNCHANGED\tDIFFERING\tSKIPPED\n", heading(dryRun, "ADDED"), heading(dryRun, "UPDATED"))
 	for _, t := range tallies {
 		skipped := 0
 		for _, n := range t.tally.Skipped {

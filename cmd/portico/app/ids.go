@@ -232,21 +232,28 @@ and repeated; it continues where it stopped.`
 
 // pushRecords creates the records that the backend lacks, and prints how many there are.
 func pushRecords(cmd *cobra.Command, store *backendStore) error {
+	pushed, err := createAtBackend(cmd, store)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d records are at the backend, with their parts\n", pushed)
+	return nil
+}
+
+// createAtBackend creates the records that the backend lacks, and returns how many it has.
+func createAtBackend(cmd *cobra.Command, store *backendStore) (pushed int, err error) {
 	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
-	pushed := 0
-	err := store.adapter.Push(cmd.Context(), func(done, total int) {
+	err = store.adapter.Push(cmd.Context(), func(done, total int) {
 		pushed = done
 		if progress != nil {
 			progress(done, total)
 		}
 	})
-	finish()
 	if err != nil {
-		return fmt.Errorf("%w\nthe records that were created stay at the backend; continue with \"portico ids push\"", err)
+		return pushed, fmt.Errorf("%w\nthe records that were created stay at the backend; continue with \"portico ids push\"", err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d records are at the backend, with their parts\n", pushed)
-	return nil
+	return pushed, nil
 }
 
 // forgetIDsCommand returns the command "ids forget".

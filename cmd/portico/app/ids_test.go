@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -183,6 +184,37 @@ func TestIDs(t *testing.T) {
 	server.Close()
 	if _, _, err := run(t, "ids", "check"); err == nil || !errors.As(err, new(cannotRun)) {
 		t.Errorf("with the backend down: %v", err)
+	}
+}
+
+// TestImportIntoBackend imports customers into a store with a backend, which gets them, too.
+func TestImportIntoBackend(t *testing.T) {
+	from, old := magento1test.NewShop(t, magento1test.Demo, "")
+	newStore(t, secretKey)
+	backend := &peopleBackend{}
+	server := httptest.NewServer(backend)
+	t.Cleanup(server.Close)
+	mapping := filepath.Join(t.TempDir(), "people.yaml")
+	if err := os.WriteFile(mapping, []byte(peopleMapping), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PORTICO_ADAPTER", "rest")
+	t.Setenv("PORTICO_REST_URL", server.URL)
+	t.Setenv("PORTICO_REST_MAPPING", mapping)
+	arguments := []string{"import", "--from", from, "websites", "customer-groups", "customers"}
+	mustRun(t, append(arguments, "--dry-run")...)
+	if len(backend.all) > 0 {
+		t.Errorf("a dry run creates %+v", backend.all)
+	}
+	if printed := mustRun(t, arguments...); !strings.Contains(printed, "4 records are at the backend, with their parts\n") {
+		t.Errorf("it prints %s", printed)
+	}
+	execute(t, old, "INSERT INTO customer_entity (entity_id, entity_type_id, website_id, email, group_id) SELECT 70, entity_type_id, 1, 'new@example.com', 1 FROM customer_entity WHERE entity_id = 1")
+	if printed := mustRun(t, arguments...); !strings.Contains(printed, "5 records are at the backend") || len(backend.all) != 5 || *backend.all[4].Number != 70 {
+		t.Errorf("it prints %s\nthe backend has %+v", printed, backend.all)
+	}
+	if _, _, err := run(t, append(arguments, "--update")...); err == nil || !strings.Contains(err.Error(), "--update cannot change or remove records of the backend") {
+		t.Errorf("--update: %v", err)
 	}
 }
 

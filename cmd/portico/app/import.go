@@ -4,280 +4,336 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
 )
 
-// An importKind is a kind of record that "portico import" imports.
-type importKind struct {
-	name string // argument of the command
-	part magento1.Part
-}
-
-// importKinds lists the kinds in the order of import: owners before the records they own.
-func importKinds() []importKind {
-	return []importKind{
-		{"customers", magento1.Customers},
-		{"addresses", magento1.Addresses},
-		{"orders", magento1.Orders},
-	}
+// An importCommand holds the flags of "portico import".
+type importCommand struct {
+	importSource
+	media      string
+	sourceName string
+	removals   int64 // -1: not given
+	admins     bool
 }
 
 // importCommand returns the command "import".
 func (p *program) importCommand() *cobra.Command {
-	var source importSource
-	var names []string
-	for _, i := range importKinds() {
-		names = append(names, i.name)
-	}
+	flags := &importCommand{}
 	cmd := &cobra.Command{
-		Use:   "import --from DSN [customers] [addresses] [orders]",
-		Short: "Import customers, addresses and orders from a database of Magento 1 or OpenMage",
-		Long: `Import customers, their addresses, and orders from a database of Magento 1 or OpenMage
-into the configured store. Records keep their ids.
-
-  portico import --from DSN --dry-run customers addresses orders
-  portico import --from DSN customers addresses orders
-
-Customers keep their passwords. Attributes that the configuration adds are imported if
-the old shop has attributes of these names. Orders are imported with their lines,
-addresses and comments. Addresses and orders of customers who are not in the store are
-skipped: import customers first, or in the same command. An order whose customer the old
-shop has deleted is imported without a customer.
-
-A record whose id is in the store already stays unchanged. With --replace the record of
-the old shop replaces it, with all its parts: changes made in the store are lost.
-` + importSourceHelp,
-		ValidArgs: names,
+		Use:       "import --from DSN all | PART...",
+		Short:     "Import a shop from a database of Magento 1 or OpenMage",
+		Long:      importHelp + importSourceHelp + importUpdateHelp,
+		ValidArgs: importPartNames(),
 		Args:      cobra.MatchAll(cobra.MinimumNArgs(1), cobra.OnlyValidArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.importRecords(cmd, &source, args)
+			return p.importShop(cmd, flags, args)
 		},
+		Example: `  portico import config --from-file old.dsn > portico.yaml
+  portico import --from-file old.dsn --media /var/www/shop/media --dry-run all
+  portico import --from-file old.dsn --media /var/www/shop/media all
+  portico import --from-file old.dsn --update products stock`,
 	}
 	p.addSettingFlags(cmd, "adapter", "log.level", "log.format")
-	source.addFlags(cmd, "replace records of the store by those of the old shop with the same ids")
+	flags.addFlags(cmd, "take over what the old shop has changed since, and remove what it has removed")
+	cmd.Flags().StringVar(&flags.media, "media", "", "where the files of images are: the old shop's media folder, its http(s) URL, or a .tar or .tar.gz of it")
+	cmd.Flags().StringVar(&flags.sourceName, "source", "", "name under which the store notes the old shop: that of an earlier import if the shop has moved to another server since")
+	cmd.Flags().Int64Var(&flags.removals, "allow-removals", -1, "with --update, remove up to so many records even if they look like too many")
+	cmd.Flags().BoolVar(&flags.admins, "admins", false, "with credentials: import administrators, too; all always does")
 	cmd.Flags().Bool("json", false, "print JSON")
+	cmd.AddCommand(p.importConfigCommand())
 	return cmd
 }
 
-// printedRecords is the JSON output of the command.
-type printedRecords struct {
-	DryRun    bool              `json:"dry_run"`
-	Resources []importedRecords `json:"resources"`
-}
+const importHelp = `Import a shop from a database of Magento 1 or OpenMage into the configured store. Records
+keep their ids, customers their passwords, and programs their keys and tokens.
 
-// importedRecords counts the records of one resource by outcome.
-type importedRecords struct {
-	Resource string           `json:"resource"`
-	Read     int64            `json:"read"`
-	Stored   int64            `json:"stored"`
-	Replaced int64            `json:"replaced"`
-	Existing int64            `json:"left"`
-	Skipped  []skippedRecords `json:"skipped,omitempty"`
-}
+"all" imports everything in this order; each part can be imported by its name:
 
-// skippedRecords counts the records that were skipped for one reason.
-type skippedRecords struct {
-	Reason string  `json:"reason"`
-	Count  int64   `json:"count"`
-	IDs    []int64 `json:"ids"` // the first maxSkippedIDs ids
-}
+  websites         websites, store views, countries and regions
+  customer-groups  the groups that customers belong to
+  taxes            tax rates, with the rules and classes that they apply to
+  attributes       stores nothing: names what the old shop uses and the configuration
+                   lacks, with the lines to add. "portico import config" prints a whole
+                   configuration
+  categories       the tree of categories
+  products         products with their values at each store view, their prices, and
+                   their assignments to websites and categories
+  images           the images of products; --media says where their files are
+  stock            stock items
+  customers        customers
+  addresses        customers' addresses
+  orders           orders with their lines, addresses and comments
+  credentials      consumers and access tokens, with --admins administrators. Without
+                   auth.secret_key their secrets are stored unencrypted
 
-const (
-	// insertBatch is the number of records that one transaction stores.
-	insertBatch = 100
-	// maxSkippedIDs is the maximum number of ids that are listed for one reason.
-	maxSkippedIDs = 20
-)
+A part needs those before it: a product whose website is not here is skipped, and so are
+the addresses and orders of a customer who is not here. Everything skipped is counted by
+reason, with the first ids. An order whose customer the old shop has deleted is imported
+without a customer. Files of images that are missing are named; their images are imported
+without bytes, and repeating the command fetches them.
 
-// importRecords imports the kinds of records named in args, and prints the counts.
-func (p *program) importRecords(cmd *cobra.Command, source *importSource, args []string) (err error) {
+Catalogue price rules are imported as the old shop has evaluated them: for a few days.
+With the adapter rest the records are then created at the backend, as "portico ids push"
+does.
+`
+
+const importUpdateHelp = `
+
+A record whose id is here already stays unchanged. With --update the record of the old
+shop replaces it, and records that the old shop has removed since are removed here, but
+only those that an import has brought. Ranges of ids in which the old shop has changed
+nothing since they were imported are not read again. Records of a resource of which the
+setting routes says that Portico answers the writes, while there is an old system at
+legacy.url, are neither replaced nor removed: clients may have changed them here.
+
+The store notes which database it was filled from. If it is another one now, if it looks
+like an older copy, or if more than 5 % of the records of a kind would be removed, the
+command stops before it removes anything, and says which option lets it go on.`
+
+// importShop imports the parts of the old shop that the arguments name, and prints what
+// became of them.
+func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []string) (err error) {
 	ctx := cmd.Context()
 	cfg, err := p.loadConfig(cmd)
 	if err != nil {
 		return err
 	}
+	if err := p.checkImport(cfg, flags); err != nil {
+		return err
+	}
+	log := newLogger(cmd.ErrOrStderr(), warningsOnly(cfg))
+	db, err := openStore(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	imp, err := newImporter(ctx, cmd, cfg, db, flags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, imp.close()) }()
+	if err := imp.run(ctx, chosenParts(args), slices.Contains(args, allParts)); err != nil {
+		return err
+	}
+	if p.backend(cfg.Adapter) != nil && !flags.dryRun {
+		store, err := p.openBackend(ctx, cfg, db, prometheus.NewRegistry(), log)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, store.adapter.Close()) }()
+		if imp.report.AtBackend, err = createAtBackend(cmd, store); err != nil {
+			return err
+		}
+	}
+	return writeResult(cmd, imp.report, imp.report.print)
+}
+
+// checkImport returns an error if the configuration does not allow what the flags ask for.
+func (p *program) checkImport(cfg *config.Config, flags *importCommand) error {
 	if err := p.requireOwnRecords(cfg, "import"); err != nil {
 		return err
 	}
-	store, err := openStore(ctx, cfg, newLogger(cmd.ErrOrStderr(), warningsOnly(cfg)))
-	if err != nil {
-		return err
+	switch {
+	case flags.update && p.backend(cfg.Adapter) != nil:
+		return fmt.Errorf("--update cannot change or remove records of the backend that adapter %s names: import without it, which creates what is new", cfg.Adapter)
+	case flags.removals >= 0 && !flags.update:
+		return errors.New("--allow-removals needs --update: without it nothing is removed")
+	case flags.sourceName != "" && !isSourceName(flags.sourceName):
+		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", maxSourceName)
+	default:
+		return nil
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	legacyDB, err := source.open(ctx, cmd, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, legacyDB.Close()) }()
-
-	imp := importer{cmd: cmd, store: store, legacyDB: legacyDB, expected: map[adapter.Key]bool{}}
-	imp.options = adapter.ImportOptions{DryRun: source.dryRun, Expected: func(_ adapter.Resource, customer adapter.Key) bool { return imp.expected[customer] }}
-	if source.replace {
-		imp.options.Existing = adapter.ReplaceExisting
-	}
-	report := printedRecords{DryRun: source.dryRun}
-	for _, i := range importKinds() {
-		if !slices.Contains(args, i.name) {
-			continue
-		}
-		done, err := imp.importAll(ctx, i)
-		if err != nil {
-			return fmt.Errorf("%s: %w\n%d of them had been read; run the command again to continue", i.name, err, done.Read)
-		}
-		report.Resources = append(report.Resources, done)
-	}
-	return writeResult(cmd, report, func(w io.Writer) { printImportedRecords(w, source, report.Resources) })
 }
 
-// An importer copies records from a database of Magento 1 into a store.
+// An importer copies a shop from a database of Magento 1 into a store.
 type importer struct {
 	cmd      *cobra.Command
-	store    *sqlstore.DB
+	cfg      *config.Config
+	flags    *importCommand
+	db       *sqlstore.DB
+	store    *sqlstore.Adapter
 	legacyDB *magento1.Database
-	options  adapter.ImportOptions
-	expected map[adapter.Key]bool // customers that the dry run would have stored
+	media    *importMedia // nil: there are no files of images
+	source   sqlstore.ImportSource
+	started  magento1.Identity // the old database at the beginning
+	settings string            // see settingsDigest
+	report   *printedRecords
+	current  *importedRecords                 // counts what the reader leaves out; nil: nobody counts
+	expected resourceKeys                     // records that the dry run would have stored
+	passed   map[adapter.Resource]adapter.Key // the greatest keys that the old shop has given
 }
 
-// importAll imports all records of one kind, in batches.
-func (imp *importer) importAll(ctx context.Context, i importKind) (importedRecords, error) {
-	done := importedRecords{Resource: i.name}
-	total, err := imp.legacyDB.Count(ctx, i.part)
+// newImporter connects to the old database, and opens the files of images.
+func newImporter(ctx context.Context, cmd *cobra.Command, cfg *config.Config, db *sqlstore.DB, flags *importCommand) (*importer, error) {
+	imp := &importer{cmd: cmd, cfg: cfg, flags: flags, db: db, store: db.Adapter(), report: &printedRecords{DryRun: flags.dryRun}, expected: resourceKeys{}}
+	dsn, err := flags.read(cmd)
 	if err != nil {
-		return done, err
+		return nil, err
 	}
-	progress, finish := newProgressBar(imp.cmd.ErrOrStderr())
-	defer finish()
-	batch := make([]adapter.Aggregate, 0, insertBatch)
-	flush := func() error {
-		if err := imp.insert(ctx, batch, &done); err != nil {
-			return err
-		}
-		done.Read += int64(len(batch))
-		batch = batch[:0]
-		if progress != nil {
-			progress(int(done.Read), int(max(total, done.Read)))
-		}
-		return nil
+	imp.settings = flags.settingsDigest(dsn, cfg, flags.media != "")
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
 	}
-	for record, err := range imp.legacyDB.Records(ctx, i.part) {
-		if err != nil {
-			return done, err
+	imp.legacyDB, err = flags.openDSN(ctx, dsn, schemas, func(s magento1.Skipped) {
+		if imp.current != nil {
+			imp.current.leaveOut(s.Table+": "+s.Reason, s.Key)
 		}
-		if batch = append(batch, record); len(batch) == insertBatch {
-			if err := flush(); err != nil {
-				return done, err
-			}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if flags.media != "" {
+		if imp.media, err = openImportMedia(ctx, flags.media, cfg.Limits.BodyBytes); err != nil {
+			return nil, errors.Join(err, imp.legacyDB.Close())
 		}
 	}
-	return done, flush()
+	return imp, nil
 }
 
-// insert stores a batch in one transaction. If that fails because of a record, insert
-// stores each record of the batch in a transaction of its own, and skips those that cannot
-// be stored.
-func (imp *importer) insert(ctx context.Context, batch []adapter.Aggregate, done *importedRecords) error {
-	outcomes, err := imp.store.Adapter().Import(ctx, batch, imp.options)
-	if err == nil {
-		for i, outcome := range outcomes {
-			imp.tally(batch[i], outcome.Outcome, done)
-		}
-		return nil
+func (imp *importer) close() error {
+	err := imp.legacyDB.Close()
+	if imp.media != nil {
+		err = errors.Join(err, imp.media.Close())
 	}
-	reason, skippable := skipReason(err)
-	switch {
-	case !skippable:
+	return err
+}
+
+// run imports the parts. all: these are all parts.
+func (imp *importer) run(ctx context.Context, parts []importPart, all bool) error {
+	if err := imp.checkSource(ctx); err != nil {
 		return err
-	case len(batch) == 1:
-		done.skip(reason, batch[0].Record.Get(batch[0].Record.Schema.Key).Int())
-		return nil
 	}
-	for i := range batch {
-		if err := imp.insert(ctx, batch[i:i+1], done); err != nil {
+	removals, err := imp.planRemovals(ctx, parts)
+	if err != nil {
+		return err
+	}
+	if err := imp.noteSource(ctx); err != nil {
+		return err
+	}
+	refused, err := imp.remove(ctx, removals)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := imp.importPart(ctx, part, all); err != nil {
 			return err
+		}
+	}
+	// What others referred to may be free now.
+	if err := imp.removeRefused(ctx, refused); err != nil {
+		return err
+	}
+	return imp.finish(ctx, parts, all)
+}
+
+// importPart imports one part.
+func (imp *importer) importPart(ctx context.Context, part importPart, all bool) error {
+	switch part.name {
+	case attributesPart:
+		return imp.checkAttributes(ctx, all)
+	case credentialsPart:
+		done, err := importCredentials(ctx, imp.cmd, imp.db, imp.legacyDB, &imp.flags.importSource, imp.flags.admins || all)
+		imp.report.Credentials = &done
+		return err
+	}
+	options := imp.options()
+	if here := part.writtenHere(imp.cfg); imp.flags.update && len(here) > 0 {
+		options.Existing = adapter.KeepExisting
+		imp.note("%s that exist stay as they are, and none are removed: Portico answers the writes of %s (setting routes)", part.name, here[0])
+	}
+	for _, p := range part.parts {
+		if err := imp.importRecords(ctx, p, options); err != nil {
+			return fmt.Errorf("%s: %w\nwhat is stored stays; run the command again to continue", p, err)
 		}
 	}
 	return nil
 }
 
-// tally counts the outcome of one record.
-func (imp *importer) tally(record adapter.Aggregate, outcome adapter.ImportOutcome, done *importedRecords) {
-	switch outcome {
-	case adapter.ImportCreated:
-		done.Stored++
-	case adapter.ImportChanged:
-		done.Replaced++
-	case adapter.ImportKept, adapter.ImportEqual:
-		done.Existing++
+// options returns the options of imports.
+func (imp *importer) options() adapter.ImportOptions {
+	o := adapter.ImportOptions{DryRun: imp.flags.dryRun, Expected: imp.expected.has, Source: imp.source.Name}
+	if imp.flags.update {
+		o.Existing = adapter.ReplaceExisting
 	}
-	if imp.options.DryRun && record.Record.Schema.Resource == adapter.Customers {
-		imp.expected[adapter.Key(record.Record.Get("entity_id").Int())] = true
+	if imp.media != nil {
+		o.Content = imp.media.content
 	}
+	return o
 }
 
-// skip counts the record with the given id as skipped for the reason.
-func (r *importedRecords) skip(reason string, id int64) {
-	at := slices.IndexFunc(r.Skipped, func(s skippedRecords) bool { return s.Reason == reason })
-	if at < 0 {
-		at = len(r.Skipped)
-		r.Skipped = append(r.Skipped, skippedRecords{Reason: reason})
-	}
-	skipped := &r.Skipped[at]
-	if skipped.Count++; len(skipped.IDs) < maxSkippedIDs {
-		skipped.IDs = append(skipped.IDs, id)
-	}
+// note adds a sentence to the report.
+func (imp *importer) note(format string, arguments ...any) {
+	imp.report.Notes = append(imp.report.Notes, fmt.Sprintf(format, arguments...))
 }
 
-// skipReason returns why a record cannot be stored. skippable is false if err is not
-// caused by the record, so that the import must stop.
-func skipReason(err error) (reason string, skippable bool) {
-	var storeErr *adapter.Error
-	if !errors.As(err, &storeErr) {
-		return "", false
-	}
-	switch {
-	case storeErr.Kind == adapter.NotFound && storeErr.Field != "":
-		return "its customer is not here", true
-	case storeErr.Kind == adapter.Conflict && storeErr.Field == "email":
-		return "another customer of the website has the e-mail address", true
-	case storeErr.Kind == adapter.Conflict && storeErr.Field != "":
-		return "a part has an id that is taken here", true
-	case storeErr.Kind == adapter.Conflict:
-		return "another record has what must be its own", true
-	case storeErr.Kind == adapter.Invalid && storeErr.Field != "":
-		return "no " + storeErr.Field + " that can be stored", true
-	case storeErr.Kind == adapter.Invalid:
-		return "a value that cannot be stored", true
-	default:
-		return "", false
-	}
-}
-
-// printImportedRecords writes the counts as a table, followed by the reasons for skipping
-// records.
-func printImportedRecords(w io.Writer, source *importSource, all []importedRecords) {
-	fmt.Fprintf(w, "\tREAD\t%s\t%s\tUNCHANGED\tSKIPPED\n", source.heading("STORED"), source.heading("REPLACED"))
-	for _, r := range all {
-		var skipped int64
-		for _, s := range r.Skipped {
-			skipped += s.Count
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", r.Resource, r.Read, r.Stored, r.Replaced, r.Existing, skipped)
-	}
-	for _, r := range all {
-		for _, s := range r.Skipped {
-			ids := strings.Trim(fmt.Sprint(s.IDs), "[]")
-			if s.Count > int64(len(s.IDs)) {
-				ids += " …"
-			}
-			fmt.Fprintf(w, "skipped %d %s: %s (%s)\n", s.Count, r.Resource, s.Reason, ids)
+// records returns the counts of a part, which it adds to the report.
+func (imp *importer) records(p magento1.Part) *importedRecords {
+	for _, r := range imp.report.Resources {
+		if r.Resource == string(p) {
+			return r
 		}
 	}
+	r := &importedRecords{Resource: string(p)}
+	imp.report.Resources = append(imp.report.Resources, r)
+	return r
+}
+
+// finish adds to the report what concerns the shop as a whole, and notes that the import is
+// complete.
+func (imp *importer) finish(ctx context.Context, parts []importPart, all bool) error {
+	slices.SortStableFunc(imp.report.Resources, func(a, b *importedRecords) int {
+		return slices.Index(magento1.Parts(), magento1.Part(a.Resource)) - slices.Index(magento1.Parts(), magento1.Part(b.Resource))
+	})
+	if imp.flags.dryRun {
+		if err := imp.findEncodedTwice(ctx); err != nil {
+			return err
+		}
+	}
+	if imp.media == nil && imp.imagesWithoutFiles(parts) {
+		imp.note("images were imported without their files: repeat the command with --media to bring them")
+	}
+	if all {
+		return imp.finishAll(ctx)
+	}
+	return nil
+}
+
+// imagesWithoutFiles reports whether the parts have brought images.
+func (imp *importer) imagesWithoutFiles(parts []importPart) bool {
+	return slices.ContainsFunc(parts, func(p importPart) bool { return slices.Contains(p.parts, magento1.Images) }) &&
+		slices.ContainsFunc(imp.report.Resources, func(r *importedRecords) bool { return r.Resource == string(magento1.Images) && r.Read > 0 })
+}
+
+// finishAll says when price rules were evaluated, and notes from where in the binary log
+// changes may be missing after a complete import.
+func (imp *importer) finishAll(ctx context.Context) error {
+	day, err := imp.legacyDB.RulesEvaluated(ctx)
+	if err != nil {
+		return err
+	}
+	if imp.report.RulesEvaluated = day; day != "" {
+		imp.note("prices of catalogue price rules are those that the old shop has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
+	}
+	return imp.noteComplete(ctx)
+}
+
+// findEncodedTwice adds texts to the report that look as if they had been encoded twice.
+func (imp *importer) findEncodedTwice(ctx context.Context) error {
+	found, err := imp.legacyDB.DoublyEncoded(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range found {
+		imp.report.EncodedTwice = append(imp.report.EncodedTwice, one.Table+": "+one.Key)
+	}
+	return nil
 }

@@ -28,7 +28,7 @@ func allowedImports() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {"cmd/portico/app"},
 		"cmd/portico/app": {
-			"adapter", "adapter/demo", "adapter/guard", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
+			"adapter", "adapter/demo", "adapter/guard", "adapter/imagefiles", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
 			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},

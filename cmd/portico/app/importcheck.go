@@ -1,0 +1,160 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// maxSourceName bounds the name of a source, as adapter.ImportOptions does.
+const maxSourceName = 64
+
+// isSourceName reports whether a name can be given with --source.
+func isSourceName(name string) bool {
+	return len(name) <= maxSourceName && asciiName(strings.ReplaceAll(name, "-", "_")) == strings.ReplaceAll(name, "-", "_")
+}
+
+// checkSource asks the old database who it is, and fails if the store was filled from
+// another one, or if the database looks like an older copy of itself.
+func (imp *importer) checkSource(ctx context.Context) error {
+	id, err := imp.legacyDB.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	imp.started = id
+	if imp.passed, err = imp.legacyDB.NextKeys(ctx); err != nil {
+		return err
+	}
+	known, err := imp.db.ImportSources(ctx)
+	if err != nil {
+		return err
+	}
+	imp.source = sqlstore.ImportSource{
+		Name: cmp.Or(imp.flags.sourceName, sourceName(id)), Server: id.Server, ServerVersion: id.Version, Database: id.Database, Prefix: id.Prefix,
+		LogFile: id.LogFile, LogPosition: id.LogPosition, GTID: id.GTID, GivenKeys: imp.passed,
+	}
+	imp.report.Source = imp.source.Name
+	at := slices.IndexFunc(known, func(s sqlstore.ImportSource) bool { return s.Name == imp.source.Name })
+	switch {
+	case at >= 0:
+		return imp.checkAge(&known[at], id)
+	case len(known) > 0 && imp.flags.sourceName == "":
+		return otherShop(known, imp.source.Name)
+	default:
+		return nil
+	}
+}
+
+// otherShop returns the error for a store that was filled from another database.
+func otherShop(known []sqlstore.ImportSource, name string) error {
+	names := make([]string, len(known))
+	for i, s := range known {
+		names[i] = fmt.Sprintf("%s (database %s, last imported on %s)", s.Name, s.Database, s.NotedAt.Format("2006-01-02"))
+	}
+	return fmt.Errorf("the store was filled from %s, and this is another database, %s: nothing was imported. "+
+		"If it is the same shop on another server, add --source %s; if it is another shop that the store is to have, too, add --source %s",
+		strings.Join(names, " and "), name, known[0].Name, name)
+}
+
+// checkAge compares the database with what it was at an earlier import. With --update it
+// fails if the database was older than then: then it is probably a restored backup, in which
+// records are missing that nobody has removed.
+func (imp *importer) checkAge(before *sqlstore.ImportSource, now magento1.Identity) error {
+	var signs []string
+	if before.Server == now.Server && before.LogFile != "" && now.LogFile != "" && logBefore(now.LogFile, now.LogPosition, before.LogFile, before.LogPosition) {
+		signs = append(signs, fmt.Sprintf("its binary log has gone back from %s:%d to %s:%d", before.LogFile, before.LogPosition, now.LogFile, now.LogPosition))
+	}
+	for _, r := range slices.Sorted(maps.Keys(before.GivenKeys)) {
+		given, ok := imp.passed[r]
+		if ok && given < before.GivenKeys[r] {
+			signs = append(signs, fmt.Sprintf("the last id of %s has gone back from %d to %d", r, before.GivenKeys[r], given))
+		}
+	}
+	imp.keepPosition(before)
+	if len(signs) == 0 || !imp.flags.update || imp.flags.removals >= 0 {
+		return nil
+	}
+	return fmt.Errorf("the old database looks like an older copy of itself: %s. Nothing was changed. If that is right, "+
+		"add --allow-removals with the number of records that may be removed", strings.Join(signs, ", and "))
+}
+
+// keepPosition keeps what is noted of the source and still holds: changes may be missing
+// from the place on where the log was before the first import, until one is complete.
+func (imp *importer) keepPosition(before *sqlstore.ImportSource) {
+	if before.LogFile != "" || before.GTID != "" {
+		imp.source.LogFile, imp.source.LogPosition, imp.source.GTID = before.LogFile, before.LogPosition, before.GTID
+	}
+	if imp.flags.removals >= 0 {
+		return // the owner knows that the keys have gone back
+	}
+	given := maps.Clone(imp.passed)
+	for r, key := range before.GivenKeys {
+		given[r] = max(given[r], key)
+	}
+	imp.source.GivenKeys = given
+}
+
+// logBefore reports whether a place in the binary log is before another one.
+func logBefore(file string, position int64, otherFile string, otherPosition int64) bool {
+	base, number, ok := logNumber(file)
+	otherBase, otherNumber, otherOK := logNumber(otherFile)
+	if !ok || !otherOK || base != otherBase {
+		return false
+	}
+	return number < otherNumber || number == otherNumber && position < otherPosition
+}
+
+// logNumber splits the name of a file of the binary log, such as mysql-bin.000012.
+func logNumber(file string) (base string, number int64, ok bool) {
+	at := strings.LastIndex(file, ".")
+	if at < 0 {
+		return "", 0, false
+	}
+	number, err := strconv.ParseInt(file[at+1:], 10, 64)
+	return file[:at], number, err == nil
+}
+
+// noteSource notes the source in the store before the first record is imported, and keeps
+// the store from giving keys that the old shop has given.
+func (imp *importer) noteSource(ctx context.Context) error {
+	if imp.flags.dryRun {
+		return nil
+	}
+	if err := imp.db.NoteImportSource(ctx, imp.source); err != nil {
+		return err
+	}
+	_, err := imp.store.Import(ctx, nil, adapter.ImportOptions{Passed: imp.passed})
+	return err
+}
+
+// noteComplete notes, after an import of everything with --update, that changes may be
+// missing only from where the log was at its beginning.
+func (imp *importer) noteComplete(ctx context.Context) error {
+	if imp.flags.dryRun || !imp.flags.update {
+		return nil
+	}
+	imp.source.LogFile, imp.source.LogPosition, imp.source.GTID = imp.started.LogFile, imp.started.LogPosition, imp.started.GTID
+	return imp.db.NoteImportSource(ctx, imp.source)
+}
+
+// checkAttributes adds to the report what the old shop uses and the configuration lacks. all:
+// the rest of the shop is imported, too.
+func (imp *importer) checkAttributes(ctx context.Context, all bool) error {
+	settings, err := imp.legacyDB.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	imp.report.Missing = missingSettings(imp.cfg, settings)
+	if len(imp.report.Missing) == 0 && !all {
+		imp.note("the configuration has all attribute sets, tax classes, themes and attributes that the old shop uses")
+	}
+	return nil
+}

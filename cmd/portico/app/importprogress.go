@@ -1,0 +1,59 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// An importProgress shows how far the import of a part has got: on a terminal by a bar with
+// the rate and the time that is left, elsewhere by one line at the end.
+type importProgress struct {
+	w     io.Writer
+	part  string
+	began time.Time
+	bar   *progressbar.ProgressBar
+}
+
+// newImportProgress shows the progress on w. total is the number of records, as far as known.
+func newImportProgress(w io.Writer, part string, total int64) *importProgress {
+	p := &importProgress{w: w, part: part, began: time.Now()}
+	if isTerminal(w) {
+		p.bar = progressbar.NewOptions64(max(total, 1), progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(part),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("records"),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+	}
+	return p
+}
+
+// isTerminal reports whether people see what is written to w immediately.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// set shows that so many records are done.
+func (p *importProgress) set(done int64) {
+	if p.bar == nil {
+		return
+	}
+	if done > p.bar.GetMax64() {
+		p.bar.ChangeMax64(done) // the old shop has got more
+	}
+	_ = p.bar.Set64(done) // failing to draw the bar must not stop the work
+}
+
+// finish removes the bar, or writes the line.
+func (p *importProgress) finish(done *importedRecords) {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+		return
+	}
+	took := time.Since(p.began)
+	rate := float64(done.Read) / max(took.Seconds(), 0.001)
+	fmt.Fprintf(p.w, "%s: %d read, %d skipped, in %s (%.0f/s)\n", p.part, done.Read, done.skippedCount(), took.Round(time.Millisecond), rate)
+}

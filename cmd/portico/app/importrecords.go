@@ -1,0 +1,244 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+)
+
+// insertBatch is the number of records that one transaction stores.
+const insertBatch = 100
+
+// importRecords imports the records of one part of the old shop, range by range of their keys.
+func (imp *importer) importRecords(ctx context.Context, p magento1.Part, o adapter.ImportOptions) error {
+	total, err := imp.legacyDB.Count(ctx, p)
+	if err != nil {
+		return err
+	}
+	done := imp.records(p)
+	imp.current = done
+	defer func() { imp.current = nil }()
+	progress := newImportProgress(imp.cmd.ErrOrStderr(), string(p), total)
+	defer progress.finish(done)
+	b := &importBatch{imp: imp, part: p, options: o, done: done, progress: progress}
+	from, width := adapter.Key(1), 1
+	for from != 0 {
+		ranges := rangesFrom(p, from, width)
+		end := ranges[len(ranges)-1]
+		next, err := b.importRanges(ctx, ranges)
+		if err != nil {
+			return err
+		}
+		if readWhole(p) {
+			return nil
+		}
+		// What the old shop no longer has any record of cannot be unchanged later.
+		gap := lastKey
+		if next > 0 {
+			gap = rangeOf(p, next).after
+		}
+		if err := imp.forget(ctx, p, end.through, gap); err != nil {
+			return err
+		}
+		from, width = next, min(2*width, maxWindow)
+	}
+	return nil
+}
+
+// An importBatch collects records until there are enough for a transaction.
+type importBatch struct {
+	imp      *importer
+	part     magento1.Part
+	options  adapter.ImportOptions
+	done     *importedRecords
+	progress *importProgress
+	records  []adapter.Aggregate
+	ranges   []*keyRange // the range of each record
+}
+
+// importRanges imports the records of adjacent ranges, except those that are unchanged. next
+// is a key of the next range that may have records, 0 for none.
+func (b *importBatch) importRanges(ctx context.Context, ranges []*keyRange) (next adapter.Key, err error) {
+	if err := b.imp.setDigests(ctx, b.part, ranges); err != nil {
+		return 0, err
+	}
+	for _, r := range ranges {
+		if r.unchanged = r.unchanged && b.imp.flags.update; r.unchanged {
+			b.done.UnchangedRanges++
+		}
+	}
+	next = ranges[len(ranges)-1].through + 1
+	for _, run := range changedRuns(ranges) {
+		last := run[len(run)-1]
+		if err := b.imp.forget(ctx, b.part, run[0].after, last.after+1); err != nil {
+			return 0, err
+		}
+		behind, err := b.importRun(ctx, run)
+		if err != nil {
+			return 0, err
+		}
+		if last == ranges[len(ranges)-1] {
+			next = behind
+		}
+	}
+	return next, nil
+}
+
+// importRun imports the records of a run of ranges, and notes the digests of those that are
+// complete. next is as in eachRecord.
+func (b *importBatch) importRun(ctx context.Context, run []*keyRange) (next adapter.Key, err error) {
+	noted := 0
+	note := func(through int) error {
+		for ; noted < through; noted++ {
+			if err := b.imp.noteDigest(ctx, b.part, run[noted]); err != nil {
+				return err
+			}
+			run[noted].keys = nil
+		}
+		return nil
+	}
+	next, err = b.imp.eachRecord(ctx, b.part, run, func(r *keyRange, one adapter.Aggregate) error {
+		if r.keys == nil {
+			r.keys = resourceKeys{}
+		}
+		r.keys.add(one.Record.Schema.Resource, keyOf(one.Record))
+		r.read++
+		b.records, b.ranges = append(b.records, one), append(b.ranges, r)
+		if len(b.records) < insertBatch {
+			return nil
+		}
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
+		return note(slices.Index(run, r)) // records of r may follow
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := b.flush(ctx); err != nil {
+		return 0, err
+	}
+	return next, note(len(run))
+}
+
+// flush stores the records that were collected.
+func (b *importBatch) flush(ctx context.Context) error {
+	if err := b.insert(ctx, b.records, b.ranges); err != nil {
+		return err
+	}
+	b.done.Read += int64(len(b.records))
+	b.records, b.ranges = b.records[:0], b.ranges[:0]
+	b.progress.set(b.done.Read)
+	return nil
+}
+
+// insert stores a batch in one transaction. If that fails because of a record, insert stores
+// the halves of the batch in transactions of their own, and skips what cannot be stored.
+func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ranges []*keyRange) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if b.imp.media != nil {
+		b.imp.media.expect(batch)
+	}
+	outcomes, err := b.imp.store.Import(ctx, batch, b.options)
+	if err == nil {
+		for i, one := range outcomes {
+			b.tally(batch[i], ranges[i], one.Outcome)
+		}
+		b.tallyFiles(ranges)
+		return nil
+	}
+	reason, passing, skippable := skipReason(b.part, err)
+	switch {
+	case !skippable:
+		return err
+	case len(batch) == 1:
+		b.done.skip(reason, int64(keyOf(batch[0].Record)))
+		ranges[0].incomplete = ranges[0].incomplete || passing
+		return nil
+	}
+	half := len(batch) / 2
+	if err := b.insert(ctx, batch[:half], ranges[:half]); err != nil {
+		return err
+	}
+	return b.insert(ctx, batch[half:], ranges[half:])
+}
+
+// tally counts the outcome of one record.
+func (b *importBatch) tally(one adapter.Aggregate, r *keyRange, outcome adapter.ImportOutcome) {
+	b.done.count(outcome)
+	if outcome == adapter.ImportKept { // it may differ from that of the old shop
+		r.incomplete = true
+	}
+	if b.options.DryRun {
+		b.imp.expected.add(one.Record.Schema.Resource, keyOf(one.Record))
+	}
+}
+
+// tallyFiles counts the files that the last transaction has missed.
+func (b *importBatch) tallyFiles(ranges []*keyRange) {
+	if b.imp.media == nil {
+		return
+	}
+	missing := b.imp.media.take()
+	for _, file := range slices.Sorted(maps.Keys(missing)) {
+		b.done.leaveOut(missing[file], file)
+	}
+	if len(missing) > 0 {
+		for _, r := range ranges {
+			r.incomplete = true // they may come
+		}
+	}
+}
+
+// skipReason returns why a record of a part cannot be stored. passing: the reason may pass,
+// even if the old shop does not change the record. skippable is false if err is not caused by
+// the record, so that the import must stop.
+func skipReason(p magento1.Part, err error) (reason string, passing, skippable bool) {
+	var storeErr *adapter.Error
+	if !errors.As(err, &storeErr) {
+		return "", false, false
+	}
+	switch {
+	case storeErr.Kind == adapter.NotFound && p == magento1.Images:
+		return "its product is not here", true, true
+	case storeErr.Kind == adapter.NotFound && storeErr.Field != "":
+		return "its " + referred(storeErr.Field) + " is not here", true, true
+	case storeErr.Kind == adapter.Conflict && storeErr.Field == "email":
+		return "another customer of the website has the e-mail address", true, true
+	case storeErr.Kind == adapter.Conflict && storeErr.Field == "sku":
+		return "another product has the SKU", true, true
+	case storeErr.Kind == adapter.Conflict && storeErr.Field != "":
+		return "a part has an id that is taken here", true, true
+	case storeErr.Kind == adapter.Conflict:
+		return "another record has what must be its own", true, true
+	case storeErr.Kind == adapter.Invalid && storeErr.Field == "store_id":
+		return "it has values at a store view that is not here", true, true
+	case storeErr.Kind == adapter.Invalid && storeErr.Field != "":
+		return "no " + storeErr.Field + " that can be stored", false, true
+	case storeErr.Kind == adapter.Invalid:
+		return "a value that cannot be stored", false, true
+	default:
+		return "", false, false
+	}
+}
+
+// referred returns what an attribute refers to, for people.
+func referred(attribute string) string {
+	switch attribute {
+	case "parent_id":
+		return "parent"
+	case "group_id":
+		return "customer group"
+	case "store_id":
+		return "store view"
+	default: // website_id, category_id, product_id, customer_id
+		return strings.TrimSuffix(attribute, "_id")
+	}
+}

@@ -1,0 +1,251 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+)
+
+const (
+	// maxRemovals bounds how many records of a resource one import removes. The next import
+	// removes more.
+	maxRemovals = 1_000_000
+	// manyRemovals is the share of a resource's records, one in so many, beyond which an
+	// import stops before it removes anything.
+	manyRemovals = 20
+)
+
+// A removal is what the old shop no longer has of a resource.
+type removal struct {
+	part     magento1.Part
+	resource adapter.Resource
+	noted    int64 // records that came from the old shop
+	gone     int64
+	keys     []adapter.Key // the first maxRemovals of those that are gone
+}
+
+// planRemovals returns the records that came from the old shop and are no longer there. It
+// fails if these are too many to be believed.
+func (imp *importer) planRemovals(ctx context.Context, parts []importPart) ([]*removal, error) {
+	if !imp.flags.update {
+		return nil, nil
+	}
+	var all []*removal
+	for _, part := range parts {
+		if len(part.writtenHere(imp.cfg)) > 0 {
+			continue
+		}
+		for _, p := range part.parts {
+			if p == magento1.Images {
+				continue // they are removed with the import of their product's images
+			}
+			found, err := imp.planPart(ctx, p)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w\nnothing was changed", p, err)
+			}
+			all = append(all, found...)
+		}
+	}
+	return all, imp.checkRemovals(all)
+}
+
+// planPart finds what is gone of one part.
+func (imp *importer) planPart(ctx context.Context, p magento1.Part) ([]*removal, error) {
+	if readWhole(p) {
+		return imp.planWhole(ctx, p)
+	}
+	found := &removal{part: p, resource: p.Resources()[0]}
+	var keys []adapter.Key
+	flush := func() error {
+		err := imp.planKeys(ctx, found, keys)
+		keys = keys[:0]
+		return err
+	}
+	err := imp.eachNoted(ctx, found.resource, 0, lastKey, func(key adapter.Key) error {
+		// A batch begins and ends with a range, so that each range is looked at once.
+		if len(keys) >= notedBatch && rangeOf(p, keys[len(keys)-1]).through < key {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		keys = append(keys, key)
+		return nil
+	})
+	if err == nil && len(keys) > 0 {
+		err = flush()
+	}
+	return []*removal{found}, err
+}
+
+// planKeys finds which of some noted keys are gone.
+func (imp *importer) planKeys(ctx context.Context, found *removal, keys []adapter.Key) error {
+	var ranges []*keyRange
+	for _, key := range keys {
+		if len(ranges) == 0 || key > ranges[len(ranges)-1].through {
+			r := rangeOf(found.part, key)
+			ranges = append(ranges, &r)
+		}
+	}
+	if err := imp.setDigests(ctx, found.part, ranges); err != nil {
+		return err
+	}
+	there := keySet{}
+	for _, run := range changedRuns(ranges) {
+		if _, err := imp.eachRecord(ctx, found.part, run, func(_ *keyRange, one adapter.Aggregate) error {
+			there.add(keyOf(one.Record))
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	at := 0
+	for _, key := range keys {
+		for key > ranges[at].through {
+			at++
+		}
+		found.add(key, ranges[at].unchanged || there.has(key))
+	}
+	return nil
+}
+
+// planWhole finds what is gone of a part that is read as a whole.
+func (imp *importer) planWhole(ctx context.Context, p magento1.Part) ([]*removal, error) {
+	there := resourceKeys{}
+	whole := rangeOf(p, 0)
+	if _, err := imp.eachRecord(ctx, p, []*keyRange{&whole}, func(_ *keyRange, one adapter.Aggregate) error {
+		there.add(one.Record.Schema.Resource, keyOf(one.Record))
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var all []*removal
+	for _, resource := range p.Resources() {
+		found := &removal{part: p, resource: resource}
+		err := imp.eachNoted(ctx, resource, -1, lastKey, func(key adapter.Key) error {
+			found.add(key, there.has(resource, key))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found)
+	}
+	return all, nil
+}
+
+// add counts a noted key, and keeps it if the old shop no longer has the record.
+func (r *removal) add(key adapter.Key, there bool) {
+	r.noted++
+	if there {
+		return
+	}
+	if r.gone++; r.gone <= maxRemovals {
+		r.keys = append(r.keys, key)
+	}
+}
+
+// checkRemovals fails if more records are gone than is likely, unless --allow-removals says
+// that it is right.
+func (imp *importer) checkRemovals(all []*removal) error {
+	var total int64
+	var many []string
+	for _, r := range all {
+		total += r.gone
+		switch {
+		case r.gone == r.noted && r.gone > 0:
+			many = append(many, fmt.Sprintf("all %d %s", r.gone, r.resource))
+		case r.gone*manyRemovals > r.noted:
+			many = append(many, fmt.Sprintf("%d of %d %s", r.gone, r.noted, r.resource))
+		}
+	}
+	switch {
+	case imp.flags.removals >= 0 && total > imp.flags.removals:
+		return fmt.Errorf("the old shop no longer has %d records that were imported from it, and --allow-removals allows to remove %d: nothing was changed", total, imp.flags.removals)
+	case imp.flags.removals < 0 && len(many) > 0:
+		return fmt.Errorf("the old shop no longer has %s that were imported from it, which are more than %d %%: nothing was changed. "+
+			"If that is right, add --allow-removals %d", strings.Join(many, ", "), 100/manyRemovals, total)
+	default:
+		return nil
+	}
+}
+
+// remove removes what is gone, what refers to other records before these. It returns what
+// other records still refer to.
+func (imp *importer) remove(ctx context.Context, all []*removal) (refused []*removal, err error) {
+	for _, r := range slices.Backward(all) {
+		if len(r.keys) == 0 {
+			continue
+		}
+		if r.gone > maxRemovals {
+			imp.note("%d %s are gone from the old shop, and the first %d of them are removed: repeat the command for the others", r.gone, r.resource, maxRemovals)
+		}
+		again := &removal{part: r.part, resource: r.resource}
+		for batch := range slices.Chunk(r.keys, insertBatch) {
+			if err := imp.removeKeys(ctx, r, batch, func(key adapter.Key) { again.keys = append(again.keys, key) }); err != nil {
+				return nil, fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
+			}
+		}
+		if len(again.keys) > 0 {
+			refused = append(refused, again)
+		}
+	}
+	return refused, nil
+}
+
+// removeRefused tries again to remove what other records have referred to, and counts what
+// they still refer to.
+func (imp *importer) removeRefused(ctx context.Context, all []*removal) error {
+	for _, r := range all {
+		for batch := range slices.Chunk(r.keys, insertBatch) {
+			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key) {
+				imp.records(r.part).skip("it is gone from the old shop, and other records here still refer to it", int64(key))
+			})
+			if err != nil {
+				return fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeKeys removes records in one transaction, or each in one of its own if others refer to
+// any, and calls refused for those.
+func (imp *importer) removeKeys(ctx context.Context, r *removal, keys []adapter.Key, refused func(adapter.Key)) error {
+	schemas, err := storeSchemas(imp.cfg)
+	if err != nil {
+		return err
+	}
+	schema := schemas.Of(r.resource)
+	batch := make([]adapter.Aggregate, len(keys))
+	for i, key := range keys {
+		record := adapter.NewRecord(schema)
+		record.Set(schema.Key, adapter.IntegerValue(int64(key)))
+		batch[i] = adapter.Aggregate{Record: record, Gone: true}
+	}
+	outcomes, err := imp.store.Import(ctx, batch, imp.options())
+	var storeErr *adapter.Error
+	switch {
+	case err == nil:
+		for _, one := range outcomes {
+			if one.Outcome == adapter.ImportRemoved {
+				imp.records(r.part).Removed++
+			}
+		}
+		return nil
+	case !errors.As(err, &storeErr) || storeErr.Kind != adapter.Conflict:
+		return err
+	case len(keys) == 1:
+		refused(keys[0])
+		return nil
+	}
+	half := len(keys) / 2
+	if err := imp.removeKeys(ctx, r, keys[:half], refused); err != nil {
+		return err
+	}
+	return imp.removeKeys(ctx, r, keys[half:], refused)
+}

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+)
+
+// An importedShop is a store that was filled from an old shop by the commands.
+type importedShop struct {
+	old    *sql.DB
+	from   []string // the flags that name the old shop
+	config string   // the file that "import config" has printed
+	media  string   // the media folder
+}
+
+// importShop imports all of a shop into the database of a DSN.
+func importShop(t *testing.T, shop magento1test.Shop, prefix, dsn string) *importedShop {
+	t.Helper()
+	t.Setenv("PORTICO_SQL_DSN", dsn)
+	t.Setenv("PORTICO_SQL_MEDIA_DIR", t.TempDir())
+	t.Setenv("PORTICO_AUTH_SECRET_KEY", secretKey)
+	from, old := magento1test.NewShop(t, shop, prefix)
+	s := &importedShop{old: old, from: []string{"--from", from, "--prefix", prefix}, config: filepath.Join(t.TempDir(), "portico.yaml"), media: mediaOf(t)}
+	printed := mustRun(t, append([]string{"import", "config"}, s.from...)...)
+	if err := os.WriteFile(s.config, []byte(printed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "config", "--config", s.config)
+	s.run(t, "--media", s.media, "all")
+	return s
+}
+
+// mediaOf returns a media folder with the images of the shop Rich.
+func mediaOf(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "catalog", "product"), magento1test.Media(t)); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// run runs "portico import" for the shop, and returns its report.
+func (s *importedShop) run(t *testing.T, arguments ...string) (report printedRecords) {
+	t.Helper()
+	parse(t, mustRun(t, append(append([]string{"import", "--json", "--config", s.config}, s.from...), arguments...)...), &report)
+	return report
+}
