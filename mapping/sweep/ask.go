@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -74,18 +75,22 @@ func (a *asker) both(ctx context.Context, r *Request) (p pair, err error) {
 }
 
 // one sends r to one system. If the system is busy or does not answer, it asks again after
-// a pause.
+// a pause. A system that is still busy has not answered: that both are says nothing about
+// their records.
 func (a *asker) one(ctx context.Context, system int, r *Request) (answer *compare.Answer, err error) {
 	for i := range attempts {
 		if i > 0 && a.options.Sleep(ctx, a.options.Pause<<i) != nil {
 			break
 		}
-		answer, err = a.send(ctx, system, r)
-		if err == nil && answer.Status != http.StatusServiceUnavailable && answer.Status != http.StatusTooManyRequests {
-			break
+		if answer, err = a.send(ctx, system, r); err != nil {
+			continue
 		}
+		if answer.Status != http.StatusServiceUnavailable && answer.Status != http.StatusTooManyRequests {
+			return answer, nil
+		}
+		answer, err = nil, fmt.Errorf("the system is busy, status %d", answer.Status)
 	}
-	return answer, err
+	return nil, err
 }
 
 // send sends r once, when its turn comes.

@@ -41,8 +41,8 @@ type Progress struct {
 }
 
 // Plan counts the lists and looks for store views, unless an earlier run has done so, and
-// returns what the sweep will take. It must be called before Run. It fails if one system
-// rejects the credentials of a caller whom the other accepts.
+// returns what the sweep will take. It must be called before Run. It fails if a system
+// rejects the credentials of a caller.
 func (s *Sweep) Plan(ctx context.Context) (Progress, error) {
 	if len(s.state.Lists) == 0 {
 		if err := s.count(ctx); err != nil {
@@ -100,17 +100,15 @@ func (s *Sweep) request(route *contract.Route, caller, query string, params ...s
 // length counts the records of a list in both systems.
 func (s *Sweep) length(ctx context.Context, list *contract.Route, caller string) (Length, error) {
 	l := Length{List: list.Path, Caller: caller}
-	var refused [2]bool
-	for system := range l.Records {
-		var err error
-		if l.Records[system], refused[system], err = s.lengthIn(ctx, system, list, caller); err != nil {
+	for system, name := range []string{"legacy system", "candidate"} {
+		length, refused, err := s.lengthIn(ctx, system, list, caller)
+		if err != nil {
 			return l, err
 		}
-	}
-	for system, name := range []string{"legacy system", "candidate"} {
-		if refused[system] && !refused[1-system] {
-			return l, fmt.Errorf("the %s answers 401 to %s, whom the other system accepts: check the credentials", name, caller)
+		if refused {
+			return l, fmt.Errorf("the %s answers 401 to %s: correct the credentials, or leave out those of this caller", name, caller)
 		}
+		l.Records[system] = length
 	}
 	return l, nil
 }
