@@ -23,6 +23,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"mime"
 	"regexp"
@@ -55,7 +56,13 @@ type Options struct {
 	// Ignore holds fields, in the form of Difference.Field, that may differ, including
 	// everything inside them.
 	Ignore []string
+	// PerField is the maximum number of differences of one field that Answers returns; 0
+	// stands for ten. All fields together have twenty times as many.
+	PerField int
 }
+
+// MaxPerField returns the maximum number of differences of one field.
+func (o *Options) MaxPerField() int { return cmp.Or(o.PerField, maxOfField) }
 
 // Ignores reports whether field, in the form of Difference.Field, may differ.
 func (o *Options) Ignores(field string) bool {
@@ -118,14 +125,14 @@ func masked(value *string) *string {
 var sizeOnly = regexp.MustCompile(`^(?:list|record) of [0-9]+$`)
 
 const (
-	maxDifferences = 200 // per pair of replies
-	maxOfField     = 10  // of these, per field
-	maxValue       = 200 // bytes reported of a value
-	maxKey         = 64  // bytes reported of a record's key
+	maxOfField = 10  // differences of a field, unless the options say otherwise
+	maxFields  = 20  // fields with so many differences, per pair of replies
+	maxValue   = 200 // bytes reported of a value
+	maxKey     = 64  // bytes reported of a record's key
 )
 
 // Answers returns the differences between two replies to a call on route, which may be nil:
-// at most 200 differences, ten of them per field.
+// by default at most 200 differences, ten of them per field.
 func Answers(route *contract.Route, legacy, candidate *Answer, o *Options) []Difference {
 	d := differ{options: o, counts: map[string]int{}}
 	if legacy.Status != candidate.Status {
@@ -183,7 +190,7 @@ func (d *differ) add(found Difference) {
 		d.tolerated = true
 		return
 	}
-	if d.counts[found.Field] < maxOfField && len(d.found) < maxDifferences {
+	if most := d.options.MaxPerField(); d.counts[found.Field] < most && len(d.found) < most*maxFields {
 		d.counts[found.Field]++
 		d.found = append(d.found, found)
 	}

@@ -29,6 +29,11 @@ type Expectation struct {
 	Legacy, Candidate *ExpectedValue
 }
 
+// IsGeneral reports whether x accepts any values in any record.
+func (x *Expectation) IsGeneral() bool {
+	return x.Record == "" && x.Legacy == nil && x.Candidate == nil
+}
+
 // An ExpectedValue is a value of an expectation. Text is nil if the system must have none.
 type ExpectedValue struct{ Text *string }
 

@@ -37,6 +37,10 @@ const (
 	maxExpectations = 1 << 20
 )
 
+// manyPerField is the number of differences of one field in one answer that are examined if
+// some are expected: a difference must not hide behind expected ones.
+const manyPerField = 1000
+
 // A comparedSystem is one of the two systems that are compared. Its fields have the names
 // of its flags.
 type comparedSystem struct {
@@ -150,6 +154,9 @@ func (o *compareOptions) addFlags(flags *pflag.FlagSet) {
 // errDiffer is the error of a comparison that found differences. The report lists them.
 var errDiffer = errors.New("the answers of the two systems differ")
 
+// errIncomplete is the error of a comparison that found no differences in what it could read.
+var errIncomplete = errors.New("lists could not be read to their end, so that the two systems may differ")
+
 // run compares the systems, writes the reports, and returns errDiffer if answers differ.
 func (o *compareOptions) run(cmd *cobra.Command) error {
 	result, err := o.compare(cmd)
@@ -165,8 +172,11 @@ func (o *compareOptions) run(cmd *cobra.Command) error {
 	if err := o.removeState(); err != nil {
 		return cannotRun{err}
 	}
-	if result.Failed() {
+	switch {
+	case result.Different > 0:
 		return errDiffer
+	case result.Lost > 0:
+		return errIncomplete
 	}
 	return nil
 }
@@ -187,6 +197,9 @@ func (o *compareOptions) compare(cmd *cobra.Command) (*comparison, error) {
 	}
 	if o.expected, o.expectSum, err = loadExpectations(o.expectFile, o.routes); err != nil {
 		return nil, err
+	}
+	if len(o.expected.All()) > 0 {
+		o.tolerances.PerField = manyPerField
 	}
 	if o.sweep.enabled {
 		if err := o.openSystems(); err != nil {

@@ -94,15 +94,7 @@ func (c *comparer) add(number int, request *comparedRequest, differences []compa
 	if request.route != nil {
 		resource = request.route.Resource
 	}
-	var unexpected []compare.Difference
-	expected := map[int]bool{}
-	for i := range differences {
-		if index, ok := c.options.expected.Find(request.call, resource, request.record, &differences[i]); ok {
-			expected[index] = true
-		} else {
-			unexpected = append(unexpected, differences[i])
-		}
-	}
+	unexpected, expected := c.divide(request.call, resource, request.record, differences)
 	var base example
 	if len(unexpected) > 0 {
 		base = c.newExample(request)
@@ -111,6 +103,34 @@ func (c *comparer) add(number int, request *comparedRequest, differences []compa
 	if request.finds {
 		c.result.addOneSided(resource, request.step.As, unexpected)
 	}
+}
+
+// divide returns the differences that no expectation accepts, and the indexes of the
+// expectations that accept others.
+func (c *comparer) divide(call, resource, record string, differences []compare.Difference) (unexpected []compare.Difference, expected map[int]bool) {
+	expected = map[int]bool{}
+	total, specific := map[string]int{}, map[string]bool{}
+	for i := range differences {
+		d := &differences[i]
+		total[d.Field]++
+		index, ok := c.options.expected.Find(call, resource, record, d)
+		if !ok {
+			unexpected = append(unexpected, *d)
+			continue
+		}
+		expected[index] = true
+		if !c.options.expected.All()[index].IsGeneral() {
+			specific[d.Field] = true
+		}
+	}
+	// Of a field with this many differences some may be missing, which nobody has accepted.
+	for field := range specific {
+		if total[field] >= c.options.tolerances.MaxPerField() {
+			many := new(fmt.Sprintf("%d differences or more", total[field]))
+			unexpected = append(unexpected, compare.Difference{Field: field, Legacy: many, Candidate: many})
+		}
+	}
+	return unexpected, expected
 }
 
 // recordOf returns the keys of the record that a request addresses, with slashes between

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,9 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/mapping/compare"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // sweepArguments returns the arguments of a sweep that waits for nothing.
@@ -247,5 +251,51 @@ func TestRequestsWithExpectations(t *testing.T) {
 	found, screen, err := runCompare(t, "--legacy", legacy.URL, "--candidate", candidate.URL, "--requests", file, "--expect", expected)
 	if err != nil || found.Expected != 2 || found.Verdict() != "All 3 answers are equal, apart from 2 that differ as expected" || found.Expectations[0].Answers != 2 {
 		t.Errorf("%+v (%v)\n%s", found, err, screen)
+	}
+}
+
+// TestExpectedDoNotHide checks that a difference is found that comes after more expected
+// ones than a report has examples.
+func TestExpectedDoNotHide(t *testing.T) {
+	differences := func(records int) (all []compare.Difference) {
+		for i := range records {
+			all = append(all, compare.Difference{Field: "sku", Record: fmt.Sprint(i), Legacy: new(`"a"`), Candidate: new(`"b"`)})
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name, yaml string
+		found      int // differences
+		want       int // unexpected ones
+	}{
+		{"none found", "- {resource: products, field: sku, reason: r}", 0, 0},
+		{"all expected", "- {resource: products, field: sku, reason: r}", manyPerField, 0},
+		{"one expected", "- {resource: products, field: sku, reason: r, record: 7}", 20, 19},
+		{"expected by value", "- {resource: products, field: sku, reason: r, legacy: a}", manyPerField - 1, 0},
+		{"perhaps more", "- {resource: products, field: sku, reason: r, legacy: a}", manyPerField, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := &compareOptions{tolerances: compare.Options{PerField: manyPerField}}
+			var err error
+			if o.expected, err = compare.ParseExpectations([]byte(tt.yaml), contract.NewTable(contract.Routes(contract.StandardFields()))); err != nil {
+				t.Fatal(err)
+			}
+			c := &comparer{options: o}
+			if got, _ := c.divide("listProducts", "products", "", differences(tt.found)); len(got) != tt.want {
+				t.Errorf("%d unexpected differences, want %d", len(got), tt.want)
+			}
+		})
+	}
+}
+
+// TestSweepProgress checks that the rate and the time left are drawn on a terminal.
+func TestSweepProgress(t *testing.T) {
+	t.Parallel()
+	script := programs.Need(t, "script")
+	_, legacy := startDemo(t, "magento")
+	command := portico(t) + " compare '" + strings.Join(sweepArguments(legacy.URL, legacy.URL, "--stores", "1", "--sample", "1%"), "' '") + "'"
+	p := launchCommand(t, script, "-qec", command, "/dev/null")
+	if p.wait(t) != 0 || !regexp.MustCompile(`0 differ · [0-9]+/s · [0-9ms]+ left`).MatchString(p.stdout.text()) {
+		t.Errorf("on a terminal it wrote %q", p.stdout.text())
 	}
 }
