@@ -128,13 +128,16 @@ func (s *Sweep) lengthIn(ctx context.Context, system int, list *contract.Route, 
 		}
 		return all[0].id, true, answer.Status
 	}
-	_, ok, status := idOn(1)
+	first, ok, status := idOn(1)
 	if !ok {
 		return 0, status == http.StatusUnauthorized, err
 	}
 	last, repeats, _ := idOn(maxRecords)
-	// The last page is above low, and not above high.
+	// The last page is above low, and not above high. There are no more records than ids.
 	low, high := int64(0), int64(maxRecords)
+	if repeats && last >= first {
+		high = min(high, last-first+1)
+	}
 	for high-low > 1 && err == nil {
 		middle := (low + high) / 2
 		if id, ok, _ := idOn(middle); !ok || repeats && id == last {
