@@ -285,12 +285,10 @@ func (w *laneWalk) readRecord(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
+	if !s.findAll(r.found) {
+		r.outcome.LeftOut = append(r.outcome.LeftOut, LeftOut{"there are too many records on which other lists depend", w.route.Expand() + "/" + strconv.FormatInt(id, 10), true})
+	}
 	return s.commit(&r.outcome, func(state *State) {
-		for list, keys := range r.found {
-			for _, key := range keys {
-				s.find(list, key)
-			}
-		}
 		state.Records++
 		state.RecordReads += int64(len(r.outcome.Results))
 		w.position.Done = append(w.position.Done, id)

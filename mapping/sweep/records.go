@@ -63,6 +63,9 @@ func (r *recordRead) child(ctx context.Context, route *contract.Route, own, view
 			parts = commonKeys(route, p.answers)
 		}
 	}
+	if len(parts) >= maxParts {
+		r.outcome.LeftOut = append(r.outcome.LeftOut, LeftOut{"a record has too many parts to read all of them alone", route.Expand(own...), true})
+	}
 	if s.routes.needed[route] {
 		r.found[route.Path] = append(r.found[route.Path], parts...)
 	}

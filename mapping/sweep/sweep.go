@@ -159,6 +159,19 @@ func (s *Sweep) save() error {
 // maxFound bounds the keys of one list that other lists depend on.
 const maxFound = 100_000
 
+// findAll remembers keys of lists, by path. It reports false if there are too many.
+func (s *Sweep) findAll(found map[string][]string) (ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ok = true
+	for list, keys := range found {
+		for _, key := range keys {
+			ok = s.find(list, key) && ok
+		}
+	}
+	return ok
+}
+
 // find remembers a key of a list that other lists depend on. It reports false if there are
 // too many. The caller holds s.mu or is alone.
 func (s *Sweep) find(list, key string) bool {

@@ -507,6 +507,39 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestTooMuchIsSaid checks that a sweep says which keys it does not follow because there
+// are too many.
+func TestTooMuchIsSaid(t *testing.T) {
+	o, _ := optionsFor([2]*system{newSystem(), newSystem()}, NewState(nil))
+	s := New(o)
+	for i := range maxFound {
+		if !s.findAll(map[string][]string{"/a": {fmt.Sprint(i)}}) {
+			t.Fatalf("key %d is too many", i)
+		}
+	}
+	if s.findAll(map[string][]string{"/a": {"more"}}) || !s.findAll(map[string][]string{"/a": {"0"}, "/b": {"more"}}) {
+		t.Error("one more key, or none")
+	}
+
+	table := contract.NewTable(contract.Routes(contract.StandardFields()))
+	images := codec.Node{Kind: codec.Struct}
+	for i := range maxParts + 5 {
+		images.Members = append(images.Members, codec.Member{Key: fmt.Sprint(i), Value: codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: "id", Value: codec.TextNode(fmt.Sprint(i + 1))}}}})
+	}
+	o.Routes = table
+	o.Ask = func(_ context.Context, _ int, r *Request) (*compare.Answer, error) {
+		if strings.HasSuffix(r.Target, "/images") {
+			return answerWith(r, http.StatusOK, &images), nil
+		}
+		return refusal(r, http.StatusNotFound), nil
+	}
+	products, _ := table.Match("/products")
+	r, err := New(o).readRecord(t.Context(), Caller{"admin", contract.Admin}, products, "5")
+	if err != nil || len(r.outcome.LeftOut) != 1 || !r.outcome.LeftOut[0].Lost || r.outcome.LeftOut[0].Request != "/products/5/images" {
+		t.Errorf("left out %v (%v)", r.outcome.LeftOut, err)
+	}
+}
+
 // TestRoutesAreWalked checks that every route that someone may read is a list, or belongs to
 // the records of one.
 func TestRoutesAreWalked(t *testing.T) {
