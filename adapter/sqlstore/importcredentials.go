@@ -28,6 +28,9 @@ type ImportOptions struct {
 	Replace bool
 	// DryRun makes Import report its results without storing anything.
 	DryRun bool
+	// Expected, if not nil, reports in a dry run whether a customer who does not exist
+	// would have been imported by now.
+	Expected func(customer adapter.Key) bool
 	// Progress, if not nil, is called from time to time with the number of credentials
 	// processed so far.
 	Progress func(done int)

@@ -41,6 +41,8 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Le
 		switch {
 		case err != nil:
 			return t, "", err
+		case !found && in.DryRun && in.Expected != nil && in.Expected(adapter.Key(t.CustomerID)):
+			return t, "", nil
 		case !found:
 			return t, NoCustomer, nil
 		case adapter.Fold(email.String) != adapter.Fold(foreign.CustomerEmail):

@@ -63,24 +63,24 @@ func (p *program) importCredentialsAlone(ctx context.Context, cmd *cobra.Command
 		return err
 	}
 	defer func() { err = errors.Join(err, legacyDB.Close()) }()
-	done, err := importCredentials(ctx, cmd, db, legacyDB, source, admins)
+	done, err := importCredentials(ctx, cmd, db, legacyDB, source, sqlstore.ImportOptions{Admins: admins})
 	if err != nil {
 		return err
 	}
 	return writeResult(cmd, printedImport{DryRun: source.dryRun, ImportReport: done}, func(w io.Writer) { printImportedCredentials(w, source.dryRun, done) })
 }
 
-// importCredentials imports consumers and tokens, and administrators if admins is set:
+// importCredentials imports consumers and tokens, and administrators if the options say so:
 // everything or nothing.
-func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, legacyDB *magento1.Database, source *importSource, admins bool) (sqlstore.ImportReport, error) {
+func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, legacyDB *magento1.Database, source *importSource, o sqlstore.ImportOptions) (sqlstore.ImportReport, error) {
 	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
 		return sqlstore.ImportReport{}, err
 	}
 	progress, finish := newSpinner(cmd, credentialsPart)
 	defer finish()
+	o.Replace, o.DryRun, o.Progress = source.update, source.dryRun, progress
 	done, err := db.Credentials().Import(ctx,
-		sqlstore.ForeignCredentials{Admins: legacyDB.Admins(ctx), Consumers: legacyDB.Consumers(ctx), Tokens: legacyDB.Tokens(ctx)},
-		sqlstore.ImportOptions{Admins: admins, Replace: source.update, DryRun: source.dryRun, Progress: progress})
+		sqlstore.ForeignCredentials{Admins: legacyDB.Admins(ctx), Consumers: legacyDB.Consumers(ctx), Tokens: legacyDB.Tokens(ctx)}, o)
 	if err != nil {
 		return done, fmt.Errorf("%w\nno credentials are stored", err)
 	}

@@ -241,7 +241,9 @@ func (imp *importer) importPart(ctx context.Context, part importPart, all bool) 
 	case attributesPart:
 		return imp.checkAttributes(ctx, all)
 	case credentialsPart:
-		done, err := importCredentials(ctx, imp.cmd, imp.db, imp.legacyDB, &imp.flags.importSource, imp.flags.admins || all)
+		done, err := importCredentials(ctx, imp.cmd, imp.db, imp.legacyDB, &imp.flags.importSource, sqlstore.ImportOptions{
+			Admins: imp.flags.admins || all, Expected: func(customer adapter.Key) bool { return imp.expected.has(adapter.Customers, customer) },
+		})
 		imp.report.Credentials = &done
 		return err
 	}

@@ -244,7 +244,11 @@ func TestImportNotesSource(t *testing.T) {
 	from, old := magento1test.NewShop(t, magento1test.Demo, "m_")
 	path, _ := newStore(t, secretKey)
 	execute(t, old, "ALTER TABLE m_catalog_product_entity AUTO_INCREMENT = 5000")
-	mustRun(t, "import", "--from", from, "--prefix", "m_", "--dry-run", "all")
+	var dry printedRecords
+	parse(t, mustRun(t, "import", "--from", from, "--prefix", "m_", "--json", "--dry-run", "all"), &dry)
+	if dry.Credentials == nil || dry.Credentials.Tokens.Added != 3 || dry.Credentials.Admins.Added != 1 {
+		t.Errorf("a dry run of everything would import the credentials %+v", dry.Credentials)
+	}
 	if sources := importSources(t, path); len(sources) != 0 {
 		t.Errorf("a dry run notes %+v", sources)
 	}
