@@ -28,27 +28,27 @@ func guides() []guide {
 // startLegacyShop starts a legacy shop: its database, and a server that answers from a
 // copy.
 func startLegacyShop(t *testing.T, folder string) []string {
-	dsn, _ := magento1test.New(t, "mage_")
-	store := filepath.Join(folder, "store.json")
-	writeCatalog(t, store)
+	dsn, _ := magento1test.NewShop(t, magento1test.Demo, "mage_")
+	media := filepath.Join(folder, "media")
+	if err := os.MkdirAll(filepath.Join(media, "catalog", "product"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	environ := []string{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "old.db"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}
-	for _, arguments := range []string{"seed --dataset " + store, "import customers addresses orders --prefix mage_ --from " + dsn, "credentials import --admins --prefix mage_ --from " + dsn} {
-		command := exec.CommandContext(t.Context(), portico(t), strings.Fields(arguments)...)
-		command.Env = append(withoutSettings(os.Environ()), environ...)
-		if output, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("portico %s: %v\n%s", arguments, err, output)
-		}
+	command := exec.CommandContext(t.Context(), portico(t), "import", "--prefix", "mage_", "--from", dsn, "all")
+	command.Env = append(withoutSettings(os.Environ()), environ...)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("portico import: %v\n%s", err, output)
 	}
 	old := start(t, environ, "--dialect", "magento")
 	return []string{
 		"mysql:reader:PASSWORD@tcp(db.internal:3306)/magento", dsn,
 		"http://old.internal", old.contract,
 		"https://shop.example", "http://127.0.0.1:8080",
-		"/var/lib/portico", filepath.Join(folder, "var"),
-		"CONSUMER_KEY", "erpkeyerpkeyerpkeyerpkeyerpkey32", "CONSUMER_SECRET", "erpsecreterpsecreterpsecreterp32",
-		// Both shops of the test have imported records without dates, at different times.
-		"--rate 10 ", "--rate 0 --clock 1h ",
-		"ADMIN_TOKEN_SECRET", "tokensecretofadmin000000000adm04", "ADMIN_TOKEN", "tokenofadmin0000000000000000adm4",
+		"/var/lib/portico", filepath.Join(folder, "var"), "/var/www/shop/media", media,
+		// The shops of the test need no protection.
+		"--rate 10 ", "--rate 0 ",
+		"CONSUMER_KEY", strings.Repeat("a", 32), "CONSUMER_SECRET", strings.Repeat("b", 32),
+		"ADMIN_TOKEN_SECRET", strings.Repeat("d", 32), "ADMIN_TOKEN", strings.Repeat("c", 32),
 	}
 }
 
