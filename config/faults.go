@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/portico-commerce/portico/config/strictyaml"
+	"github.com/portico-commerce/portico/config/suggest"
 )
 
 // A Fault is one problem in the configuration.
@@ -61,12 +61,12 @@ func (all Faults) hasSetting(setting string) bool {
 }
 
 // suggest returns "; did you mean …?" with the most similar name, or "" if none is
-// similar. It suggests nothing for files that are not configurations.
+// similar or there are too many problems.
 func (l *loader) suggest(written string, names []string) string {
 	if len(l.faults) > maxFaults {
 		return ""
 	}
-	return strictyaml.Suggest(written, names)
+	return suggest.DidYouMean(written, names)
 }
 
 // quoteIfNeeded quotes text that contains control characters or other characters that

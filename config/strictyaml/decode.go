@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/config/suggest"
 )
 
 // A Decoder decodes a file and collects its faults.
@@ -209,7 +211,7 @@ func (d *Decoder) decodeMembers(p Place, v reflect.Value) {
 func (d *Decoder) addUnknown(p Place, name string, known []string) {
 	similar := ""
 	if len(d.faults) < maxFaults {
-		similar = Suggest(name, known)
+		similar = suggest.DidYouMean(name, known)
 	}
 	d.Fault(p, "is unknown; known members are %s%s", strings.Join(known, ", "), similar)
 }

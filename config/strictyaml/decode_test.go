@@ -156,16 +156,3 @@ func TestManyFaults(t *testing.T) {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
 	}
 }
-
-func TestSuggest(t *testing.T) {
-	for _, c := range []struct{ written, want string }{
-		{"log.levle", "; did you mean log.level?"},
-		{"listn", "; did you mean listen?"},
-		{"completely.different", ""},
-		{strings.Repeat("l", 100), ""},
-	} {
-		if got := strictyaml.Suggest(c.written, []string{"listen", "log.level"}); got != c.want {
-			t.Errorf("%.20s: %q, want %q", c.written, got, c.want)
-		}
-	}
-}

@@ -73,8 +73,9 @@ func allowedImports() map[string][]string {
 		"adapter/magento1/magento1test": {"adapter/sqlstore/sqltest"},
 		"cache":                         {"adapter"},
 
-		"config":               {"config/strictyaml"},
-		"config/strictyaml":    {},
+		"config":               {"config/strictyaml", "config/suggest"},
+		"config/strictyaml":    {"config/suggest"},
+		"config/suggest":       {},
 		"contracttests":        {},
 		"contracttests/report": {"contracttests", "contracttests/spec"},
 		"contracttests/spec":   {},

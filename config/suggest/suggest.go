@@ -1,9 +1,16 @@
-package strictyaml
+// Package suggest finds the name that a person meant who wrote another one.
+//
+// Its only function computes Levenshtein distances, so callers bound how often they ask
+// about one hostile file. It is tested by a table of names and by the packages that read
+// files of people.
+package suggest
 
-// Suggest returns "; did you mean …?" with the most similar of the names, or "" if none is
+// longest is the length of the names that are compared, in bytes.
+const longest = 64
+
+// DidYouMean returns "; did you mean …?" with the most similar name, or "" if none is
 // similar.
-func Suggest(written string, names []string) string {
-	const longest = 64
+func DidYouMean(written string, names []string) string {
 	if len(written) > longest {
 		return ""
 	}
