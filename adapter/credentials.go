@@ -44,6 +44,12 @@ type Token struct {
 	Callback, Verifier string
 }
 
+// A Grant is a consumer with its tokens.
+type Grant struct {
+	Consumer Consumer
+	Tokens   []Token
+}
+
 // A KeyKind says on whose behalf an API key acts.
 type KeyKind string
 

@@ -14,11 +14,23 @@ type Dataset struct {
 	// (product_id, order_id, …). Attributes that the store sets itself may be absent: it
 	// then assigns the next key, and the time of loading.
 	Records map[Resource][]Record
+	// Levels holds the values of categories, products and images at store views, and of
+	// images at the default scope. Those of a product hold, too, to which images its types
+	// point.
+	Levels []Level
+	// Verbatim: records are stored as they are. Stock items otherwise get the values that
+	// every save derives.
+	Verbatim bool
+	// Content returns the bytes of an image by its file, as in [ImportOptions]; nil: no
+	// image has any.
+	Content func(ctx context.Context, file string) ([]byte, error)
 	// Passwords holds the customers' passwords in plain text, by customer.
 	Passwords map[Key]string
 	// Consumer is the client program that owns the tokens; its Key is "" if there is none.
 	Consumer Consumer
 	Tokens   []Token
+	// Grants are more client programs, each with its tokens, which hold their verifiers.
+	Grants []Grant
 	// ConsentConsumer is a client program without tokens, to which users can grant access;
 	// its Key is "" if there is none.
 	ConsentConsumer Consumer

@@ -1,19 +1,9 @@
-// Package demo contains the demo store, and reads other data sets in the same format.
-//
-// # Principles
-//
-//  1. The data are two embedded files: dataset.json, the store, and directory.json, the
-//     countries and regions to which the contract's rules refer. Every data set gets the
-//     directory.
-//  2. Data sets are read strictly. Unknown members, values of the wrong kind, repeated ids,
-//     references to records that do not exist and missing values are errors. All errors of
-//     a file are reported together, each with its line and its path in the data, and nothing
-//     of a file with errors is stored.
+// Package demo contains the demo store: dataset.json, a data set as package dataset reads
+// it, with the times, passwords and client programs that the file does not have.
 //
 // # How it is tested
 //
-// Tests read the embedded files and compare counts and derived values. A table test checks
-// the errors of invalid files. FuzzDecode checks that no file makes the decoder panic.
+// Tests read the embedded file and compare counts and derived values.
 package demo
 
 import (
@@ -23,13 +13,11 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/dataset"
 )
 
 //go:embed dataset.json
 var datasetJSON []byte
-
-//go:embed directory.json
-var directoryJSON []byte
 
 // The files contain no dates for these records.
 const (
@@ -47,7 +35,7 @@ const (
 
 // Load returns the demo store. It only fails if the build is broken.
 func Load() (*adapter.Dataset, error) {
-	data, err := Decode(bytes.NewReader(datasetJSON), adapter.NewSchemas())
+	data, err := dataset.Decode(bytes.NewReader(datasetJSON), adapter.NewSchemas(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +82,13 @@ func PublicCredentials(data *adapter.Dataset) (bool, error) {
 // credentialTexts returns every key, token and secret of data, in lower case.
 func credentialTexts(data *adapter.Dataset) []string {
 	var texts []string
-	for _, c := range []adapter.Consumer{data.Consumer, data.ConsentConsumer} {
-		if c.Key != "" {
-			texts = append(texts, strings.ToLower(c.Key), strings.ToLower(c.Secret))
+	for _, g := range append([]adapter.Grant{{Consumer: data.Consumer, Tokens: data.Tokens}, {Consumer: data.ConsentConsumer}}, data.Grants...) {
+		if g.Consumer.Key != "" {
+			texts = append(texts, strings.ToLower(g.Consumer.Key), strings.ToLower(g.Consumer.Secret))
 		}
-	}
-	for _, t := range data.Tokens {
-		texts = append(texts, strings.ToLower(t.Token), strings.ToLower(t.Secret))
+		for _, t := range g.Tokens {
+			texts = append(texts, strings.ToLower(t.Token), strings.ToLower(t.Secret))
+		}
 	}
 	return texts
 }

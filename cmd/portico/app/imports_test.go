@@ -28,7 +28,7 @@ func allowedImports() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {"cmd/portico/app"},
 		"cmd/portico/app": {
-			"adapter", "adapter/demo", "adapter/guard", "adapter/imagefiles", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
+			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/imagefiles", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
 			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},
@@ -54,7 +54,8 @@ func allowedImports() map[string][]string {
 
 		"adapter":             {},
 		"adapter/adaptertest": {"adapter"},
-		"adapter/demo":        {"adapter"},
+		"adapter/dataset":     {"adapter", "adapter/rules", "config/suggest"},
+		"adapter/demo":        {"adapter", "adapter/dataset"},
 		// databases with the demo store for tests
 		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/memstore", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
 		"adapter/guard":         {"adapter"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/schollz/progressbar/v3"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/config"
 )
@@ -59,9 +61,14 @@ func (p *program) seedStore(cmd *cobra.Command, path string, replace bool) (err 
 	if err := p.requireOwnRecords(cfg, "seed"); err != nil {
 		return err
 	}
-	data, err := readDataset(path, cfg)
+	data, closeFiles, err := readDataset(path, cfg)
 	if err != nil {
 		return err
+	}
+	defer func() { err = errors.Join(err, closeFiles()) }()
+	if len(data.Records) == 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), "nothing to store: the data set has no lists")
+		return nil
 	}
 	data.Stock = stockDefaults(cfg.Stock)
 	log := newLogger(cmd.ErrOrStderr(), cfg)
@@ -102,33 +109,42 @@ func (p *program) seedStore(cmd *cobra.Command, path string, replace bool) (err 
 
 // readDataset reads the data set at path. Its records may have the attributes that cfg
 // adds. It refuses the public credentials of the demo store, which would let anybody call
-// the store.
-func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
+// the store. closeFiles ends the access to the folder with the images.
+func readDataset(path string, cfg *config.Config) (data *adapter.Dataset, closeFiles func() error, err error) {
 	schemas, err := storeSchemas(cfg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = file.Close() }()
-	data, err := demo.Decode(file, schemas)
+	folder, err := os.OpenRoot(filepath.Dir(path)) // links cannot lead out of it
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = folder.Close()
+		}
+	}()
+	data, err = dataset.Decode(file, schemas, folder.FS())
 	var faults adapter.LineErrors
 	switch {
 	case errors.As(err, &faults):
-		return nil, fmt.Errorf("%s: nothing is stored; correct these faults first:\n%w", path, faults)
+		return nil, nil, fmt.Errorf("%s: nothing is stored; correct these faults first:\n%w", path, faults)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	public, err := demo.PublicCredentials(data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if public {
-		return nil, fmt.Errorf("%s holds the public credentials of the demo store: remove them, and add the store's own with \"portico credentials\"", path)
+		return nil, nil, fmt.Errorf("%s holds the public credentials of the demo store: remove them, and add the store's own with \"portico credentials\"", path)
 	}
-	return data, nil
+	return data, folder.Close, nil
 }
 
 // countRecords returns the number of records of a data set, over all resources.

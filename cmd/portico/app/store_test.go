@@ -255,7 +255,7 @@ func TestSeedRefuses(t *testing.T) {
 			}
 		})
 	}
-	for name, content := range map[string]string{"no lists": "{}", "empty file": "", "no JSON": "<r/>", "trailing text": "{} {}", "bad UTF-8": "{\"\xff\":1}"} {
+	for name, content := range map[string]string{"empty file": "", "no JSON": "<r/>", "trailing text": "{} {}", "bad UTF-8": "{\"\xff\":1}"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "dataset.json")
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {

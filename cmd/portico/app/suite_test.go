@@ -21,7 +21,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests"
@@ -393,7 +393,7 @@ func newOtherStore(t *testing.T) (*adapter.Dataset, contracttests.Fixtures) {
 	if file, err = json.Marshal(shop); err != nil {
 		t.Fatal(err)
 	}
-	data, err := demo.Decode(bytes.NewReader(file), adapter.NewSchemas())
+	data, err := dataset.Decode(bytes.NewReader(file), adapter.NewSchemas(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
