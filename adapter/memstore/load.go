@@ -16,8 +16,7 @@ var errNotEmpty = errors.New("there are records already")
 // Load fills an adapter without records with a data set: its records and the passwords of
 // its customers. It leaves out the credentials, which are no records. If it fails, nothing
 // is stored. Kinds: Conflict if there are records, or if two records exclude each other;
-// Invalid for a record that lacks something; Unsupported for images, of which a data set
-// lacks the bytes; Unavailable.
+// Invalid for a record that lacks something; Unavailable.
 func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
 	const op = "load data"
 	hashes, err := data.HashPasswords(ctx, bcrypt.DefaultCost, new(sync.Map))
@@ -30,7 +29,7 @@ func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
 				return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: errNotEmpty}
 			}
 		}
-		return rules.Load(ctx, to, a.db.schemas, data, hashes, nil)
+		return rules.Load(ctx, a.db, to, data, hashes, 1, nil)
 	})
 }
 

@@ -81,6 +81,9 @@ type importTx struct {
 	pictured, bare map[adapter.Key]bool
 	saved          []adapter.Key // products to be saved
 	saveAll        bool
+	// ownPointers: new products get no pointers to images besides those that come with
+	// them. Those that are created or imported otherwise get pointers to none.
+	ownPointers bool
 }
 
 func newImport(tx Tx, schemas *adapter.Schemas, op string, o adapter.ImportOptions) *importTx {

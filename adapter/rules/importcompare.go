@@ -173,7 +173,7 @@ func (in *importTx) compareLevels(u *unit) []levelChange {
 	for _, l := range u.Levels {
 		wanted[levelID{recordID{l.Record.Schema.Resource, keyOf(l.Record)}, l.StoreID}] = l.Record
 	}
-	if !u.exists && !u.PartsOnly && u.schema.Resource == adapter.Products && !in.pictured[u.key] {
+	if !u.exists && !u.PartsOnly && u.schema.Resource == adapter.Products && !in.pictured[u.key] && !in.ownPointers {
 		initPointers(u, wanted)
 	}
 	removed := map[recordID]bool{}

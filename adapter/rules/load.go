@@ -4,98 +4,143 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// progressEvery is the number of records between two reports of progress.
-const progressEvery = 100
+// Load stores a data set in an empty database, without its credentials, as an import does,
+// and at most atOnce records by the same statements: an error names the first of them.
+// Customers get the password hashes in hashes; unless nil, progress is called from time to
+// time with the number of records stored so far. Kinds: Invalid; Conflict; Unsupported for
+// images if the database stores none.
+func Load(ctx context.Context, db Database, tx Tx, data *adapter.Dataset, hashes map[adapter.Key]string, atOnce int, progress func(done, total int)) error {
+	l := loader{schemas: db.Schemas(), data: data, hashes: hashes, moment: now().Text(), last: map[adapter.Resource]int64{}}
+	all, total := l.aggregates()
+	for done := 0; len(all) > 0; {
+		batch := all[:min(atOnce, len(all))]
+		if err := loadBatch(ctx, db, tx, batch, data); err != nil {
+			return inLoad(batch[0].Record, err)
+		}
+		for _, one := range batch {
+			done += 1 + len(one.Parts)
+		}
+		if progress != nil {
+			progress(done, total)
+		}
+		all = all[len(batch):]
+	}
+	return tx.Saved(ctx)
+}
 
-// Load stores a data set in an empty database, without its credentials. Customers get the
-// password hashes in hashes; unless nil, progress is called from time to time, and at the
-// end, with the number of records stored so far. Kinds: Unsupported for images; Invalid;
-// Conflict.
-func Load(ctx context.Context, tx Tx, schemas *adapter.Schemas, data *adapter.Dataset, hashes map[adapter.Key]string, progress func(done, total int)) error {
-	if len(data.Records[adapter.ProductImages]) > 0 {
-		return &adapter.Error{Kind: adapter.Unsupported, Op: "load product_images"}
-	}
-	l := loader{Tx: tx, data: data, hashes: hashes, moment: time.Now().UTC().Format(time.DateTime), last: map[adapter.Resource]int64{}, progress: progress}
-	for _, r := range adapter.Resources() {
-		l.total += len(data.Records[r])
-	}
-	for _, r := range adapter.Resources() {
-		if err := l.load(ctx, schemas.Of(r), data.Records[r]); err != nil {
+// loadBatch imports some records of a data set. Administrators, who cannot be imported, are
+// stored as they are.
+func loadBatch(ctx context.Context, db Database, tx Tx, batch []adapter.Aggregate, data *adapter.Dataset) (err error) {
+	const op = "load data"
+	o := adapter.ImportOptions{Existing: adapter.RefuseExisting, Content: data.Content}
+	var imported []adapter.Aggregate
+	for i := range batch {
+		if r := batch[i].Record; r.Schema.Resource == adapter.Admins {
+			if err = canonicalize(op, r); err == nil {
+				err = checkRequired(op, r)
+			}
+			if err == nil {
+				_, err = tx.Insert(ctx, r)
+			}
+		} else {
+			var fitted adapter.Aggregate
+			fitted, err = fitAggregate(db.Schemas(), op, &batch[i], o)
+			imported = append(imported, fitted)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if err := tx.Saved(ctx); err != nil {
+	files, err := newImportedFiles(ctx, db, imported, o)
+	if err != nil {
 		return err
 	}
-	if progress != nil {
-		progress(l.done, l.total)
-	}
-	return nil
-}
-
-// A loader is a load in a transaction.
-type loader struct {
-	Tx
-	data        *adapter.Dataset
-	hashes      map[adapter.Key]string
-	moment      string
-	last        map[adapter.Resource]int64 // greatest keys so far
-	done, total int
-	progress    func(done, total int)
-}
-
-// load stores the records of one resource.
-func (l *loader) load(ctx context.Context, schema *adapter.Schema, records []adapter.Record) error {
-	for len(records) > 0 {
-		n := min(progressEvery-l.done%progressEvery, len(records))
-		batch := make([]adapter.Record, n)
-		for i, r := range records[:n] {
-			var err error
-			if batch[i], err = l.complete(schema, r); err != nil {
-				return err
-			}
-		}
-		rows := batch
-		if schema.Resource == adapter.Products {
-			rows = make([]adapter.Record, n)
-			for i, r := range batch {
-				rows[i] = withoutParts(r)
-			}
-		}
-		if _, err := l.Insert(ctx, rows...); err != nil {
-			return inLoad(schema, batch[0], err)
-		}
-		for _, r := range batch {
-			if err := l.loadPrices(ctx, r); err != nil {
-				return inLoad(schema, r, err)
-			}
-		}
-		l.done += n
-		if l.progress != nil && l.done%progressEvery == 0 {
-			l.progress(l.done, l.total)
-		}
-		records = records[n:]
-	}
-	return nil
+	defer files.discard()
+	in := newImport(tx, db.Schemas(), op, o)
+	in.files, in.ownPointers = files, true
+	_, err = in.run(ctx, imported)
+	return err
 }
 
 // inLoad adds the record to an error.
-func inLoad(schema *adapter.Schema, r adapter.Record, err error) error {
-	op := fmt.Sprintf("load %s %d", schema.Resource, keyOf(r))
+func inLoad(r adapter.Record, err error) error {
+	op := fmt.Sprintf("load %s %d", r.Schema.Resource, keyOf(r))
 	var fault *adapter.Error
 	if errors.As(err, &fault) {
-		return &adapter.Error{Kind: fault.Kind, Op: op, Field: fault.Field, Err: err}
+		kind := fault.Kind
+		if kind == adapter.NotFound { // the record that it belongs to
+			kind = adapter.Invalid
+		}
+		return &adapter.Error{Kind: kind, Op: op, Field: fault.Field, Err: err}
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }
 
+// A loader turns a data set into aggregates.
+type loader struct {
+	schemas *adapter.Schemas
+	data    *adapter.Dataset
+	hashes  map[adapter.Key]string
+	moment  string
+	last    map[adapter.Resource]int64 // greatest keys so far
+}
+
+// aggregates returns the records of the data set with their parts and their values at
+// levels, those first that others refer to, and how many records they are.
+func (l *loader) aggregates() (all []adapter.Aggregate, total int) {
+	roots := map[recordID]int{} // their places in all
+	owners := map[recordID]int{}
+	for _, r := range adapter.Resources() {
+		schema := l.schemas.Of(r)
+		for _, given := range l.data.Records[r] {
+			one := l.complete(schema, given)
+			id := recordID{r, keyOf(one)}
+			total++
+			if root, ok := roots[recordID{schema.Root, adapter.Key(one.Get(schema.RootAttribute).Int())}]; ok && isPart(l.schemas, schema) {
+				all[root].Parts = append(all[root].Parts, one)
+				owners[id] = root
+				continue
+			}
+			roots[id], owners[id] = len(all), len(all)
+			all = append(all, adapter.Aggregate{Record: one})
+		}
+	}
+	for _, level := range l.data.Levels {
+		if at, ok := owners[recordID{level.Record.Schema.Resource, keyOf(level.Record)}]; ok {
+			all[at].Levels = addLevel(all[at].Levels, level)
+		}
+	}
+	return all, total
+}
+
+// addLevel adds the values of a level to those that its record has there already.
+func addLevel(levels []adapter.Level, more adapter.Level) []adapter.Level {
+	at := slices.IndexFunc(levels, func(l adapter.Level) bool {
+		return l.StoreID == more.StoreID && l.Record.Schema.Resource == more.Record.Schema.Resource && keyOf(l.Record) == keyOf(more.Record)
+	})
+	if at < 0 {
+		return append(levels, adapter.Level{StoreID: more.StoreID, Record: more.Record.Clone()})
+	}
+	for i, v := range more.Record.Values {
+		if v.Kind() != adapter.Absent {
+			levels[at].Record.Values[i] = v
+		}
+	}
+	return levels
+}
+
+// isPart reports whether records are imported as parts of others.
+func isPart(schemas *adapter.Schemas, schema *adapter.Schema) bool {
+	return slices.Contains(partsOf(schemas, schema.Root), schema.Resource)
+}
+
 // complete returns a record with its key and the values that the store derives.
-func (l *loader) complete(schema *adapter.Schema, given adapter.Record) (adapter.Record, error) {
+func (l *loader) complete(schema *adapter.Schema, given adapter.Record) adapter.Record {
 	r := given.Clone()
 	if given.Schema != schema {
 		r = adapter.NewRecord(schema)
@@ -105,21 +150,23 @@ func (l *loader) complete(schema *adapter.Schema, given adapter.Record) (adapter
 			}
 		}
 	}
+	for i := range r.Values {
+		if isDerived(&schema.Attributes[i]) {
+			r.Values[i] = adapter.Value{}
+		}
+	}
 	r.Set(schema.Key, l.nextKey(schema.Resource, r.Get(schema.Key)))
 	switch schema.Resource {
 	case adapter.StockItems:
-		r = adapter.DeriveStockStatus(r, l.data.Stock, l.moment)
+		if !l.data.Verbatim {
+			r = adapter.DeriveStockStatus(r, l.data.Stock, l.moment)
+		}
 	case adapter.Customers:
 		if hash, ok := l.hashes[keyOf(r)]; ok {
 			r.Set("password_hash", adapter.TextValue(hash))
 		}
 	}
-	setTimes(r, adapter.TextValue(l.moment))
-	op := fmt.Sprintf("load %s %d", schema.Resource, keyOf(r))
-	if err := canonicalize(op, r); err != nil {
-		return r, err
-	}
-	return r, checkRequired(op, r)
+	return r
 }
 
 // nextKey returns the given key, or the next one if it is absent. The loader counts
@@ -130,33 +177,4 @@ func (l *loader) nextKey(r adapter.Resource, given adapter.Value) adapter.Value 
 	}
 	l.last[r] = max(l.last[r], given.Int())
 	return given
-}
-
-// loadPrices stores the price lists of a product.
-func (l *loader) loadPrices(ctx context.Context, product adapter.Record) error {
-	if product.Schema.Resource != adapter.Products {
-		return nil
-	}
-	for _, list := range PriceLists() {
-		var change PriceChange
-		for _, entry := range product.Get(list).Records() {
-			entry = entry.Clone()
-			entry.Set(entry.Schema.Key, l.nextKey(entry.Schema.Resource, entry.Get(entry.Schema.Key)))
-			if err := canonicalize("load "+list, entry); err != nil {
-				return err
-			}
-			if err := checkRequired("load "+list, entry); err != nil {
-				return err
-			}
-			change.Added = append(change.Added, entry)
-		}
-		if len(change.Added) == 0 {
-			continue
-		}
-		change.Product = keyOf(product)
-		if err := l.SetPrices(ctx, list, change); err != nil {
-			return err
-		}
-	}
-	return nil
 }

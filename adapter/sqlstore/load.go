@@ -22,8 +22,8 @@ const (
 // Load fills the empty database with data, in one transaction. Unless nil, progress is
 // called from time to time, and at the end, with the number of records stored so far.
 // Kinds: Conflict when the database is not empty or two records exclude each other,
-// Invalid for a record that lacks something, Unsupported for images, Unavailable,
-// Internal.
+// Invalid for a record that lacks something, Unsupported for images without a folder for
+// them, Unavailable, Internal.
 func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(done, total int)) error {
 	return db.clearAndLoad(ctx, "load data", data, progress, func(tx *sql.Tx) error {
 		empty, err := db.isEmpty(func(text string) error { return db.requireRow(ctx, tx, text+" LIMIT ?", 1) })
@@ -120,27 +120,26 @@ func (db *DB) isEmpty(find func(text string) error) (bool, error) {
 	return true, nil
 }
 
-// clearAndLoad runs clear and then stores data, in one transaction. If a statement for
-// several records fails, it starts again with one record for each statement, so that
-// the error names the record.
+// clearAndLoad runs clear and then stores data, in one transaction. If several records
+// that are stored at once fail, it starts again with one at a time, so that the error names
+// the record.
 func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*sql.Tx) error) error {
 	hashes, err := data.HashPasswords(ctx, db.passwordCost, &db.hashes)
 	if err != nil {
 		return db.wrapError(ctx, op, err)
 	}
-	var ambiguous bool
+	ambiguous := false
 	store := func(atOnce int) error {
 		return db.write(ctx, op, func(tx *sql.Tx) error {
 			if err := clear(tx); err != nil {
 				return err
 			}
-			t := newWriteTx(db, tx)
-			t.recordsPerInsert = atOnce
-			err := rules.Load(ctx, t, db.schemas, data, hashes, progress)
+			err := rules.Load(ctx, ruled{db}, newWriteTx(db, tx), data, hashes, atOnce, progress)
+			ambiguous = err != nil && atOnce > 1
 			if err == nil {
 				err = db.loadCredentials(ctx, tx, data)
 			}
-			if ambiguous = t.batchFailed; err != nil {
+			if err != nil {
 				return err
 			}
 			return db.runForCounters(ctx, tx.ExecContext, db.engine.counters.advance)
@@ -155,34 +154,36 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 
 // loadCredentials stores the consumers and tokens of a data set.
 func (db *DB) loadCredentials(ctx context.Context, tx *sql.Tx, data *adapter.Dataset) error {
-	if data.Consumer.Key == "" {
-		return nil
+	grants := []adapter.Grant{{Consumer: data.Consumer}, {Consumer: data.ConsentConsumer}}
+	for _, t := range data.Tokens {
+		t.Verifier = data.Verifier
+		grants[0].Tokens = append(grants[0].Tokens, t)
 	}
 	c := db.Credentials()
-	consumer := data.Consumer
 	var lastConsumer, lastToken int64
 	const greatest = "SELECT COALESCE((SELECT MAX(consumer_id) FROM oauth_consumer), 0), COALESCE((SELECT MAX(token_id) FROM oauth_token), 0)"
 	if err := tx.QueryRowContext(ctx, greatest).Scan(&lastConsumer, &lastToken); err != nil {
 		return err
 	}
-	consumer.ID = lastConsumer + 1
-	if _, err := c.insertConsumer(ctx, tx, consumer); err != nil {
-		return err
-	}
-	for _, t := range data.Tokens {
-		lastToken++
-		t.ID, t.ConsumerID = lastToken, consumer.ID
-		if t.CreatedAt.IsZero() {
-			t.CreatedAt = time.Now().UTC()
+	for _, g := range append(grants, data.Grants...) {
+		if g.Consumer.Key == "" {
+			continue
 		}
-		if _, err := c.insertToken(ctx, tx, t, data.Verifier); err != nil {
+		lastConsumer++
+		g.Consumer.ID = lastConsumer
+		if _, err := c.insertConsumer(ctx, tx, g.Consumer); err != nil {
 			return err
 		}
-	}
-	if other := data.ConsentConsumer; other.Key != "" {
-		other.ID = consumer.ID + 1
-		_, err := c.insertConsumer(ctx, tx, other)
-		return err
+		for _, t := range g.Tokens {
+			lastToken++
+			t.ID, t.ConsumerID = lastToken, lastConsumer
+			if t.CreatedAt.IsZero() {
+				t.CreatedAt = time.Now().UTC()
+			}
+			if _, err := c.insertToken(ctx, tx, t, t.Verifier); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

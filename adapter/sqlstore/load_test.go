@@ -28,8 +28,8 @@ func testLoadAndEmpty(t *testing.T, e sqlstore.Engine) {
 	broken.Records = map[adapter.Resource][]adapter.Record{
 		adapter.StockItems: data(t).Records[adapter.StockItems], // their products are missing
 	}
-	if err := db.Load(t.Context(), &broken, nil); adapter.KindOf(err) != adapter.Conflict {
-		t.Errorf("Load of items without products: %v, want conflict", err)
+	if err := db.Load(t.Context(), &broken, nil); adapter.KindOf(err) != adapter.Invalid {
+		t.Errorf("Load of items without products: %v, want invalid", err)
 	}
 	empty(true)
 	var last, total int

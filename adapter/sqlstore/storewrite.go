@@ -204,7 +204,7 @@ func (t *writeTx) Insert(ctx context.Context, records ...adapter.Record) ([]adap
 	for len(records) > 0 {
 		schema := records[0].Schema
 		isKeyless := func(r adapter.Record) bool { return r.Get(schema.Key).Kind() == adapter.Absent }
-		keyless, n, limit := isKeyless(records[0]), 1, min(len(records), t.recordsPerInsert)
+		keyless, n, limit := isKeyless(records[0]), 1, min(len(records), recordsPerInsert)
 		if keyless && !t.db.engine.useReturning && !t.db.engine.lastKeyFollows {
 			limit = 1 // the keys would not be known
 		}
@@ -213,7 +213,6 @@ func (t *writeTx) Insert(ctx context.Context, records ...adapter.Record) ([]adap
 		}
 		inserted, err := t.insertRows(ctx, t.db.records[schema.Resource], records[:n], keyless)
 		if err != nil {
-			t.batchFailed = n > 1
 			return nil, err
 		}
 		keys, records = append(keys, inserted...), records[n:]

@@ -14,14 +14,10 @@ type writeTx struct {
 	db       *DB
 	tx       *sql.Tx
 	executed []string // texts of the statements run, which are prepared afterwards
-	// recordsPerInsert is the number of records that one statement inserts; batchFailed
-	// says that a statement that inserts several has failed.
-	recordsPerInsert int
-	batchFailed      bool
 }
 
 func newWriteTx(db *DB, tx *sql.Tx) *writeTx {
-	return &writeTx{db: db, tx: tx, recordsPerInsert: recordsPerInsert}
+	return &writeTx{db: db, tx: tx}
 }
 
 // A ruled is the database as package rules sees it.
