@@ -22,32 +22,66 @@ import (
 // seedCommand returns the command "seed".
 func (p *program) seedCommand() *cobra.Command {
 	var path string
-	var replace bool
+	var replace, example, schema bool
 	cmd := &cobra.Command{
 		Use:   "seed --dataset FILE",
 		Short: "Fill the store with a data set",
 		Long: `Fill the store of the configuration with the data set of a JSON file: websites,
-stores, customers, products, orders and credentials. The command stores everything
-or nothing: it reports the faults of a file with their lines.
+stores, customers, products with images, orders and credentials. The command stores
+everything or nothing: it reports all faults of a file with their lines.
 Records may have the attributes that the configuration adds.
 
-The command refuses a store that holds records unless --replace is given.
+--example prints a data set to begin with. Comments in it say what every list and
+every attribute means. --schema prints the JSON Schema of data sets, for editors and
+other programs. "portico export" writes a data set of the store.
+
+The command refuses a store that holds records unless --replace is given. A data set
+without lists, {}, changes nothing.
 With the adapter rest it then creates the records at the backend, as "portico ids
 push" does: run that command if this one is interrupted.
 The command refuses the public credentials of the demo store: create the store's
 own with "portico credentials".`,
+		Example: `  portico seed --example > store.json
+  portico seed --schema > dataset.schema.json
+  portico seed --dataset store.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.seedStore(cmd, path, replace)
+			switch {
+			case example:
+				return p.printFormat(cmd, dataset.Example)
+			case schema:
+				return p.printFormat(cmd, dataset.Schema)
+			default:
+				return p.seedStore(cmd, path, replace)
+			}
 		},
 	}
 	p.addSettingFlags(cmd, "adapter", "log.level", "log.format")
-	cmd.Flags().StringVar(&path, "dataset", "", "the JSON file to read")
+	cmd.Flags().StringVar(&path, "dataset", "", "the JSON file to read; paths of images in it are below its folder")
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove all records and credentials of the store first")
-	if err := cmd.MarkFlagRequired("dataset"); err != nil {
-		panic(err) // the flag is the one defined above
-	}
+	cmd.Flags().BoolVar(&example, "example", false, "print an example of a data set, with comments")
+	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of data sets")
+	cmd.MarkFlagsOneRequired("dataset", "example", "schema")
+	cmd.MarkFlagsMutuallyExclusive("dataset", "example", "schema")
 	return cmd
+}
+
+// printFormat prints a description of data sets with the attributes that the configuration
+// adds.
+func (p *program) printFormat(cmd *cobra.Command, describe func(*adapter.Schemas) ([]byte, error)) error {
+	cfg, err := p.loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return err
+	}
+	text, err := describe(schemas)
+	if err == nil {
+		_, err = cmd.OutOrStdout().Write(text)
+	}
+	return err
 }
 
 // seedStore loads the data set at path into the configured store, after removing all
