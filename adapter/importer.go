@@ -82,3 +82,12 @@ const (
 	// ImportRemoved: the record was removed.
 	ImportRemoved
 )
+
+// An Exporter reads records as an [Importer] stores them. An [Adapter] may implement it.
+type Exporter interface {
+	// Export returns the records of a resource whose keys are above a key, in ascending
+	// order, at most limit; -1 is below all keys. A record comes with all its parts, a product
+	// with its stock item and images, too, and with all values at store views. Kinds:
+	// Unsupported for the parts of products and orders.
+	Export(ctx context.Context, r Resource, after Key, limit int) ([]Aggregate, error)
+}

@@ -37,3 +37,8 @@ func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
 func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
 	return rules.Import(ctx, a.db, batch, o)
 }
+
+// Export reads records as an import stores them, as [adapter.Exporter] says.
+func (a *Adapter) Export(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
+	return rules.Export(ctx, a.db, a.stores[r], r, after, limit)
+}

@@ -26,6 +26,7 @@ var (
 	_ adapter.Adapter  = (*Adapter)(nil)
 	_ adapter.Importer = (*Adapter)(nil)
 	_ adapter.Noter    = (*Adapter)(nil)
+	_ adapter.Exporter = (*Adapter)(nil)
 )
 
 // New returns an adapter without records.

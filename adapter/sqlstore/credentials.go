@@ -21,12 +21,6 @@ type Credentials struct{ db *DB }
 // Credentials returns the store of credentials.
 func (db *DB) Credentials() *Credentials { return &Credentials{db: db} }
 
-// A Grant is a consumer with its tokens, without the secrets.
-type Grant struct {
-	Consumer adapter.Consumer
-	Tokens   []adapter.Token
-}
-
 // tokenLength is the length of consumer keys and tokens, in bytes.
 const tokenLength = 32
 
@@ -249,16 +243,16 @@ func now() string { return time.Now().UTC().Format(time.DateTime) }
 
 // List returns all consumers with their tokens, both in the order of their ids, without
 // secrets.
-func (c *Credentials) List(ctx context.Context) ([]Grant, error) {
+func (c *Credentials) List(ctx context.Context) ([]adapter.Grant, error) {
 	grants, err := c.list(ctx)
 	return grants, c.db.wrapError(ctx, "list credentials", err)
 }
 
-func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
-	var grants []Grant
+func (c *Credentials) list(ctx context.Context) ([]adapter.Grant, error) {
+	var grants []adapter.Grant
 	at := map[int64]int{}
 	err := c.eachRow(ctx, "SELECT consumer_id, name, consumer_key, callback, rejected_callback FROM oauth_consumer ORDER BY consumer_id", func(rows *sql.Rows) error {
-		var g Grant
+		var g adapter.Grant
 		var callback, rejected sql.NullString
 		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key, &callback, &rejected)
 		g.Consumer.Callback, g.Consumer.RejectedCallback = callback.String, rejected.String
@@ -280,6 +274,27 @@ func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	return grants, nil
+}
+
+// Export returns all consumers with their tokens and with all secrets. Kinds: Internal for
+// secrets that the configured key does not decrypt.
+func (c *Credentials) Export(ctx context.Context) ([]adapter.Grant, error) {
+	grants, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range grants {
+		g := &grants[i]
+		if g.Consumer, err = c.Consumer(ctx, g.Consumer.Key); err != nil {
+			return nil, err
+		}
+		for j := range g.Tokens {
+			if g.Tokens[j], err = c.Token(ctx, g.Tokens[j].Token); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return grants, nil
 }

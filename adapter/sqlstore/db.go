@@ -205,6 +205,11 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 	return rules.Import(ctx, ruled{a.db}, batch, o)
 }
 
+// Export reads records as an import stores them, as [adapter.Exporter] says.
+func (a *Adapter) Export(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
+	return rules.Export(ctx, ruled{a.db}, a.db.stores[r], r, after, limit)
+}
+
 // Ping calls DB.Ping.
 func (a *Adapter) Ping(ctx context.Context) error { return a.db.Ping(ctx) }
 
