@@ -58,6 +58,9 @@ for them.`,
 			if err := checkSecretKey(cmd.Context(), db.Credentials()); err != nil {
 				return errors.Join(err, db.Close())
 			}
+			if err := warnIfEmpty(cmd.Context(), cfg, db, log); err != nil {
+				return errors.Join(err, db.Close())
+			}
 			return p.serve(cmd.Context(), cmd.OutOrStdout(), cfg, db, nil, log)
 		},
 	}
@@ -65,6 +68,19 @@ for them.`,
 	cmd.Flags().BoolVar(&demoStore, "demo", false, "serve the demo data set from a temporary store that keeps nothing")
 	cmd.Flags().BoolVar(&demoPublic, "demo-public", false, "let --demo listen on an address that others can reach, although its credentials are public")
 	return cmd
+}
+
+// warnIfEmpty logs how to fill the store if it holds no records. The records of a backend
+// come by themselves.
+func warnIfEmpty(ctx context.Context, cfg *config.Config, db *sqlstore.DB, log *slog.Logger) error {
+	if cfg.Adapter != sqlSection {
+		return nil
+	}
+	empty, err := db.Empty(ctx)
+	if err == nil && empty {
+		log.Warn("the store is empty: fill it with portico seed or portico import, or try portico serve --demo")
+	}
+	return err
 }
 
 // newLogger returns a logger with the configured level and format.

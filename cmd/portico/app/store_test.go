@@ -281,6 +281,33 @@ func TestSeedRefuses(t *testing.T) {
 	}
 }
 
+// TestSeedNothing checks that a data set without lists changes nothing, and that a server
+// says how to fill an empty store.
+func TestSeedNothing(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "store.json")
+	if err := os.WriteFile(file, []byte(`{"$comment": "later"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, environ := newStore(t, secretKey)
+	for _, arguments := range []string{"seed --dataset " + file, "seed --replace --dataset " + file} {
+		if got := mustRun(t, strings.Fields(arguments)...); got != "nothing to store: the data set has no lists\n" {
+			t.Errorf("%s prints %q", arguments, got)
+		}
+	}
+	p := start(t, environ)
+	p.stop(t)
+	if said := p.stderr.text(); strings.Count(said, "portico seed or portico import, or try portico serve --demo") != 1 {
+		t.Errorf("a server of an empty store logs\n%s", said)
+	}
+	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	p = start(t, environ)
+	p.stop(t)
+	if said := p.stderr.text(); strings.Contains(said, "portico seed") {
+		t.Errorf("a server of a filled store logs\n%s", said)
+	}
+}
+
 // TestCredentialsCommands checks the errors and output of the credentials commands.
 func TestCredentialsCommands(t *testing.T) {
 	newStore(t, secretKey)
