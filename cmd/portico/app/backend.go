@@ -137,7 +137,7 @@ func (p *program) requireOwnRecords(cfg *config.Config, command string) error {
 	if p.adapter(cfg.Adapter) == nil {
 		return nil
 	}
-	return fmt.Errorf("adapter %s has stores of its own, into which portico %s cannot store records: set adapter (--adapter, PORTICO_ADAPTER) to %s to fill Portico's own database", cfg.Adapter, command, sqlSection)
+	return fmt.Errorf("adapter %s has stores of its own, which portico %s cannot reach: set adapter (--adapter, PORTICO_ADAPTER) to %s for Portico's own database", cfg.Adapter, command, sqlSection)
 }
 
 // open opens the adapter with its settings in cfg.
