@@ -59,6 +59,7 @@ type DB struct {
 	products                                              products
 	media                                                 *blobStore
 	sealer                                                sealer
+	growth                                                growth
 	hasListingTable                                       bool // product_listing is a table, which needs updates, not a view
 	closed                                                atomic.Bool
 	nonceUses                                             atomic.Uint64
@@ -202,7 +203,11 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 			return nil, a.db.wrapError(ctx, "import records", err)
 		}
 	}
-	return rules.Import(ctx, ruled{a.db}, batch, o)
+	outcomes, err := rules.Import(ctx, ruled{a.db}, batch, o)
+	if err == nil && !o.DryRun {
+		a.db.renewStatistics(ctx, outcomes)
+	}
+	return outcomes, err
 }
 
 // Export reads records as an import stores them, as [adapter.Exporter] says.

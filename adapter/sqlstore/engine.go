@@ -64,7 +64,10 @@ type engine struct {
 	// useReturning is true if an INSERT returns the new key by a RETURNING clause, and
 	// false if the driver reports a last insert id.
 	useReturning bool
-	counters     counterStatements
+	// analyze renews the statistics by which statements are planned; "" for an engine that
+	// does without.
+	analyze  string
+	counters counterStatements
 	// decimal returns the argument of a statement for a decimal.
 	decimal func(tenThousandths int64) any
 	// classify returns the kind of a driver's error, and whether the transaction failed

@@ -38,6 +38,7 @@ func postgresEngine() *engine {
 		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
 		ignoreDuplicateNote:  " ON CONFLICT DO NOTHING",
 		useReturning:         true,
+		analyze:              "ANALYZE",
 		counters: counterStatements{
 			// Unlike setval alone, this is rolled back with its transaction, and so is a
 			// later setval in the same transaction.
