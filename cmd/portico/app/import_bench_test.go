@@ -1,7 +1,11 @@
 package app
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -9,9 +13,32 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// BenchmarkImport imports 5,000 customers and 5,000 orders with six parts each, and then
-// repeats the import without changes.
+// BenchmarkImport imports a large shop part by part, each in a process of its own: products
+// with values at three store views, two images each, their stock items, half as many
+// customers with an address, and as many orders. PORTICO_BENCH_PRODUCTS says how many
+// products (2,000). It then imports the products again, and updates them by the
+// digests of ranges. It reports records per second (images with their bytes), and the
+// largest resident memory of these processes.
 func BenchmarkImport(b *testing.B) {
+	products := 2_000
+	if n, err := strconv.Atoi(os.Getenv("PORTICO_BENCH_PRODUCTS")); err == nil {
+		products = n
+	}
+	size := magento1test.Size{Products: products, Customers: products / 2, Orders: products}
+	dsn, old := magento1test.NewShop(b, magento1test.Demo, "")
+	if err := magento1test.Grow(b.Context(), old, "", size); err != nil {
+		b.Fatal(err)
+	}
+	media := b.TempDir()
+	folder := filepath.Join(media, "catalog", "product", "g", "r")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		b.Fatal(err)
+	}
+	for i := range 10 {
+		if err := os.WriteFile(filepath.Join(folder, "grown_"+strconv.Itoa(i)+".png"), make([]byte, 50_000), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
 	for _, engine := range []struct {
 		name string
 		dsn  func(testing.TB) string
@@ -21,32 +48,40 @@ func BenchmarkImport(b *testing.B) {
 		{"mariadb", sqltest.MariaDB},
 	} {
 		b.Run(engine.name, func(b *testing.B) {
-			dsn, raw := magento1test.New(b, "")
-			const many = "seq_10001_to_15000"
-			if _, err := raw.ExecContext(b.Context(), `
-				INSERT INTO customer_entity (entity_id, website_id, email, group_id) SELECT seq, 1, CONCAT('n', seq, '@example.com'), 1 FROM `+many+`;
-				INSERT INTO customer_entity_varchar (attribute_id, entity_id, value) SELECT a.seq, c.seq, 'value' FROM `+many+` c, seq_3_to_8 a;
-				INSERT INTO customer_entity_datetime (attribute_id, entity_id, value) SELECT 11, seq, '1980-01-01' FROM `+many+`;
-				INSERT INTO sales_flat_order (entity_id, increment_id, customer_id, created_at) SELECT seq, seq, seq, '2012-01-01' FROM `+many+`;
-				INSERT INTO sales_flat_order_item (order_id) SELECT c.seq FROM `+many+` c, seq_1_to_2;
-				INSERT INTO sales_flat_order_address (parent_id, address_type) SELECT c.seq, 'billing' FROM `+many+` c, seq_1_to_2;
-				INSERT INTO sales_flat_order_status_history (parent_id, created_at) SELECT c.seq, '2012-01-01' FROM `+many+` c, seq_1_to_2`); err != nil {
-				b.Fatal(err)
-			}
 			for b.Loop() {
-				b.StopTimer()
-				b.Setenv("PORTICO_SQL_DSN", engine.dsn(b))
-				b.Setenv("PORTICO_SQL_MEDIA_DIR", b.TempDir())
-				mustRun(b, "credentials", "list") // makes the tables
-				b.StartTimer()
-				for _, kind := range []string{"customers", "orders"} {
-					for _, run := range []string{kind, kind + "_again"} {
-						began := time.Now()
-						mustRun(b, "import", "--from", dsn, kind)
-						b.ReportMetric(5000/time.Since(began).Seconds(), run+"/s")
+				target := []string{"PORTICO_SQL_DSN=" + engine.dsn(b), "PORTICO_SQL_MEDIA_DIR=" + b.TempDir()}
+				var resident int64
+				run := func(metric string, records int, arguments ...string) {
+					took, memory := timedImport(b, target, append([]string{"--from", dsn}, arguments...)...)
+					resident = max(resident, memory)
+					if metric != "" {
+						b.ReportMetric(float64(records)/took.Seconds(), metric+"/s")
 					}
 				}
+				run("", 0, "websites", "customer-groups", "taxes", "categories")
+				run("products", size.Products, "products")
+				run("images", 2*size.Products, "--media", media, "images")
+				run("stock", size.Products, "stock")
+				run("customers", size.Customers, "customers")
+				run("addresses", size.Customers, "addresses")
+				run("orders", size.Orders, "orders")
+				run("products_kept", size.Products, "products")
+				run("products_unchanged", size.Products, "--update", "products")
+				b.ReportMetric(float64(resident)/1024, "MiB")
 			}
 		})
 	}
+}
+
+// timedImport runs "portico import" and returns how long it took and its largest resident
+// memory in KiB.
+func timedImport(b *testing.B, environ []string, arguments ...string) (took time.Duration, memory int64) {
+	b.Helper()
+	cmd := exec.Command(portico(b), append([]string{"import"}, arguments...)...)
+	cmd.Env = append(withoutSettings(os.Environ()), environ...)
+	began := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("portico import %v: %v\n%s", arguments, err, out)
+	}
+	return time.Since(began), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 }
