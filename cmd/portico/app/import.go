@@ -169,11 +169,20 @@ type importer struct {
 	current  *importedRecords                 // counts what the reader leaves out; nil: nobody counts
 	expected resourceKeys                     // records that the dry run would have stored
 	passed   map[adapter.Resource]adapter.Key // the greatest keys that the old shop has given
+	// unchanged holds the ranges that the search for removals has found unchanged, so that
+	// the old shop computes no digest twice.
+	unchanged map[rangeID]bool
+}
+
+// A rangeID identifies a range of keys of a part.
+type rangeID struct {
+	part  magento1.Part
+	after adapter.Key
 }
 
 // newImporter connects to the old database, and opens the files of images.
 func newImporter(ctx context.Context, cmd *cobra.Command, cfg *config.Config, db *sqlstore.DB, flags *importCommand) (*importer, error) {
-	imp := &importer{cmd: cmd, cfg: cfg, flags: flags, db: db, store: db.Adapter(), report: &printedRecords{DryRun: flags.dryRun}, expected: resourceKeys{}}
+	imp := &importer{cmd: cmd, cfg: cfg, flags: flags, db: db, store: db.Adapter(), report: &printedRecords{DryRun: flags.dryRun}, expected: resourceKeys{}, unchanged: map[rangeID]bool{}}
 	dsn, err := flags.read(cmd)
 	if err != nil {
 		return nil, err

@@ -62,13 +62,19 @@ func (imp *importer) setDigests(ctx context.Context, p magento1.Part, ranges []*
 		before[d.After] = d
 	}
 	for _, r := range ranges {
+		id := rangeID{p, r.after}
+		if r.unchanged = imp.unchanged[id]; r.unchanged {
+			continue
+		}
 		text, err := imp.legacyDB.Digests(ctx, p, r.after, r.through)
 		if err != nil {
 			return err
 		}
 		r.digest = shortHash(text) // a text may be long
 		d, ok := before[r.after]
-		r.unchanged = ok && d.Digest == r.digest && d.Settings == imp.settings
+		if r.unchanged = ok && d.Digest == r.digest && d.Settings == imp.settings; r.unchanged {
+			imp.unchanged[id] = true
+		}
 	}
 	return nil
 }
