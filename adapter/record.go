@@ -23,6 +23,9 @@ func (r Record) Get(name string) Value {
 	return Value{}
 }
 
+// Key returns the key of the record, 0 if it has none.
+func (r Record) Key() Key { return Key(r.Get(r.Schema.Key).Int()) }
+
 // Set sets the value of an attribute. It panics if the schema has no attribute of that
 // name, as that is a programming error.
 func (r Record) Set(name string, v Value) {

@@ -62,7 +62,7 @@ func (s *Service) finalPrices(ctx context.Context, wanted *listquery.List, bound
 	var priced []pricedProduct
 	_, err = s.products.allRows(ctx, bounds, s.limits, func(_ context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		for _, product := range products {
-			priced = append(priced, pricedProduct{keyOf(product), guest.finalPrice(product, s.products.pricing(product), true)})
+			priced = append(priced, pricedProduct{product.Key(), guest.finalPrice(product, s.products.pricing(product), true)})
 		}
 		return nil, nil // keep no record in memory
 	})

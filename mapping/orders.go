@@ -122,7 +122,7 @@ func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 	for i := range r.parts {
 		part := &r.parts[i]
 		r.compute[part.field] = func(_ *Call, order adapter.Record) (codec.Node, bool) {
-			list, ok := part.lists[keyOf(order)]
+			list, ok := part.lists[order.Key()]
 			return list, ok
 		}
 	}
@@ -134,7 +134,7 @@ func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 func (r *orderReply) loadParts(ctx context.Context, orders []adapter.Record) ([]adapter.Record, error) {
 	keys := make([]adapter.Key, len(orders))
 	for i, order := range orders {
-		keys[i] = keyOf(order)
+		keys[i] = order.Key()
 	}
 	for i := range r.parts {
 		part := &r.parts[i]

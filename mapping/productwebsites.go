@@ -99,7 +99,7 @@ func (s *Service) removeAssignment(ctx context.Context, of *resource, product in
 	case len(found) == 0:
 		return nil, notAssigned
 	}
-	err = of.store.Delete(ctx, &adapter.DeleteParams{Key: keyOf(found[0])})
+	err = of.store.Delete(ctx, &adapter.DeleteParams{Key: found[0].Key()})
 	switch {
 	case err != nil && adapter.KindOf(err) == adapter.NotFound:
 		return nil, notAssigned

@@ -52,7 +52,7 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 		with = append(with, "stock_item")
 	}
 	err = s.products.store.Update(ctx, &adapter.UpdateParams{
-		Key:     keyOf(product),
+		Key:     product.Key(),
 		StoreID: view.id,
 		With:    with,
 		Change: func(current adapter.Record) (adapter.Record, error) {
@@ -80,13 +80,11 @@ func (s *Service) deleteProduct(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.products.store.Delete(ctx, &adapter.DeleteParams{Key: keyOf(product)}); err != nil {
+	if err := s.products.store.Delete(ctx, &adapter.DeleteParams{Key: product.Key()}); err != nil {
 		return nil, err
 	}
 	return &Reply{}, nil
 }
-
-func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 // ProductSettings are the shop's own values that products may refer to.
 type ProductSettings struct {

@@ -214,7 +214,7 @@ func (r *rows) readKeys(ctx context.Context, size int64) ([]adapter.Record, erro
 	r.keys = r.keys[size:]
 	r.ended = len(r.keys) == 0
 	slices.SortFunc(records, func(a, b adapter.Record) int {
-		return cmp.Compare(slices.Index(keys, keyOf(a)), slices.Index(keys, keyOf(b)))
+		return cmp.Compare(slices.Index(keys, a.Key()), slices.Index(keys, b.Key()))
 	})
 	return records, nil
 }
@@ -233,5 +233,5 @@ func (r *rows) takeBuffered(size int64) []adapter.Record {
 
 // mark returns the position of rec in a list sorted by an attribute.
 func (s source) mark(rec adapter.Record, orderBy string) *adapter.Cursor {
-	return &adapter.Cursor{Value: rec.Get(orderBy), Key: keyOf(rec)}
+	return &adapter.Cursor{Value: rec.Get(orderBy), Key: rec.Key()}
 }

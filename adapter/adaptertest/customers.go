@@ -75,7 +75,7 @@ func testOrdersOfDeleted(t *testing.T, a adapter.Adapter) {
 			want.Set("customer_id", adapter.NullValue())
 		}
 		if formatRecord(r) != formatRecord(want) {
-			t.Errorf("order %d:\n\t%s\nwant\n\t%s", keyOf(r), formatRecord(r), formatRecord(want))
+			t.Errorf("order %d:\n\t%s\nwant\n\t%s", r.Key(), formatRecord(r), formatRecord(want))
 		}
 	}
 	if !ordered {

@@ -175,7 +175,7 @@ func (s *importSuite) testPassedKeys(t *testing.T) {
 	later := importedProduct(901, "priced too", attrs{"tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "7.0000", "price_qty": "10.0000"}}})
 	s.expect(t, "prices", replacing(), outcomes(created), s.aggregate(adapter.Products, later))
 	for _, r := range s.imported(t, adapter.Products, "tier_price") {
-		if key := r.Get("tier_price").Records(); keyOf(r) == 901 && (len(key) != 1 || keyOf(key[0]) <= 3000) {
+		if key := r.Get("tier_price").Records(); r.Key() == 901 && (len(key) != 1 || key[0].Key() <= 3000) {
 			t.Errorf("the next price is %s", formatValue(r.Get("tier_price")))
 		}
 	}

@@ -61,7 +61,7 @@ func (s *importSuite) selected(t *testing.T, r adapter.Resource, storeID int64, 
 	}
 	var keys []adapter.Key
 	for _, r := range records {
-		keys = append(keys, keyOf(r))
+		keys = append(keys, r.Key())
 	}
 	return keys
 }

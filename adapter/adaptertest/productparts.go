@@ -131,7 +131,7 @@ func (s *productSuite) testConcurrentStockWrites(t *testing.T) {
 	var all sync.WaitGroup
 	for range writers {
 		all.Go(func() {
-			err := s.stock.Update(t.Context(), &adapter.UpdateParams{Key: keyOf(before), Change: func(item adapter.Record) (adapter.Record, error) {
+			err := s.stock.Update(t.Context(), &adapter.UpdateParams{Key: before.Key(), Change: func(item adapter.Record) (adapter.Record, error) {
 				return incrementQty(item), nil
 			}})
 			if err != nil {

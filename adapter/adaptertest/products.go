@@ -88,7 +88,7 @@ func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 	all := s.list(t, &adapter.Query{})
 	var sold []adapter.Key
 	for _, record := range records(t, a, adapter.Websites) {
-		website := int64(keyOf(record))
+		website := int64(record.Key())
 		here := s.listWithin(t, Bounds{Filters: inWebsite(website)})
 		if len(here) == 0 || len(here) == len(all) {
 			t.Errorf("website %d: %d products of %d, so the restriction is not tested", website, len(here), len(all))
@@ -155,7 +155,7 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 	listed := 0
 	for _, record := range records(t, a, adapter.Categories) {
-		category := int64(keyOf(record))
+		category := int64(record.Key())
 		bounds := Bounds{Filters: []adapter.Filter{{Name: adapter.InCategory, Value: category}}}
 		here := s.listWithin(t, bounds)
 		listed += len(here)
@@ -307,7 +307,7 @@ func (s *suite) testImageFiles(t *testing.T, a adapter.Adapter) {
 	with := []string{"image_file"}
 	views := []int64{0}
 	for _, view := range records(t, a, adapter.Stores) {
-		views = append(views, int64(keyOf(view)))
+		views = append(views, int64(view.Key()))
 	}
 	for _, level := range views {
 		for _, websiteScope := range []bool{false, true} {
@@ -375,7 +375,7 @@ func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
 	defaults := s.listWithin(t, Bounds{})
 	for _, view := range records(t, a, adapter.Stores) {
-		id := int64(keyOf(view))
+		id := int64(view.Key())
 		whole := s.listWithin(t, Bounds{StoreID: id})
 		website := s.listWithin(t, Bounds{StoreID: id, WebsiteScope: true})
 		for i, r := range defaults {

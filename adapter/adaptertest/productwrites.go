@@ -207,7 +207,7 @@ func (s *productSuite) testCreate(t *testing.T) {
 			t.Errorf("stock item: %s is %s, want %s", name, formatValue(items[0].Get(name)), formatValue(want))
 		}
 	}
-	kept, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyOf(items[0])})
+	kept, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: items[0].Key()})
 	if err != nil || !sameRecord(kept, items[0]) {
 		t.Errorf("stock item: %s, %v", formatRecord(kept), err)
 	}
@@ -215,9 +215,6 @@ func (s *productSuite) testCreate(t *testing.T) {
 		t.Errorf("unexpected stock item: %s", formatValue(none))
 	}
 }
-
-// keyOf returns the key of a record.
-func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 func (s *productSuite) testScopes(t *testing.T) {
 	const key = aProduct
@@ -330,7 +327,7 @@ func (s *productSuite) testDelete(t *testing.T) {
 			t.Errorf("again: %v, want not found", err)
 		}
 	}
-	if _, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyOf(item)}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+	if _, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: item.Key()}); adapter.KindOf(err) != adapter.NotFound || err == nil {
 		t.Errorf("its stock item: %v, want not found", err)
 	}
 	if again := s.createProduct(t, sku, nil); again <= last {

@@ -74,7 +74,7 @@ func (e *Encoder) WriteList(r adapter.Resource, next func(after adapter.Key) ([]
 			}
 			first = false
 		}
-		after = keyOf(batch[len(batch)-1].Record)
+		after = batch[len(batch)-1].Record.Key()
 	}
 	_, err := e.out.WriteString("]")
 	return err
@@ -139,7 +139,7 @@ func (e *Encoder) Close() error {
 func (e *Encoder) nodeOf(a adapter.Aggregate) (n node, err error) {
 	n = node{record: a.Record, nested: map[string][]node{}, keys: map[string][]int64{}}
 	levels := levelsByRecord(a.Levels)
-	n.stores = levels[recordID{a.Record.Schema.Resource, keyOf(a.Record)}]
+	n.stores = levels[recordID{a.Record.Schema.Resource, a.Record.Key()}]
 	pointed := takePointers(n.stores)
 	for _, part := range a.Parts {
 		p := node{record: part}
@@ -148,7 +148,7 @@ func (e *Encoder) nodeOf(a adapter.Aggregate) (n node, err error) {
 			n.keys["websites"] = append(n.keys["websites"], part.Get("website_id").Int())
 			continue
 		case adapter.ProductImages:
-			if p, err = e.imageOf(part, levels[recordID{r, keyOf(part)}], pointed); err != nil {
+			if p, err = e.imageOf(part, levels[recordID{r, part.Key()}], pointed); err != nil {
 				return n, err
 			}
 		}
@@ -179,13 +179,11 @@ type recordID struct {
 	key      adapter.Key
 }
 
-func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
-
 // levelsByRecord returns copies of levels by the record that they are of, by store view.
 func levelsByRecord(levels []adapter.Level) map[recordID][]adapter.Level {
 	all := map[recordID][]adapter.Level{}
 	for _, l := range levels {
-		id := recordID{l.Record.Schema.Resource, keyOf(l.Record)}
+		id := recordID{l.Record.Schema.Resource, l.Record.Key()}
 		all[id] = append(all[id], adapter.Level{StoreID: l.StoreID, Record: l.Record.Clone()})
 	}
 	for _, of := range all {

@@ -21,7 +21,7 @@ func (x tx) Gallery(_ context.Context, product adapter.Key, level int64) ([]rule
 
 // image returns an image with its values at a level.
 func (r *row) image(level int64) rules.Image {
-	i := rules.NewImage(keyOf(r.record))
+	i := rules.NewImage(r.record.Key())
 	if own, ok := r.levels[level]; ok {
 		i.Stored, i.Own = true, own
 	}

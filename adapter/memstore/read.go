@@ -71,7 +71,7 @@ func (r reader) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 // the keys, which is that of the rows. So only these have to be put together.
 func pageOf(rows []*row, q *adapter.Query) []*row {
 	if q.After != nil {
-		at, found := slices.BinarySearchFunc(rows, q.After.Key, func(r *row, key adapter.Key) int { return cmp.Compare(keyOf(r.record), key) })
+		at, found := slices.BinarySearchFunc(rows, q.After.Key, func(r *row, key adapter.Key) int { return cmp.Compare(r.record.Key(), key) })
 		if found {
 			at++
 		}

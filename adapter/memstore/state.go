@@ -84,7 +84,7 @@ func (s *state) row(r adapter.Resource, key adapter.Key) *row {
 }
 
 // put stores a row in place of the one that has its key.
-func (s *state) put(r *row) { s.replace(r.record.Schema.Resource, keyOf(r.record), r) }
+func (s *state) put(r *row) { s.replace(r.record.Schema.Resource, r.record.Key(), r) }
 
 // remove removes the row of a record.
 func (s *state) remove(r adapter.Resource, key adapter.Key) { s.replace(r, key, nil) }
@@ -189,9 +189,6 @@ func (s *state) newKey(r adapter.Resource, own adapter.Value) adapter.Value {
 	s.last[r] = max(s.last[r], adapter.Key(own.Int()))
 	return own
 }
-
-// keyOf returns the key of a record.
-func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 // numberKey returns the key of a number of a series of files.
 func numberKey(series string, number int64) string {

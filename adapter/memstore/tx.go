@@ -45,7 +45,7 @@ func (x tx) LockName(context.Context, string) error { return nil }
 // Other returns the key of a record, other than except, with values of like.
 func (x tx) Other(_ context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error) {
 	for _, r := range x.find(like, names...) {
-		if key := keyOf(r.record); key != except {
+		if key := r.record.Key(); key != except {
 			return key, nil
 		}
 	}
@@ -91,7 +91,7 @@ func (x tx) Insert(_ context.Context, records ...adapter.Record) ([]adapter.Key,
 		if err := x.insert(r); err != nil {
 			return nil, err
 		}
-		keys[i] = keyOf(r)
+		keys[i] = r.Key()
 	}
 	return keys, nil
 }
@@ -118,7 +118,7 @@ func (s *state) insert(r adapter.Record) error {
 	}
 	resource, unique := r.Schema.Resource, r.Schema.Unique
 	op := "store " + string(resource)
-	if s.row(resource, keyOf(r)) != nil {
+	if s.row(resource, r.Key()) != nil {
 		return &adapter.Error{Kind: adapter.Conflict, Op: op, Field: r.Schema.Key, Err: errTaken}
 	}
 	if len(unique) > 0 && len(s.find(r, unique...)) > 0 {
@@ -142,7 +142,7 @@ func isStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.OnDemand
 
 // Update stores the values of change that are not absent.
 func (x tx) Update(_ context.Context, current, change adapter.Record) error {
-	x.update(x.row(current.Schema.Resource, keyOf(current)), change)
+	x.update(x.row(current.Schema.Resource, current.Key()), change)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (x tx) UpdateWhere(_ context.Context, where, change adapter.Record, except 
 		}
 	}
 	for _, r := range x.find(where, names...) {
-		if keyOf(r.record) == except {
+		if r.record.Key() == except {
 			continue
 		}
 		x.update(r, change)
@@ -193,7 +193,7 @@ func (x tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) err
 			continue
 		}
 		for p := range x.parts(part, key) {
-			if err := x.Delete(ctx, part, keyOf(p.record)); err != nil {
+			if err := x.Delete(ctx, part, p.record.Key()); err != nil {
 				return err
 			}
 		}
@@ -212,7 +212,7 @@ func (x tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) err
 func (x tx) StoreViews(context.Context) ([]rules.StoreView, error) {
 	var views []rules.StoreView
 	for r := range x.tables[adapter.Stores].rows.all() {
-		views = append(views, rules.StoreView{ID: int64(keyOf(r.record)), Website: r.record.Get("website_id").Int()})
+		views = append(views, rules.StoreView{ID: int64(r.record.Key()), Website: r.record.Get("website_id").Int()})
 	}
 	return views, nil
 }
@@ -236,7 +236,7 @@ func (x tx) At(_ context.Context, product adapter.Record, level int64, parts ...
 	if err := v.include(parts); err != nil {
 		return adapter.Record{}, err
 	}
-	return x.show(&v, x.row(adapter.Products, keyOf(product))), nil
+	return x.show(&v, x.row(adapter.Products, product.Key())), nil
 }
 
 // SetValues stores values of a product at store views.
@@ -266,14 +266,14 @@ func (x tx) setPrices(list string, change *rules.PriceChange) {
 	old := x.row(adapter.Products, change.Product)
 	changed := map[adapter.Key]adapter.Record{}
 	for _, entry := range change.Changed {
-		changed[keyOf(entry)] = entry
+		changed[entry.Key()] = entry
 	}
 	var entries []adapter.Record
 	for _, entry := range old.record.Get(list).Records() {
-		if next, ok := changed[keyOf(entry)]; ok {
+		if next, ok := changed[entry.Key()]; ok {
 			entry = next
 		}
-		if !slices.Contains(change.Removed, keyOf(entry)) {
+		if !slices.Contains(change.Removed, entry.Key()) {
 			entries = append(entries, entry)
 		}
 	}
@@ -292,7 +292,7 @@ func (s *state) completePrices(product adapter.Record, list string) {
 		entry.Set(entry.Schema.Key, s.newKey(entry.Schema.Resource, entry.Get(entry.Schema.Key)))
 		entries = append(entries, entry)
 	}
-	slices.SortFunc(entries, func(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) })
+	slices.SortFunc(entries, func(a, b adapter.Record) int { return cmp.Compare(a.Key(), b.Key()) })
 	product.Set(list, adapter.RecordsValue(entries))
 }
 

@@ -70,9 +70,9 @@ func (v *view) meets(s *state, product *row, f adapter.Filter) bool {
 	case adapter.Listed:
 		return s.isListed(product, v.level)
 	case adapter.InCategory:
-		return !s.categoryPosition(keyOf(product.record), f.Value).Empty()
+		return !s.categoryPosition(product.record.Key(), f.Value).Empty()
 	default: // in a website
-		sold := s.websites(keyOf(product.record))
+		sold := s.websites(product.record.Key())
 		return f.Value == 0 && len(sold) > 0 || slices.Contains(sold, f.Value)
 	}
 }
@@ -81,7 +81,7 @@ func (v *view) meets(s *state, product *row, f adapter.Filter) bool {
 func (s *state) isListed(product *row, view int64) bool {
 	const enabled, invisible = 1, 1
 	store := s.row(adapter.Stores, adapter.Key(view))
-	if store == nil || !slices.Contains(s.websites(keyOf(product.record)), store.record.Get("website_id").Int()) {
+	if store == nil || !slices.Contains(s.websites(product.record.Key()), store.record.Get("website_id").Int()) {
 		return false
 	}
 	if own, ok := product.views[view]; ok && own.Get("status").Kind() != adapter.Absent && own.Get("status").Int() != enabled {
@@ -147,7 +147,7 @@ func (v *view) narrow(r adapter.Record) {
 // showProduct sets the values of a product that its record does not hold, or not at this
 // level.
 func (s *state) showProduct(v *view, product *row, r adapter.Record) {
-	key := keyOf(r)
+	key := r.Key()
 	if urlKey := r.Get("url_key"); !urlKey.Empty() {
 		r.Set("default_url_key", urlKey)
 	}

@@ -83,7 +83,7 @@ func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Ke
 		for _, name := range plan.exclusive {
 			taken.Set(name, r.Get(name))
 		}
-		all[keyOf(r)] = toJSON(taken)
+		all[r.Key()] = toJSON(taken)
 	}
 	return all, nil
 }

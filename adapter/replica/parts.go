@@ -24,9 +24,9 @@ func (rc *reconciler) loadParts(ctx context.Context, plan *resourcePlan, rootKey
 	}
 	parts := &replicaParts{resourcePlan: plan, records: map[adapter.Key]adapter.Record{}, ids: map[adapter.Key]string{}, byIdentity: map[string]adapter.Key{}}
 	for _, r := range records {
-		parts.records[keyOf(r)] = r
+		parts.records[r.Key()] = r
 		if identity := plan.itemIdentity(Item{Record: r}); identity != "" {
-			parts.byIdentity[identity] = keyOf(r)
+			parts.byIdentity[identity] = r.Key()
 		}
 	}
 	if !plan.HasIDs {

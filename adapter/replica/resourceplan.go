@@ -111,9 +111,6 @@ func (plan *resourcePlan) isRoot() bool { return plan.root == plan }
 // hasMappings reports whether the records have mappings. Parts without ids have none.
 func (plan *resourcePlan) hasMappings() bool { return plan.isRoot() || plan.HasIDs }
 
-// keyOf returns the key of a record.
-func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
-
 // rootKeyOf returns the key of the root that a record belongs to.
 func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
 	return adapter.Key(r.Get(plan.rootKey).Int())

@@ -116,7 +116,7 @@ func (w *walker) nextRecords(ctx context.Context, plan *resourcePlan, after adap
 	if err != nil {
 		return nil, err
 	}
-	rows := convert(records, func(r adapter.Record) row { return row{key: keyOf(r), exists: true, rootKey: plan.rootKeyOf(r)} })
+	rows := convert(records, func(r adapter.Record) row { return row{key: r.Key(), exists: true, rootKey: plan.rootKeyOf(r)} })
 	return rows, w.addMappings(ctx, plan, rows)
 }
 
@@ -164,7 +164,7 @@ func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row)
 	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	roots := make(map[adapter.Key]adapter.Key, len(records))
 	for _, r := range records {
-		roots[keyOf(r)] = plan.rootKeyOf(r)
+		roots[r.Key()] = plan.rootKeyOf(r)
 	}
 	for i := range rows {
 		rows[i].rootKey, rows[i].exists = roots[rows[i].key]

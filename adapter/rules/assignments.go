@@ -65,7 +65,7 @@ func (w assignments) create(ctx context.Context, tx Tx, op string, product, r ad
 		}
 		return 0, err
 	}
-	if err := checkCopies(ctx, tx, op, keyOf(product), target, copies.entries); err != nil {
+	if err := checkCopies(ctx, tx, op, product.Key(), target, copies.entries); err != nil {
 		return 0, err
 	}
 	key, err := insert(ctx, tx, op, r)

@@ -13,7 +13,7 @@ type dryTx struct{ Tx }
 func (dryTx) Insert(_ context.Context, records ...adapter.Record) ([]adapter.Key, error) {
 	keys := make([]adapter.Key, len(records))
 	for i, r := range records {
-		keys[i] = keyOf(r)
+		keys[i] = r.Key()
 	}
 	return keys, nil
 }

@@ -27,7 +27,7 @@ func Export(ctx context.Context, db Database, from adapter.Store, r adapter.Reso
 		all = make([]adapter.Aggregate, len(listed.Records))
 		keys := make([]adapter.Key, len(all))
 		for i, record := range listed.Records {
-			all[i].Record, keys[i] = record, keyOf(record)
+			all[i].Record, keys[i] = record, record.Key()
 			e.roots[keys[i]] = &all[i]
 		}
 		if err := e.addLevels(ctx, r, e.roots, keys); err != nil {
@@ -82,7 +82,7 @@ func (e *export) addParts(ctx context.Context, schemas *adapter.Schemas, root ad
 		for i, part := range parts {
 			one := e.roots[adapter.Key(part.Get(schema.RootAttribute).Int())]
 			one.Parts = append(one.Parts, part)
-			keys[i] = keyOf(part)
+			keys[i] = part.Key()
 			of[keys[i]] = one
 		}
 		if err := e.addLevels(ctx, r, of, keys); err != nil {

@@ -88,7 +88,7 @@ func create(ctx context.Context, tx Tx, op string, r adapter.Record, level int64
 	if err != nil {
 		return 0, "", err
 	}
-	others, err := tx.Gallery(ctx, keyOf(product), level)
+	others, err := tx.Gallery(ctx, product.Key(), level)
 	if err != nil {
 		return 0, "", err
 	}
@@ -137,7 +137,7 @@ func nextPosition(images []Image) int64 {
 // returns the types of its images with those changes that store them there. Images are
 // left to finishSave. At level 0 it changes nothing.
 func freezeProduct(ctx context.Context, tx Tx, op string, product adapter.Record, level int64) (*typeChanges, error) {
-	types, err := loadTypes(ctx, tx, keyOf(product))
+	types, err := loadTypes(ctx, tx, product.Key())
 	if err != nil || level == 0 {
 		return types, err
 	}
@@ -156,11 +156,11 @@ func (w images) lock(ctx context.Context, tx Tx, key adapter.Key, level, ownerID
 	if image, err = tx.Get(ctx, adapter.ProductImages, key); err != nil { // it may be gone
 		return product, image, err
 	}
-	gallery, err := tx.Gallery(ctx, keyOf(product), level)
+	gallery, err := tx.Gallery(ctx, product.Key(), level)
 	if err != nil {
 		return product, image, err
 	}
-	types, err := tx.Types(ctx, keyOf(product))
+	types, err := tx.Types(ctx, product.Key())
 	for i := range gallery {
 		if gallery[i].Key == key {
 			gallery[i].Shown().Put(image)
@@ -213,7 +213,7 @@ func (w images) checkChange(op string, current, change adapter.Record) error {
 
 // update stores a change of an image at a level.
 func (w images) update(ctx context.Context, tx Tx, op string, product, image, change adapter.Record, level int64) error {
-	key := keyOf(image)
+	key := image.Key()
 	types, err := freezeProduct(ctx, tx, op, product, level)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (w images) update(ctx context.Context, tx Tx, op string, product, image, ch
 
 // setValues stores the values that an image shows at a level after a change.
 func (w images) setValues(ctx context.Context, tx Tx, product adapter.Record, key adapter.Key, change adapter.Record, level int64) error {
-	gallery, err := tx.Gallery(ctx, keyOf(product), level)
+	gallery, err := tx.Gallery(ctx, product.Key(), level)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err := finishPartSave(ctx, tx, product, p.StoreID, p.Key); err != nil {
 			return err
 		}
-		if used, err := usedElsewhere(ctx, tx, keyOf(product), types.now, p.StoreID, p.Key); err != nil || used && !p.Everywhere {
+		if used, err := usedElsewhere(ctx, tx, product.Key(), types.now, p.StoreID, p.Key); err != nil || used && !p.Everywhere {
 			return err
 		}
 		if err := runCheck(p.Last); err != nil {

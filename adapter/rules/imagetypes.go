@@ -29,7 +29,7 @@ func (t Types) At(level int64, name string) (image adapter.Key, ok bool) {
 func (t Types) Put(image adapter.Record, level int64) {
 	names := []string{}
 	for _, name := range ImageTypes() {
-		if to, _ := t.At(level, name); to == keyOf(image) {
+		if to, _ := t.At(level, name); to == image.Key() {
 			names = append(names, name)
 		}
 	}

@@ -102,7 +102,7 @@ func (in *importTx) run(ctx context.Context, batch []adapter.Aggregate) ([]adapt
 	outcomes := make([]adapter.Imported, len(batch))
 	for i := range batch {
 		if one := &batch[i]; one.PartsOnly && slices.Contains(one.PartsOf, adapter.ProductImages) {
-			in.pictured[keyOf(one.Record)] = true
+			in.pictured[one.Record.Key()] = true
 		}
 	}
 	for _, units := range groups(batch) {
@@ -128,7 +128,7 @@ func (in *importTx) passKeys(ctx context.Context, batch []adapter.Aggregate) err
 	greatest := map[adapter.Resource]adapter.Key{}
 	maps.Copy(greatest, in.Passed)
 	pass := func(r adapter.Record) {
-		greatest[r.Schema.Resource] = max(greatest[r.Schema.Resource], keyOf(r))
+		greatest[r.Schema.Resource] = max(greatest[r.Schema.Resource], r.Key())
 	}
 	for i := range batch {
 		pass(batch[i].Record)
@@ -171,7 +171,7 @@ func groups(batch []adapter.Aggregate) [][]*unit {
 	all := map[groupID][]*unit{}
 	for i := range batch {
 		schema := batch[i].Record.Schema
-		u := &unit{Aggregate: &batch[i], at: i, schema: schema, key: keyOf(batch[i].Record)}
+		u := &unit{Aggregate: &batch[i], at: i, schema: schema, key: batch[i].Record.Key()}
 		id := groupID{resource: slices.Index(resources, schema.Resource)}
 		if u.PartsOnly {
 			id.partsOnly = 1

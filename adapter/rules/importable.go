@@ -79,7 +79,7 @@ func fitAggregate(schemas *adapter.Schemas, op string, one *adapter.Aggregate, o
 		if part.Schema == nil || !slices.Contains(allowed, part.Schema.Resource) {
 			return fitted, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotImported}
 		}
-		if part, err = fitPart(schemas, op, part, keyOf(fitted.Record)); err != nil {
+		if part, err = fitPart(schemas, op, part, fitted.Record.Key()); err != nil {
 			return fitted, err
 		}
 		fitted.Parts = append(fitted.Parts, part)
@@ -118,9 +118,9 @@ func fitLevels(schemas *adapter.Schemas, op string, one, fitted *adapter.Aggrega
 	if len(one.Levels) == 0 {
 		return nil
 	}
-	known := map[recordID]bool{{fitted.Record.Schema.Resource, keyOf(fitted.Record)}: true}
+	known := map[recordID]bool{{fitted.Record.Schema.Resource, fitted.Record.Key()}: true}
 	for _, part := range fitted.Parts {
-		known[recordID{part.Schema.Resource, keyOf(part)}] = true
+		known[recordID{part.Schema.Resource, part.Key()}] = true
 	}
 	seen := map[levelID]bool{}
 	for _, l := range one.Levels {
@@ -135,7 +135,7 @@ func fitLevels(schemas *adapter.Schemas, op string, one, fitted *adapter.Aggrega
 		if err != nil {
 			return err
 		}
-		id := levelID{recordID{r, keyOf(values)}, l.StoreID}
+		id := levelID{recordID{r, values.Key()}, l.StoreID}
 		switch {
 		case !known[id.recordID]:
 			return invalid(op, values.Schema.Key, errNoPart)

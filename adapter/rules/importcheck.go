@@ -149,7 +149,7 @@ func (in *importTx) checkPointers(units []*unit) error {
 
 // hasImage reports whether a product will have an image.
 func (u *unit) hasImage(key adapter.Key) bool {
-	is := func(r adapter.Record) bool { return r.Schema.Resource == adapter.ProductImages && keyOf(r) == key }
+	is := func(r adapter.Record) bool { return r.Schema.Resource == adapter.ProductImages && r.Key() == key }
 	return slices.ContainsFunc(u.Parts, is) || !slices.Contains(u.PartsOf, adapter.ProductImages) && slices.ContainsFunc(u.stored.parts[adapter.ProductImages], is)
 }
 
@@ -223,8 +223,8 @@ func (in *importTx) uniqueOwners(ctx context.Context, changing, all []*unit, nam
 	}
 	owners := make(map[string]owner, len(found))
 	for _, r := range found {
-		if values := uniqueValues(r, names); values != "" && !gone[keyOf(r)] {
-			owners[values] = owner{key: keyOf(r)}
+		if values := uniqueValues(r, names); values != "" && !gone[r.Key()] {
+			owners[values] = owner{key: r.Key()}
 		}
 	}
 	return owners, nil
@@ -284,7 +284,7 @@ func (in *importTx) checkPartKeys(ctx context.Context, units []*unit) error {
 	}
 	for _, u := range units {
 		for _, part := range u.added {
-			id := recordID{part.Schema.Resource, keyOf(part)}
+			id := recordID{part.Schema.Resource, part.Key()}
 			if id.key == 0 {
 				continue
 			}
@@ -302,8 +302,8 @@ func (in *importTx) checkPartKeys(ctx context.Context, units []*unit) error {
 		}
 		removed := in.removedParts(units, r)
 		for _, part := range found {
-			if !removed[keyOf(part)] {
-				return taken(recordID{r, keyOf(part)})
+			if !removed[part.Key()] {
+				return taken(recordID{r, part.Key()})
 			}
 		}
 	}

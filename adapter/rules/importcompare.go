@@ -126,7 +126,7 @@ func partID(part adapter.Record) recordID {
 	if target := targetOf(part.Schema.Resource); target.field != "" {
 		return recordID{part.Schema.Resource, adapter.Key(part.Get(target.field).Int())}
 	}
-	return recordID{part.Schema.Resource, keyOf(part)}
+	return recordID{part.Schema.Resource, part.Key()}
 }
 
 // compareParts compares the parts of an aggregate with the stored ones.
@@ -160,7 +160,7 @@ func (in *importTx) compareParts(u *unit) error {
 	for _, r := range u.PartsOf {
 		for _, part := range u.stored.parts[r] {
 			if !seen[partID(part)] {
-				u.removed = append(u.removed, recordID{r, keyOf(part)})
+				u.removed = append(u.removed, recordID{r, part.Key()})
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func (in *importTx) compareParts(u *unit) error {
 func (in *importTx) compareLevels(u *unit) []levelChange {
 	wanted := make(map[levelID]adapter.Record, len(u.Levels))
 	for _, l := range u.Levels {
-		wanted[levelID{recordID{l.Record.Schema.Resource, keyOf(l.Record)}, l.StoreID}] = l.Record
+		wanted[levelID{recordID{l.Record.Schema.Resource, l.Record.Key()}, l.StoreID}] = l.Record
 	}
 	if !u.exists && !u.PartsOnly && u.schema.Resource == adapter.Products && !in.pictured[u.key] && !in.ownPointers {
 		initPointers(u, wanted)

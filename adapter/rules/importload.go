@@ -87,7 +87,7 @@ func (in *importTx) loadRecords(ctx context.Context, byKey map[adapter.Key]*unit
 	}
 	found, err := in.Find(ctx, resource, like.schema.Key, keyValues(keys), lists...)
 	for _, r := range found {
-		u := byKey[keyOf(r)]
+		u := byKey[r.Key()]
 		u.exists, u.stored.record = true, r
 		in.exists[u.id()] = true
 	}
@@ -126,7 +126,7 @@ func (in *importTx) loadParts(ctx context.Context, byKey map[adapter.Key]*unit, 
 				u.stored.parts = map[adapter.Resource][]adapter.Record{}
 			}
 			u.stored.parts[r] = append(u.stored.parts[r], part)
-			parts[i] = keyOf(part)
+			parts[i] = part.Key()
 			ofPart[parts[i]] = u
 		}
 		if len(parts) == 0 || !hasLevels(r) {

@@ -69,7 +69,7 @@ func loadBatch(ctx context.Context, db Database, tx Tx, batch []adapter.Aggregat
 
 // inLoad adds the record to an error.
 func inLoad(r adapter.Record, err error) error {
-	op := fmt.Sprintf("load %s %d", r.Schema.Resource, keyOf(r))
+	op := fmt.Sprintf("load %s %d", r.Schema.Resource, r.Key())
 	var fault *adapter.Error
 	if errors.As(err, &fault) {
 		kind := fault.Kind
@@ -99,7 +99,7 @@ func (l *loader) aggregates() (all []adapter.Aggregate, total int) {
 		schema := l.schemas.Of(r)
 		for _, given := range l.data.Records[r] {
 			one := l.complete(schema, given)
-			id := recordID{r, keyOf(one)}
+			id := recordID{r, one.Key()}
 			total++
 			if root, ok := roots[recordID{schema.Root, adapter.Key(one.Get(schema.RootAttribute).Int())}]; ok && isPart(l.schemas, schema) {
 				all[root].Parts = append(all[root].Parts, one)
@@ -111,7 +111,7 @@ func (l *loader) aggregates() (all []adapter.Aggregate, total int) {
 		}
 	}
 	for _, level := range l.data.Levels {
-		if at, ok := owners[recordID{level.Record.Schema.Resource, keyOf(level.Record)}]; ok {
+		if at, ok := owners[recordID{level.Record.Schema.Resource, level.Record.Key()}]; ok {
 			all[at].Levels = addLevel(all[at].Levels, level)
 		}
 	}
@@ -121,7 +121,7 @@ func (l *loader) aggregates() (all []adapter.Aggregate, total int) {
 // addLevel adds the values of a level to those that its record has there already.
 func addLevel(levels []adapter.Level, more adapter.Level) []adapter.Level {
 	at := slices.IndexFunc(levels, func(l adapter.Level) bool {
-		return l.StoreID == more.StoreID && l.Record.Schema.Resource == more.Record.Schema.Resource && keyOf(l.Record) == keyOf(more.Record)
+		return l.StoreID == more.StoreID && l.Record.Schema.Resource == more.Record.Schema.Resource && l.Record.Key() == more.Record.Key()
 	})
 	if at < 0 {
 		return append(levels, adapter.Level{StoreID: more.StoreID, Record: more.Record.Clone()})
@@ -162,7 +162,7 @@ func (l *loader) complete(schema *adapter.Schema, given adapter.Record) adapter.
 			r = adapter.DeriveStockStatus(r, l.data.Stock, l.moment)
 		}
 	case adapter.Customers:
-		if hash, ok := l.hashes[keyOf(r)]; ok {
+		if hash, ok := l.hashes[r.Key()]; ok {
 			r.Set("password_hash", adapter.TextValue(hash))
 		}
 	}

@@ -95,7 +95,7 @@ func priceChange(op, list string, stored, v adapter.Value) (change PriceChange, 
 	}
 	for identity, entry := range had {
 		if !seen[identity] {
-			change.Removed = append(change.Removed, keyOf(entry))
+			change.Removed = append(change.Removed, entry.Key())
 		}
 	}
 	slices.Sort(change.Removed)

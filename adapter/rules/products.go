@@ -98,7 +98,7 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 // store view and website scope are stored there and the others at the default scope.
 func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter.Record, level int64) error {
 	if sku := change.Get("sku"); sku.Kind() != adapter.Absent {
-		if err := checkSKU(ctx, tx, op, keyOf(stored), change); err != nil {
+		if err := checkSKU(ctx, tx, op, stored.Key(), change); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 				global.Values[at] = adapter.Value{}
 			}
 		}
-		if err := setValues(ctx, tx, op, keyOf(stored), level, change); err != nil {
+		if err := setValues(ctx, tx, op, stored.Key(), level, change); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 	if lists := listsIn(change); len(lists) > 0 {
 		priced, err := tx.At(ctx, stored, 0, lists...)
 		if err == nil {
-			_, err = setPriceLists(ctx, tx, op, keyOf(stored), priced, withoutKeys(change))
+			_, err = setPriceLists(ctx, tx, op, stored.Key(), priced, withoutKeys(change))
 		}
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func finishPartSave(ctx context.Context, tx Tx, product adapter.Record, level in
 	if err := tx.Update(ctx, product, change); err != nil {
 		return err
 	}
-	return finishSave(ctx, tx, keyOf(product), level, except)
+	return finishSave(ctx, tx, product.Key(), level, except)
 }
 
 // finishSave does what every save of a product at a level entails: it fixes the values

@@ -245,7 +245,7 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 		rename = rename || slices.Contains(current.Schema.Unique, a.Name)
 	}
 	if rename {
-		if err := checkUnique(ctx, tx, op, keyOf(current), next); err != nil {
+		if err := checkUnique(ctx, tx, op, current.Key(), next); err != nil {
 			return next, err
 		}
 	}

@@ -92,7 +92,7 @@ func freezeValues(ctx context.Context, tx Tx, op string, product adapter.Record,
 	if err != nil {
 		return err
 	}
-	return setValues(ctx, tx, op, keyOf(product), view, shown)
+	return setValues(ctx, tx, op, product.Key(), view, shown)
 }
 
 // copyStoreView copies the values that product and its images show from one store view
@@ -111,13 +111,13 @@ func copyStoreView(ctx context.Context, tx Tx, op string, product adapter.Record
 	if err != nil {
 		return err
 	}
-	if err := replaceValues(ctx, tx, keyOf(product), []int64{to}, here); err != nil {
+	if err := replaceValues(ctx, tx, product.Key(), []int64{to}, here); err != nil {
 		return err
 	}
 	if ofWebsite {
-		if err := replaceValues(ctx, tx, keyOf(product), views, everywhere); err != nil {
+		if err := replaceValues(ctx, tx, product.Key(), views, everywhere); err != nil {
 			return err
 		}
 	}
-	return copyImages(ctx, tx, keyOf(product), from, to)
+	return copyImages(ctx, tx, product.Key(), from, to)
 }

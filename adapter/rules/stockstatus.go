@@ -21,7 +21,7 @@ func dropStockStatus(ctx context.Context, tx Tx, product adapter.Record, views [
 	}
 	values := adapter.NewRecord(product.Schema)
 	values.Set("stock_status", adapter.UnsetValue())
-	return replaceValues(ctx, tx, keyOf(product), views, values)
+	return replaceValues(ctx, tx, product.Key(), views, values)
 }
 
 // dropStockStatusAt removes the stock status of a product at the websites of a level: all of

@@ -140,8 +140,5 @@ func runChange(change func(adapter.Record) (adapter.Record, error), current adap
 // now returns the present time as the value of an attribute.
 func now() adapter.Value { return adapter.TextValue(time.Now().UTC().Format(time.DateTime)) }
 
-// keyOf returns the key of a record.
-func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
-
 // isNotFound reports whether err says that there is no such record.
 func isNotFound(err error) bool { return err != nil && adapter.KindOf(err) == adapter.NotFound }

@@ -163,7 +163,7 @@ func (s importedShop) rows(b *testing.B, db *DB, batch []adapter.Aggregate) []ta
 	for _, one := range batch {
 		if !one.PartsOnly {
 			record(one.Record)
-			add("imported_record", []string{"source", "resource", "record_key"}, "old", string(one.Record.Schema.Resource), int64(recordKey(one.Record)))
+			add("imported_record", []string{"source", "resource", "record_key"}, "old", string(one.Record.Schema.Resource), int64(one.Record.Key()))
 		}
 		for _, part := range one.Parts {
 			if file := part.Get("file"); !file.Empty() {
@@ -185,7 +185,7 @@ func (s importedShop) rows(b *testing.B, db *DB, batch []adapter.Aggregate) []ta
 
 // levelRows adds the rows of what a record has at a level.
 func (s importedShop) levelRows(db *DB, l adapter.Level, add func(table string, columns []string, row ...any)) {
-	key := int64(recordKey(l.Record))
+	key := int64(l.Record.Key())
 	if l.Record.Schema.Resource == adapter.ProductImages {
 		add("product_image_value", []string{"image_id", "store_id", "label", "position", "exclude"}, key, l.StoreID, "Label", int64(1), int64(0))
 		return

@@ -149,8 +149,8 @@ func (s products) addPointers(ctx context.Context, query queryFunc, records []ad
 	ids := make([]any, 0, partsBatch)
 	byID := make(map[int64]adapter.Record, len(records))
 	for _, r := range records {
-		byID[int64(recordKey(r))] = r
-		ids = append(ids, int64(recordKey(r)))
+		byID[int64(r.Key())] = r
+		ids = append(ids, int64(r.Key()))
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	sb.Select("product_id", "type", "image_id").From("product_image_pointer")

@@ -149,7 +149,7 @@ func (s products) partsStatement(ids []any, wanted requestedParts, p *adapter.Li
 
 // compareKeys sorts records as they were stored. For a few prices that is faster than
 // sorting in SQLite.
-func compareKeys(a, b adapter.Record) int { return cmp.Compare(recordKey(a), recordKey(b)) }
+func compareKeys(a, b adapter.Record) int { return cmp.Compare(a.Key(), b.Key()) }
 
 // buildPartsStatement returns the text of a parts statement. The branches with prices
 // come first, since they fill most columns: some engines derive the types of the
@@ -245,7 +245,7 @@ func (s products) setOwn(r *adapter.Record, attribute string, stored sql.NullStr
 	}
 	v, err := scopedValue(s.table.schema.Attributes[at].Kind, stored)
 	if err != nil {
-		return fmt.Errorf("%s of product %d: %w", attribute, recordKey(*r), err)
+		return fmt.Errorf("%s of product %d: %w", attribute, r.Key(), err)
 	}
 	r.Values[at] = v
 	return nil

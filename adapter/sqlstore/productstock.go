@@ -14,7 +14,7 @@ func (s products) addStock(ctx context.Context, query queryFunc, records []adapt
 	ids := make([]any, 0, partsBatch)
 	byID := make(map[int64]*adapter.Record, len(records))
 	for i := range records {
-		id := int64(recordKey(records[i]))
+		id := int64(records[i].Key())
 		byID[id] = &records[i]
 		ids = append(ids, id)
 		records[i].Values[s.stockItem] = adapter.RecordsValue(nil)

@@ -108,7 +108,7 @@ func (t *writeTx) SetPrices(ctx context.Context, list string, changes ...rules.P
 			if err != nil {
 				return err
 			}
-			if err := t.exec(ctx, "UPDATE "+table+" SET price = ? WHERE "+nested.Key+" = ?", price, int64(recordKey(entry))); err != nil {
+			if err := t.exec(ctx, "UPDATE "+table+" SET price = ? WHERE "+nested.Key+" = ?", price, int64(entry.Key())); err != nil {
 				return err
 			}
 		}

@@ -251,7 +251,7 @@ func (t *writeTx) insertRows(ctx context.Context, s *store, records []adapter.Re
 	}
 	for i, r := range records {
 		if !keyless {
-			keys = append(keys, recordKey(r))
+			keys = append(keys, r.Key())
 		} else if s.table.added {
 			r = r.Clone()
 			r.Set(s.table.schema.Key, adapter.IntegerValue(int64(keys[i])))
@@ -295,9 +295,6 @@ func (t *writeTx) insertKeyless(ctx context.Context, text string, arguments []an
 	return keys, rows.Err()
 }
 
-// recordKey returns the key of a record.
-func recordKey(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
-
 // PassKeys moves the key counter of each resource past a key.
 func (t *writeTx) PassKeys(ctx context.Context, greatest map[adapter.Resource]adapter.Key) error {
 	if t.db.engine.counters.passKey == nil {
@@ -323,7 +320,7 @@ func (t *writeTx) PassKeys(ctx context.Context, greatest map[adapter.Resource]ad
 
 // Update stores the values of change in a locked record.
 func (t *writeTx) Update(ctx context.Context, current, change adapter.Record) error {
-	of, key := t.db.table(current.Schema.Resource), recordKey(current)
+	of, key := t.db.table(current.Schema.Resource), current.Key()
 	ub := t.db.engine.flavor.NewUpdateBuilder().Update(of.name)
 	assigned, err := of.assign(t.db.engine, ub, change)
 	if err != nil {

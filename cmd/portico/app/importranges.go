@@ -101,7 +101,7 @@ func (imp *importer) eachRecord(ctx context.Context, p magento1.Part, run []*key
 		if err != nil {
 			return 0, err
 		}
-		key := keyOf(one.Record)
+		key := one.Record.Key()
 		if !readWhole(p) {
 			for at < len(run) && key > run[at].through {
 				at++
@@ -116,9 +116,6 @@ func (imp *importer) eachRecord(ctx context.Context, p magento1.Part, run []*key
 	}
 	return 0, nil
 }
-
-// keyOf returns the key of a record.
-func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 // forget removes the digests of ranges before their records are imported: until all are,
 // they no longer hold.

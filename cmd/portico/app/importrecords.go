@@ -106,7 +106,7 @@ func (b *importBatch) importRun(ctx context.Context, run []*keyRange) (next adap
 		if r.keys == nil {
 			r.keys = resourceKeys{}
 		}
-		r.keys.add(one.Record.Schema.Resource, keyOf(one.Record))
+		r.keys.add(one.Record.Schema.Resource, one.Record.Key())
 		r.read++
 		b.records, b.ranges = append(b.records, one), append(b.ranges, r)
 		if len(b.records) < insertBatch {
@@ -159,7 +159,7 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 	case !skippable:
 		return err
 	case len(batch) == 1:
-		b.done.skip(reason, int64(keyOf(batch[0].Record)))
+		b.done.skip(reason, int64(batch[0].Record.Key()))
 		ranges[0].incomplete = ranges[0].incomplete || passing
 		return nil
 	}
@@ -177,7 +177,7 @@ func (b *importBatch) tally(one adapter.Aggregate, r *keyRange, outcome adapter.
 		r.incomplete = true
 	}
 	if b.options.DryRun {
-		b.imp.expected.add(one.Record.Schema.Resource, keyOf(one.Record))
+		b.imp.expected.add(one.Record.Schema.Resource, one.Record.Key())
 	}
 }
 

@@ -97,7 +97,7 @@ func (imp *importer) planKeys(ctx context.Context, found *removal, keys []adapte
 	there := keySet{}
 	for _, run := range changedRuns(ranges) {
 		if _, err := imp.eachRecord(ctx, found.part, run, func(_ *keyRange, one adapter.Aggregate) error {
-			there.add(keyOf(one.Record))
+			there.add(one.Record.Key())
 			return nil
 		}); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (imp *importer) planWhole(ctx context.Context, p magento1.Part) ([]*removal
 	there := resourceKeys{}
 	whole := rangeOf(p, 0)
 	if _, err := imp.eachRecord(ctx, p, []*keyRange{&whole}, func(_ *keyRange, one adapter.Aggregate) error {
-		there.add(one.Record.Schema.Resource, keyOf(one.Record))
+		there.add(one.Record.Schema.Resource, one.Record.Key())
 		return nil
 	}); err != nil {
 		return nil, err
