@@ -88,12 +88,7 @@ func (s *store) addValueBatch(ctx context.Context, query queryFunc, records []ad
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	sb.Select(values.keyColumn, "attribute", "value").From(values.name).Where(sb.In(values.keyColumn, padToPowerOfTwo(ids)...))
 	text, arguments := sb.Build()
-	rows, err := query(ctx, text, arguments...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return eachRow(ctx, query, func(rows *sql.Rows) error {
 		var id int64
 		var attribute string
 		var value sql.NullString
@@ -101,12 +96,10 @@ func (s *store) addValueBatch(ctx context.Context, query queryFunc, records []ad
 			return err
 		}
 		if r, ok := byID[id]; ok {
-			if err := s.table.setAdded(r, attribute, value); err != nil {
-				return err
-			}
+			return s.table.setAdded(r, attribute, value)
 		}
-	}
-	return rows.Err()
+		return nil
+	}, text, arguments...)
 }
 
 // setAdded sets an added attribute of r to a stored value, unless the attribute is no

@@ -91,11 +91,11 @@ func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, err
 // Keys returns all keys in the order of their ids.
 func (c *Credentials) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 	var keys []adapter.APIKey
-	err := c.eachRow(ctx, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id", func(rows *sql.Rows) error {
+	err := eachRow(ctx, c.db.credentialStatements.query, func(rows *sql.Rows) error {
 		k, err := scanKey(rows.Scan)
 		keys = append(keys, k)
 		return err
-	})
+	}, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id")
 	if err != nil {
 		return nil, c.db.wrapError(ctx, "list keys", err)
 	}

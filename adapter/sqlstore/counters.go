@@ -36,19 +36,6 @@ type counterStatements struct {
 	resync func(counter) string
 }
 
-// counters returns all counters: those of the records, of product prices, and of the
-// credentials.
-func (db *DB) counters() []counter {
-	all := []counter{
-		{"product_group_price", "value_id"}, {"product_tier_price", "value_id"}, {"product_rule_price", "rule_price_id"},
-		{"oauth_consumer", "consumer_id"}, {"oauth_token", "token_id"}, {"oauth_nonce", "nonce_id"}, {"api_key", "key_id"},
-	}
-	for _, t := range db.tables {
-		all = append(all, counter{t.name, t.schema.Key})
-	}
-	return all
-}
-
 // keyCounters returns the counters of the records and of the prices of products, by their
 // resources, in an order that is always the same so that transactions that move them
 // cannot deadlock.
@@ -94,6 +81,12 @@ func (db *DB) passOutside(ctx context.Context, passed map[adapter.Resource]adapt
 		}
 	}
 	return nil
+}
+
+// counters returns all counters: those of the records, of prices and of the credentials.
+func (db *DB) counters() []counter {
+	_, counters := db.keyCounters()
+	return append(counters, counter{"oauth_consumer", "consumer_id"}, counter{"oauth_token", "token_id"}, counter{"oauth_nonce", "nonce_id"}, counter{"api_key", "key_id"})
 }
 
 // runForCounters runs the statement of every counter. It does nothing if statement is

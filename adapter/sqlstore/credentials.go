@@ -251,7 +251,7 @@ func (c *Credentials) List(ctx context.Context) ([]adapter.Grant, error) {
 func (c *Credentials) list(ctx context.Context) ([]adapter.Grant, error) {
 	var grants []adapter.Grant
 	at := map[int64]int{}
-	err := c.eachRow(ctx, "SELECT consumer_id, name, consumer_key, callback, rejected_callback FROM oauth_consumer ORDER BY consumer_id", func(rows *sql.Rows) error {
+	err := eachRow(ctx, c.db.credentialStatements.query, func(rows *sql.Rows) error {
 		var g adapter.Grant
 		var callback, rejected sql.NullString
 		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key, &callback, &rejected)
@@ -259,11 +259,11 @@ func (c *Credentials) list(ctx context.Context) ([]adapter.Grant, error) {
 		at[g.Consumer.ID] = len(grants)
 		grants = append(grants, g)
 		return err
-	})
+	}, "SELECT consumer_id, name, consumer_key, callback, rejected_callback FROM oauth_consumer ORDER BY consumer_id")
 	if err != nil {
 		return nil, err
 	}
-	err = c.eachRow(ctx, "SELECT "+tokenColumns+" FROM oauth_token ORDER BY token_id", func(rows *sql.Rows) error {
+	err = eachRow(ctx, c.db.credentialStatements.query, func(rows *sql.Rows) error {
 		t, err := scanToken(rows.Scan)
 		t.Secret, t.Verifier = "", ""
 		// The consumer is unknown if it was added between the two statements.
@@ -271,7 +271,7 @@ func (c *Credentials) list(ctx context.Context) ([]adapter.Grant, error) {
 			grants[i].Tokens = append(grants[i].Tokens, t)
 		}
 		return err
-	})
+	}, "SELECT "+tokenColumns+" FROM oauth_token ORDER BY token_id")
 	if err != nil {
 		return nil, err
 	}
@@ -297,21 +297,6 @@ func (c *Credentials) Export(ctx context.Context) ([]adapter.Grant, error) {
 		}
 	}
 	return grants, nil
-}
-
-// eachRow calls f for every row that a statement finds.
-func (c *Credentials) eachRow(ctx context.Context, text string, f func(*sql.Rows) error) error {
-	rows, err := c.db.credentialStatements.query(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // Revoke marks a token as revoked, ignoring letter case. Kinds: NotFound.

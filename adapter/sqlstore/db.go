@@ -109,7 +109,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		err = engine.migrate(ctx, pools.writer, o.Logger)
 	}
 	if err == nil {
-		db.hasListingTable, err = db.isTable(ctx, "product_listing")
+		db.hasListingTable, err = engine.isTable(ctx, db.readers.QueryContext, "product_listing")
 	}
 	if err == nil {
 		if db.media, err = openBlobStore(o.MediaDir); err != nil {
@@ -130,17 +130,9 @@ func (db *DB) HashPassword(password string) (string, error) {
 }
 
 // isTable reports whether there is a table, as opposed to a view, of that name.
-func (db *DB) isTable(ctx context.Context, name string) (bool, error) {
-	rows, err := db.readers.QueryContext(ctx, db.engine.rebind(db.engine.isTableSQL), name)
-	if err != nil {
-		return false, err
-	}
-	var one int
-	err = scanOne(rows, &one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+func (e *engine) isTable(ctx context.Context, query queryFunc, name string) (bool, error) {
+	found, err := selectColumn[int](ctx, query, e.rebind(e.isTableSQL), name)
+	return len(found) > 0, err
 }
 
 // identityConnector returns its argument; it is the default of Options.Wrap.

@@ -67,6 +67,32 @@ func (s *store) findInOrder(ctx context.Context, sb *sqlbuilder.SelectBuilder, s
 // A queryFunc runs a statement that returns rows.
 type queryFunc func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error)
 
+// eachRow calls scan for each row that a statement returns.
+func eachRow(ctx context.Context, query queryFunc, scan func(*sql.Rows) error, text string, arguments ...any) error {
+	rows, err := query(ctx, text, arguments...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// selectColumn returns the values of the only column of a statement.
+func selectColumn[T any](ctx context.Context, query queryFunc, text string, arguments ...any) (values []T, err error) {
+	err = eachRow(ctx, query, func(rows *sql.Rows) error {
+		var value T
+		err := rows.Scan(&value)
+		values = append(values, value)
+		return err
+	}, text, arguments...)
+	return values, err
+}
+
 // eachRecord runs a statement and passes each record to take, until take returns false.
 func (s *store) eachRecord(ctx context.Context, query queryFunc, sb *sqlbuilder.SelectBuilder, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
 	text, arguments := sb.Build()

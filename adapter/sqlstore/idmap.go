@@ -108,20 +108,16 @@ func (s *Replica) MappingsWithIntent(ctx context.Context, before time.Time, limi
 
 // mappings returns the mappings that a condition selects.
 func (s *Replica) mappings(ctx context.Context, where string, arguments ...any) ([]replica.Mapping, error) {
-	rows, err := s.db.readStatements.query(ctx, selectMappings+where, arguments...)
+	var mappings []replica.Mapping
+	err := eachRow(ctx, s.db.readStatements.query, func(rows *sql.Rows) error {
+		m, err := scanMapping(rows)
+		mappings = append(mappings, m)
+		return err
+	}, selectMappings+where, arguments...)
 	if err != nil {
 		return nil, s.db.wrapError(ctx, "read ID map", err)
 	}
-	defer func() { _ = rows.Close() }()
-	var mappings []replica.Mapping
-	for rows.Next() {
-		m, err := scanMapping(rows)
-		if err != nil {
-			return nil, s.db.wrapError(ctx, "read ID map", err)
-		}
-		mappings = append(mappings, m)
-	}
-	return mappings, s.db.wrapError(ctx, "read ID map", rows.Err())
+	return mappings, nil
 }
 
 func scanMapping(rows *sql.Rows) (replica.Mapping, error) {
@@ -237,19 +233,12 @@ func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, mappings []replica
 			arguments, mappings = append(arguments, int64(mappings[0].Key)), mappings[1:]
 		}
 		arguments = append(arguments[:1], padToPowerOfTwo(arguments[1:])...)
-		rows, err := s.db.writeStatements.queryTx(ctx, tx, s.lockMappingsSQL(len(arguments)-1), arguments...)
+		keys, err := selectColumn[adapter.Key](ctx, newWriteTx(s.db, tx).query, s.lockMappingsSQL(len(arguments)-1), arguments...)
 		if err != nil {
 			return nil, err
 		}
-		for rows.Next() {
-			var key adapter.Key
-			if err := rows.Scan(&key); err != nil {
-				return nil, errors.Join(err, rows.Close())
-			}
+		for _, key := range keys {
 			there[recordID{r, key}] = true
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return nil, err
 		}
 	}
 	return there, nil

@@ -33,17 +33,17 @@ type RangeDigest struct {
 	Settings string // a text that is the same for imports with the same options
 }
 
-// ImportSources returns the systems from which records were imported, by name. Kinds:
+// Imports notes from which systems records were imported, and what these had.
+type Imports struct{ db *DB }
+
+// Imports returns what is noted of imports.
+func (db *DB) Imports() Imports { return Imports{db} }
+
+// Sources returns the systems from which records were imported, by name. Kinds:
 // Unavailable, Internal.
-func (db *DB) ImportSources(ctx context.Context) ([]ImportSource, error) {
-	const op = "read import sources"
-	rows, err := db.readStatements.query(ctx, "SELECT source, server, server_version, database_name, table_prefix, log_file, log_position, gtid, given_keys, updated_at FROM import_source ORDER BY source")
-	if err != nil {
-		return nil, db.wrapError(ctx, op, err)
-	}
-	defer func() { _ = rows.Close() }()
+func (i Imports) Sources(ctx context.Context) ([]ImportSource, error) {
 	var all []ImportSource
-	for rows.Next() {
+	err := eachRow(ctx, i.db.readStatements.query, func(rows *sql.Rows) error {
 		var s ImportSource
 		var keys string
 		noted := cell{kind: adapter.KindTime, value: new(adapter.Value)}
@@ -54,27 +54,25 @@ func (db *DB) ImportSources(ctx context.Context) ([]ImportSource, error) {
 		if err == nil {
 			s.NotedAt, err = time.Parse(time.DateTime, noted.value.Text())
 		}
-		if err != nil {
-			return nil, db.wrapError(ctx, op, err)
-		}
 		all = append(all, s)
-	}
-	return all, db.wrapError(ctx, op, rows.Err())
+		return err
+	}, "SELECT source, server, server_version, database_name, table_prefix, log_file, log_position, gtid, given_keys, updated_at FROM import_source ORDER BY source")
+	return all, i.db.wrapError(ctx, "read import sources", err)
 }
 
-// NoteImportSource stores what is known about a system, in place of what was known about
+// NoteSource stores what is known about a system, in place of what was known about
 // the one of that name. NotedAt is set to the present time. Kinds: Invalid, Unavailable,
 // Internal.
-func (db *DB) NoteImportSource(ctx context.Context, s ImportSource) error {
+func (i Imports) NoteSource(ctx context.Context, s ImportSource) error {
 	keys, err := json.Marshal(s.GivenKeys)
 	if err != nil {
 		return err
 	}
-	return db.write(ctx, "note import source", func(tx *sql.Tx) error {
-		if _, err := db.exec(ctx, tx, "DELETE FROM import_source WHERE source = ?", s.Name); err != nil {
+	return i.db.write(ctx, "note import source", func(tx *sql.Tx) error {
+		if _, err := i.db.exec(ctx, tx, "DELETE FROM import_source WHERE source = ?", s.Name); err != nil {
 			return err
 		}
-		_, err := db.exec(ctx, tx, "INSERT INTO import_source (source, server, server_version, database_name, table_prefix, log_file, log_position, gtid, given_keys, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		_, err := i.db.exec(ctx, tx, "INSERT INTO import_source (source, server, server_version, database_name, table_prefix, log_file, log_position, gtid, given_keys, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			s.Name, s.Server, s.ServerVersion, s.Database, s.Prefix, s.LogFile, s.LogPosition, s.GTID, string(keys), time.Now().UTC().Format(time.DateTime))
 		return err
 	})
@@ -82,35 +80,28 @@ func (db *DB) NoteImportSource(ctx context.Context, s ImportSource) error {
 
 // RangeDigests returns the digests of a part's ranges that begin in [from, before), by
 // ascending key. Kinds: Unavailable, Internal.
-func (db *DB) RangeDigests(ctx context.Context, source, part string, from, before adapter.Key) ([]RangeDigest, error) {
-	const op = "read import digests"
-	rows, err := db.readStatements.query(ctx, "SELECT first_key, digest, settings FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ? ORDER BY first_key",
-		source, part, int64(from), int64(before))
-	if err != nil {
-		return nil, db.wrapError(ctx, op, err)
-	}
-	defer func() { _ = rows.Close() }()
+func (i Imports) RangeDigests(ctx context.Context, source, part string, from, before adapter.Key) ([]RangeDigest, error) {
 	var all []RangeDigest
-	for rows.Next() {
+	err := eachRow(ctx, i.db.readStatements.query, func(rows *sql.Rows) error {
 		var d RangeDigest
-		if err := rows.Scan(&d.After, &d.Digest, &d.Settings); err != nil {
-			return nil, db.wrapError(ctx, op, err)
-		}
+		err := rows.Scan(&d.After, &d.Digest, &d.Settings)
 		all = append(all, d)
-	}
-	return all, db.wrapError(ctx, op, rows.Err())
+		return err
+	}, "SELECT first_key, digest, settings FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ? ORDER BY first_key",
+		source, part, int64(from), int64(before))
+	return all, i.db.wrapError(ctx, "read import digests", err)
 }
 
 // ReplaceRangeDigests removes the digests of a part's ranges that begin in [from, before),
 // and stores others in place of them, in one transaction. Kinds: Invalid, Unavailable,
 // Internal.
-func (db *DB) ReplaceRangeDigests(ctx context.Context, source, part string, from, before adapter.Key, digests ...RangeDigest) error {
-	return db.write(ctx, "note import digests", func(tx *sql.Tx) error {
-		if _, err := db.exec(ctx, tx, "DELETE FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ?", source, part, int64(from), int64(before)); err != nil {
+func (i Imports) ReplaceRangeDigests(ctx context.Context, source, part string, from, before adapter.Key, digests ...RangeDigest) error {
+	return i.db.write(ctx, "note import digests", func(tx *sql.Tx) error {
+		if _, err := i.db.exec(ctx, tx, "DELETE FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ?", source, part, int64(from), int64(before)); err != nil {
 			return err
 		}
 		for _, d := range digests {
-			_, err := db.exec(ctx, tx, "INSERT INTO import_digest (source, part, first_key, digest, settings) VALUES (?, ?, ?, ?, ?)", source, part, int64(d.After), d.Digest, d.Settings)
+			_, err := i.db.exec(ctx, tx, "INSERT INTO import_digest (source, part, first_key, digest, settings) VALUES (?, ?, ?, ?, ?)", source, part, int64(d.After), d.Digest, d.Settings)
 			if err != nil {
 				return err
 			}

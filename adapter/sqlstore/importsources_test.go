@@ -19,7 +19,7 @@ func testImportSources(t *testing.T, e Engine) {
 	ctx := t.Context()
 	sources := func() []ImportSource {
 		t.Helper()
-		all, err := db.ImportSources(ctx)
+		all, err := db.Imports().Sources(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func testImportSources(t *testing.T, e Engine) {
 		GivenKeys: map[adapter.Resource]adapter.Key{adapter.Products: 7}}
 	second := ImportSource{Name: "shop-2"}
 	for _, s := range []ImportSource{second, first, {Name: "shop-2", Server: "other"}} {
-		if err := db.NoteImportSource(ctx, s); err != nil {
+		if err := db.Imports().NoteSource(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func testImportSources(t *testing.T, e Engine) {
 
 	digests := func(source, part string, from, before adapter.Key) []RangeDigest {
 		t.Helper()
-		all, err := db.RangeDigests(ctx, source, part, from, before)
+		all, err := db.Imports().RangeDigests(ctx, source, part, from, before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func testImportSources(t *testing.T, e Engine) {
 	}
 	replace := func(source, part string, from, before adapter.Key, all ...RangeDigest) {
 		t.Helper()
-		if err := db.ReplaceRangeDigests(ctx, source, part, from, before, all...); err != nil {
+		if err := db.Imports().ReplaceRangeDigests(ctx, source, part, from, before, all...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,7 +45,7 @@ func inList(column string, arguments []any) string {
 func (t *writeTx) eachRowOf(ctx context.Context, keys []adapter.Key, scan func(*sql.Rows) error, text, column, end string) error {
 	for chunk := range slices.Chunk(keys, idsPerStatement) {
 		arguments := keyArguments(chunk)
-		if err := t.eachRow(ctx, scan, text+inList(column, arguments)+end, arguments...); err != nil {
+		if err := eachRow(ctx, t.query, scan, text+inList(column, arguments)+end, arguments...); err != nil {
 			return err
 		}
 	}
@@ -113,28 +113,26 @@ func (t *writeTx) Levels(ctx context.Context, r adapter.Resource, keys []adapter
 		}, "SELECT image_id, store_id, label, position, exclude FROM product_image_value WHERE ", "image_id", "")
 		return l.found, err
 	default:
-		err := t.productLevels(ctx, keys, l)
+		err := t.eachRowOf(ctx, keys, l.readProductValue, "SELECT product_id, store_id, attribute, value FROM product_value WHERE ", "product_id", "")
 		return l.found, err
 	}
 }
 
-// productLevels reads the values of products at store views.
-func (t *writeTx) productLevels(ctx context.Context, keys []adapter.Key, l *levelReader) error {
+// readProductValue reads a value of a product at a store view.
+func (l *levelReader) readProductValue(rows *sql.Rows) error {
 	var key, level int64
 	var name string
 	var value sql.NullString
-	return t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
-		if err := rows.Scan(&key, &level, &name, &value); err != nil {
-			return err
-		}
-		at, ok := l.schema.Index(name)
-		if !ok {
-			return nil // the attribute is no longer configured
-		}
-		v, err := scopedValue(l.schema.Attributes[at].Kind, value)
-		l.record(key, level).Values[at] = v
+	if err := rows.Scan(&key, &level, &name, &value); err != nil {
 		return err
-	}, "SELECT product_id, store_id, attribute, value FROM product_value WHERE ", "product_id", "")
+	}
+	at, ok := l.schema.Index(name)
+	if !ok {
+		return nil // the attribute is no longer configured
+	}
+	v, err := scopedValue(l.schema.Attributes[at].Kind, value)
+	l.record(key, level).Values[at] = v
+	return err
 }
 
 // Pointers returns to which images the types of products point at levels.
@@ -326,24 +324,7 @@ func (t *writeTx) Forget(ctx context.Context, r adapter.Resource, keys ...adapte
 
 // Noted returns the keys of records that came from a source, as [adapter.Noter] says.
 func (a *Adapter) Noted(ctx context.Context, source string, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Key, error) {
-	keys, err := a.db.noted(ctx, source, r, after, limit)
+	keys, err := selectColumn[adapter.Key](ctx, a.db.readStatements.query,
+		"SELECT record_key FROM imported_record WHERE source = ? AND resource = ? AND record_key > ? ORDER BY record_key LIMIT ?", source, string(r), int64(after), limit)
 	return keys, a.db.wrapError(ctx, "list imported records", err)
-}
-
-func (db *DB) noted(ctx context.Context, source string, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Key, error) {
-	rows, err := db.readStatements.query(ctx, "SELECT record_key FROM imported_record WHERE source = ? AND resource = ? AND record_key > ? ORDER BY record_key LIMIT ?",
-		source, string(r), int64(after), limit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var keys []adapter.Key
-	for rows.Next() {
-		var key adapter.Key
-		if err := rows.Scan(&key); err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
-	return keys, rows.Err()
 }

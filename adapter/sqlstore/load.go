@@ -57,7 +57,7 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 			}
 		}
 		// Only a transaction that has locked a product reserves names, so none can now.
-		if media, err = listMedia(ctx, tx); err != nil {
+		if media, err = selectColumn[string](ctx, tx.QueryContext, "SELECT file FROM media_file"); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM media_file"); err != nil {
@@ -137,7 +137,7 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 			err := rules.Load(ctx, ruled{db}, newWriteTx(db, tx), data, hashes, atOnce, progress)
 			ambiguous = err != nil && atOnce > 1
 			if err == nil {
-				err = db.loadCredentials(ctx, tx, data)
+				err = db.Credentials().load(ctx, tx, data)
 			}
 			if err != nil {
 				return err
@@ -152,14 +152,13 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 	return err
 }
 
-// loadCredentials stores the consumers and tokens of a data set.
-func (db *DB) loadCredentials(ctx context.Context, tx *sql.Tx, data *adapter.Dataset) error {
+// load stores the consumers and tokens of a data set.
+func (c *Credentials) load(ctx context.Context, tx *sql.Tx, data *adapter.Dataset) error {
 	grants := []adapter.Grant{{Consumer: data.Consumer}, {Consumer: data.ConsentConsumer}}
 	for _, t := range data.Tokens {
 		t.Verifier = data.Verifier
 		grants[0].Tokens = append(grants[0].Tokens, t)
 	}
-	c := db.Credentials()
 	var lastConsumer, lastToken int64
 	const greatest = "SELECT COALESCE((SELECT MAX(consumer_id) FROM oauth_consumer), 0), COALESCE((SELECT MAX(token_id) FROM oauth_token), 0)"
 	if err := tx.QueryRowContext(ctx, greatest).Scan(&lastConsumer, &lastToken); err != nil {

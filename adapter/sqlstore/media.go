@@ -65,31 +65,13 @@ func reservedFiles(ctx context.Context, query queryFunc, names []string) ([]stri
 			arguments[i] = name
 		}
 		arguments = padToPowerOfTwo(arguments)
-		rows, err := query(ctx, "SELECT file FROM media_file WHERE "+inList("file", arguments), arguments...)
-		if err != nil {
-			return nil, err
-		}
-		names, err := scanTexts(rows)
+		names, err := selectColumn[string](ctx, query, "SELECT file FROM media_file WHERE "+inList("file", arguments), arguments...)
 		if err != nil {
 			return nil, err
 		}
 		reserved = append(reserved, names...)
 	}
 	return reserved, nil
-}
-
-// scanTexts returns the only column of rows, and closes them.
-func scanTexts(rows *sql.Rows) ([]string, error) {
-	defer func() { _ = rows.Close() }()
-	var texts []string
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, rows.Err()
 }
 
 // Files returns those of some names of media files that are taken.
@@ -154,15 +136,6 @@ func (c imageContent) Discard() {
 	if c.pending != nil {
 		c.pending.discard()
 	}
-}
-
-// listMedia returns the names of all media files.
-func listMedia(ctx context.Context, tx *sql.Tx) ([]string, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT file FROM media_file")
-	if err != nil {
-		return nil, err
-	}
-	return scanTexts(rows)
 }
 
 // removeUnusedMedia removes those of the named files that the database no longer lists.

@@ -156,12 +156,7 @@ func (s products) addPointers(ctx context.Context, query queryFunc, records []ad
 	sb.Select("product_id", "type", "image_id").From("product_image_pointer")
 	sb.Where(sb.In("product_id", padToPowerOfTwo(ids)...), sb.In("store_id", int64(0), level)).OrderBy("store_id")
 	text, arguments := sb.Build()
-	rows, err := query(ctx, text, arguments...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return eachRow(ctx, query, func(rows *sql.Rows) error {
 		var product int64
 		var name string
 		var image adapter.Value
@@ -173,6 +168,6 @@ func (s products) addPointers(ctx context.Context, query queryFunc, records []ad
 			return errPart
 		}
 		r.Set(rules.PointerTo(name), image) // that of the level follows that of the default scope
-	}
-	return rows.Err()
+		return nil
+	}, text, arguments...)
 }

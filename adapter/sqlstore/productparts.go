@@ -73,15 +73,10 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 		}
 	}
 	text, arguments := s.partsStatement(padToPowerOfTwo(ids), wanted, p)
-	rows, err := query(ctx, text, arguments...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	var part productPart
 	cells := part.cells(wanted.rulePrices)
 	var overrides []override // set when all values of the default scope are known
-	for rows.Next() {
+	err := eachRow(ctx, query, func(rows *sql.Rows) error {
 		if err := rows.Scan(cells...); err != nil {
 			return err
 		}
@@ -91,11 +86,12 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 		}
 		if part.kind == valuePart && p.OverridesOnly {
 			overrides = append(overrides, override{r, part.attribute.String, part.value})
-			continue
+			return nil
 		}
-		if err := s.addPart(r, &part, p); err != nil {
-			return err
-		}
+		return s.addPart(r, &part, p)
+	}, text, arguments...)
+	if err != nil {
+		return err
 	}
 	for _, o := range overrides {
 		if at, ok := s.table.schema.Index(o.attribute); ok && o.record.Values[at].Kind() != adapter.Absent {
@@ -109,7 +105,7 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 			slices.SortFunc(records[i].Values[at].Records(), compareKeys)
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // A partsKey holds everything that the text of a parts statement depends on.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -21,15 +22,10 @@ func (s products) addStock(ctx context.Context, query queryFunc, records []adapt
 	}
 	sb.Select(t.selectColumns(s.stock.ownIndexes)...).From(t.name).Where(sb.In(t.column("product_id").name, padToPowerOfTwo(ids)...))
 	text, arguments := sb.Build()
-	rows, err := query(ctx, text+lock, arguments...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	sc := s.scannerPool.Get().(*scanner)
 	defer s.putScanner(sc)
 	sc.setColumns(t, s.stock.ownIndexes)
-	for rows.Next() {
+	return eachRow(ctx, query, func(rows *sql.Rows) error {
 		item, err := sc.record(t.schema, rows)
 		if err != nil {
 			return err
@@ -39,6 +35,6 @@ func (s products) addStock(ctx context.Context, query queryFunc, records []adapt
 			return errPart
 		}
 		r.Values[s.stockItem] = adapter.RecordsValue([]adapter.Record{item})
-	}
-	return rows.Err()
+		return nil
+	}, text+lock, arguments...)
 }

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/huandu/go-sqlbuilder"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
 )
@@ -14,7 +12,7 @@ import (
 // StoreViews returns all store views.
 func (t *writeTx) StoreViews(ctx context.Context) ([]rules.StoreView, error) {
 	var views []rules.StoreView
-	err := t.eachRow(ctx, func(rows *sql.Rows) error {
+	err := eachRow(ctx, t.query, func(rows *sql.Rows) error {
 		var v rules.StoreView
 		err := rows.Scan(&v.ID, &v.Website)
 		views = append(views, v)
@@ -25,14 +23,7 @@ func (t *writeTx) StoreViews(ctx context.Context) ([]rules.StoreView, error) {
 
 // Websites returns the websites that a product is assigned to.
 func (t *writeTx) Websites(ctx context.Context, product adapter.Key) ([]int64, error) {
-	var ids []int64
-	err := t.eachRow(ctx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT website_id FROM product_website WHERE product_id = ?", int64(product))
-	return ids, err
+	return selectColumn[int64](ctx, t.query, "SELECT website_id FROM product_website WHERE product_id = ?", int64(product))
 }
 
 // At returns a product as shown at a level, with parts.
@@ -54,8 +45,7 @@ func (t *writeTx) At(ctx context.Context, product adapter.Record, level int64, p
 // SetValues replaces the values that store views have for the attributes that values has.
 func (t *writeTx) SetValues(ctx context.Context, product adapter.Key, views []int64, values adapter.Record) error {
 	var names []any
-	ib := t.db.engine.flavor.NewInsertBuilder().InsertInto("product_value").Cols("product_id", "store_id", "attribute", "value", "value_folded")
-	some := false
+	var rows [][]any
 	for i, v := range values.Values {
 		a := &values.Schema.Attributes[i]
 		if v.Kind() == adapter.Absent {
@@ -70,19 +60,16 @@ func (t *writeTx) SetValues(ctx context.Context, product adapter.Key, views []in
 			return &adapter.Error{Kind: adapter.Invalid, Op: "write a scoped value", Field: a.Name, Err: err}
 		}
 		for _, view := range views {
-			ib.Values(int64(product), view, a.Name, value, folded)
-			some = true
+			rows = append(rows, []any{int64(product), view, a.Name, value, folded})
 		}
 	}
 	sb := t.db.engine.flavor.NewDeleteBuilder().DeleteFrom("product_value")
 	text, arguments := sb.Where(sb.Equal("product_id", int64(product)), sb.In("store_id", distinctArguments(views)...), sb.In("attribute", names...)).Build()
 	// There are too many different statements to prepare them.
-	if _, err := t.db.exec(ctx, t.tx, text, arguments...); err != nil || !some {
+	if _, err := t.db.exec(ctx, t.tx, text, arguments...); err != nil {
 		return err
 	}
-	text, arguments = ib.Build()
-	_, err := t.db.exec(ctx, t.tx, text, arguments...)
-	return err
+	return t.insertValues(ctx, "product_value", []string{"product_id", "store_id", "attribute", "value", "value_folded"}, rows, "")
 }
 
 // distinctArguments returns ids, sorted and without duplicates, as arguments.
@@ -100,7 +87,8 @@ func priceTable(list string) string { return "product_" + list }
 // SetPrices changes entries of a price list of some products.
 func (t *writeTx) SetPrices(ctx context.Context, list string, changes ...rules.PriceChange) error {
 	var added, keyless [][]any
-	nested := t.db.products.table.schema.Attributes[t.listIndex(list)].Nested
+	at, _ := t.db.products.table.schema.Index(list)
+	nested := t.db.products.table.schema.Attributes[at].Nested
 	table := priceTable(list)
 	for _, change := range changes {
 		for _, entry := range change.Changed {
@@ -148,12 +136,6 @@ func (t *writeTx) SetPrices(ctx context.Context, list string, changes ...rules.P
 	return t.insertValues(ctx, table, columnsWithoutKey, keyless, "")
 }
 
-// listIndex returns the schema index of a price list.
-func (t *writeTx) listIndex(list string) int {
-	at, _ := t.db.products.table.schema.Index(list)
-	return at
-}
-
 // Saved updates the listing rows of some products, or of all.
 func (t *writeTx) Saved(ctx context.Context, products ...adapter.Key) error {
 	if len(products) == 0 {
@@ -178,7 +160,7 @@ func (t *writeTx) Saved(ctx context.Context, products ...adapter.Key) error {
 // Gallery returns the images of a product with their values at a level.
 func (t *writeTx) Gallery(ctx context.Context, product adapter.Key, level int64) ([]rules.Image, error) {
 	var images []rules.Image
-	err := t.eachRow(ctx, func(rows *sql.Rows) error {
+	err := eachRow(ctx, t.query, func(rows *sql.Rows) error {
 		var key adapter.Key
 		var at sql.NullInt64
 		var v rules.ImageValues
@@ -209,24 +191,13 @@ func (t *writeTx) SetImage(ctx context.Context, i *rules.Image, level int64, v r
 	if i.Stored {
 		text = "UPDATE product_image_value SET label = ?, position = ?, exclude = ? WHERE image_id = ? AND store_id = ?"
 	}
-	arguments := make([]any, 0, 5)
-	for _, value := range []adapter.Value{v.Label, v.Position, v.Exclude} {
-		switch value.Kind() {
-		case adapter.Text:
-			arguments = append(arguments, value.Text())
-		case adapter.Integer:
-			arguments = append(arguments, value.Int())
-		default:
-			arguments = append(arguments, nil)
-		}
-	}
-	return t.exec(ctx, text, append(arguments, int64(i.Key), level)...)
+	return t.exec(ctx, text, textArgument(v.Label), integerArgument(v.Position), integerArgument(v.Exclude), int64(i.Key), level)
 }
 
 // Types returns the types of the images of a product.
 func (t *writeTx) Types(ctx context.Context, product adapter.Key) (rules.Types, error) {
 	types := rules.Types{}
-	err := t.eachRow(ctx, func(rows *sql.Rows) error {
+	err := eachRow(ctx, t.query, func(rows *sql.Rows) error {
 		var at rules.TypeAt
 		var image sql.NullInt64
 		err := rows.Scan(&at.Level, &at.Name, &image)
@@ -238,14 +209,11 @@ func (t *writeTx) Types(ctx context.Context, product adapter.Key) (rules.Types, 
 
 // SetTypes stores types of a product.
 func (t *writeTx) SetTypes(ctx context.Context, product adapter.Key, changes []rules.TypeChange) error {
-	var ib *sqlbuilder.InsertBuilder
+	var rows [][]any
 	for _, c := range changes {
 		image := nullIfZero(int64(c.Image))
 		if c.New {
-			if ib == nil {
-				ib = t.db.engine.flavor.NewInsertBuilder().InsertInto("product_image_pointer").Cols("product_id", "store_id", "type", "image_id")
-			}
-			ib.Values(int64(product), c.Level, c.Name, image)
+			rows = append(rows, []any{int64(product), c.Level, c.Name, image})
 			continue
 		}
 		err := t.exec(ctx, "UPDATE product_image_pointer SET image_id = ? WHERE product_id = ? AND store_id = ? AND type = ?", image, int64(product), c.Level, c.Name)
@@ -253,9 +221,5 @@ func (t *writeTx) SetTypes(ctx context.Context, product adapter.Key, changes []r
 			return err
 		}
 	}
-	if ib == nil {
-		return nil
-	}
-	text, arguments := ib.Build()
-	return t.exec(ctx, text, arguments...)
+	return t.insertValues(ctx, "product_image_pointer", []string{"product_id", "store_id", "type", "image_id"}, rows, "")
 }

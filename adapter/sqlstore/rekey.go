@@ -93,17 +93,11 @@ func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, 
 // lockSealedAfter locks and returns the secrets of the next rows after an id.
 func (c *Credentials) lockSealedAfter(ctx context.Context, tx *sql.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
 	text := "SELECT " + table.keyColumn + ", " + table.lookupColumn + ", secret FROM " + table.name + " WHERE " + table.keyColumn + " > ? ORDER BY " + table.keyColumn + " LIMIT ?" + c.db.engine.lockClause
-	rows, err := tx.QueryContext(ctx, c.db.engine.rebind(text), after, rekeyBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err = eachRow(ctx, tx.QueryContext, func(rows *sql.Rows) error {
 		var s sealedSecret
-		if err := rows.Scan(&s.id, &s.lookup, &s.secret); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&s.id, &s.lookup, &s.secret)
 		batch = append(batch, s)
-	}
-	return batch, rows.Err()
+		return err
+	}, c.db.engine.rebind(text), after, rekeyBatch)
+	return batch, err
 }

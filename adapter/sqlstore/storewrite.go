@@ -166,7 +166,7 @@ func (t *writeTx) Find(ctx context.Context, r adapter.Resource, attribute string
 		sb := t.db.engine.flavor.NewSelectBuilder()
 		sb.Select(s.table.selectColumns(s.ownIndexes)...).From(s.table.name)
 		text, arguments := sb.Where(sb.In(column, arguments...)).OrderBy(s.table.keyColumn()).Build()
-		err := t.eachRow(ctx, func(rows *sql.Rows) error {
+		err := eachRow(ctx, t.query, func(rows *sql.Rows) error {
 			record, err := sc.record(s.table.schema, rows)
 			found = append(found, record)
 			return err
@@ -271,28 +271,17 @@ func (t *writeTx) insertKeyless(ctx context.Context, text string, arguments []an
 		key, err := t.db.insertRow(ctx, t.tx, text, arguments)
 		return []adapter.Key{adapter.Key(key)}, err
 	}
-	keys := make([]adapter.Key, 0, n)
 	if !t.db.engine.useReturning {
+		keys := make([]adapter.Key, 0, n)
 		last, err := t.db.insertRow(ctx, t.tx, text, arguments)
 		for key := last - int64(n) + 1; key <= last; key++ {
 			keys = append(keys, adapter.Key(key))
 		}
 		return keys, err
 	}
-	rows, err := t.tx.QueryContext(ctx, t.db.engine.rebind(text), arguments...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var key adapter.Key
-		if err := rows.Scan(&key); err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
+	keys, err := selectColumn[adapter.Key](ctx, t.tx.QueryContext, t.db.engine.rebind(text), arguments...)
 	slices.Sort(keys)
-	return keys, rows.Err()
+	return keys, err
 }
 
 // PassKeys moves the key counter of each resource past a key.

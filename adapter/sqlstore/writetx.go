@@ -67,30 +67,6 @@ func (t *writeTx) query(ctx context.Context, text string, arguments ...any) (*sq
 
 // rowExists reports whether a statement returns a row.
 func (t *writeTx) rowExists(ctx context.Context, text string, arguments ...any) (bool, error) {
-	rows, err := t.query(ctx, text, arguments...)
-	if err != nil {
-		return false, err
-	}
-	var one int64
-	switch err := scanOne(rows, &one); {
-	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
-	default:
-		return err == nil, err
-	}
-}
-
-// eachRow calls scan for each row that a statement returns.
-func (t *writeTx) eachRow(ctx context.Context, scan func(*sql.Rows) error, text string, arguments ...any) error {
-	rows, err := t.query(ctx, text, arguments...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	found, err := selectColumn[int64](ctx, t.query, text, arguments...)
+	return len(found) > 0, err
 }

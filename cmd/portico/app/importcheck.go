@@ -33,7 +33,7 @@ func (imp *importer) checkSource(ctx context.Context) error {
 	if imp.passed, err = imp.legacyDB.NextKeys(ctx); err != nil {
 		return err
 	}
-	known, err := imp.db.ImportSources(ctx)
+	known, err := imp.db.Imports().Sources(ctx)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (imp *importer) noteSource(ctx context.Context) error {
 	if imp.flags.dryRun {
 		return nil
 	}
-	if err := imp.db.NoteImportSource(ctx, imp.source); err != nil {
+	if err := imp.db.Imports().NoteSource(ctx, imp.source); err != nil {
 		return err
 	}
 	_, err := imp.store.Import(ctx, nil, adapter.ImportOptions{Passed: imp.passed})
@@ -142,7 +142,7 @@ func (imp *importer) noteComplete(ctx context.Context) error {
 		return nil
 	}
 	imp.source.LogFile, imp.source.LogPosition, imp.source.GTID = imp.started.LogFile, imp.started.LogPosition, imp.started.GTID
-	return imp.db.NoteImportSource(ctx, imp.source)
+	return imp.db.Imports().NoteSource(ctx, imp.source)
 }
 
 // checkAttributes adds to the report what the old shop uses and the configuration lacks. all:

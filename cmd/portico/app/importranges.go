@@ -53,7 +53,7 @@ func rangesFrom(p magento1.Part, key adapter.Key, count int) []*keyRange {
 // setDigests asks the old shop for the digests of ranges, and compares them with those that
 // were noted when the ranges were imported.
 func (imp *importer) setDigests(ctx context.Context, p magento1.Part, ranges []*keyRange) error {
-	noted, err := imp.db.RangeDigests(ctx, imp.source.Name, string(p), ranges[0].after, ranges[len(ranges)-1].after+1)
+	noted, err := imp.db.Imports().RangeDigests(ctx, imp.source.Name, string(p), ranges[0].after, ranges[len(ranges)-1].after+1)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (imp *importer) forget(ctx context.Context, p magento1.Part, from, before a
 	if imp.flags.dryRun || from >= before {
 		return nil
 	}
-	return imp.db.ReplaceRangeDigests(ctx, imp.source.Name, string(p), from, before)
+	return imp.db.Imports().ReplaceRangeDigests(ctx, imp.source.Name, string(p), from, before)
 }
 
 // noteDigest notes the digest of a range of which all records have been imported. It does not
@@ -145,7 +145,7 @@ func (imp *importer) noteDigest(ctx context.Context, p magento1.Part, r *keyRang
 			}
 		}
 	}
-	return imp.db.ReplaceRangeDigests(ctx, imp.source.Name, string(p), r.after, r.after+1,
+	return imp.db.Imports().ReplaceRangeDigests(ctx, imp.source.Name, string(p), r.after, r.after+1,
 		sqlstore.RangeDigest{After: r.after, Digest: r.digest, Settings: imp.settings})
 }
 

@@ -278,7 +278,7 @@ func importSources(t *testing.T, path string) []sqlstore.ImportSource {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	all, err := db.ImportSources(t.Context())
+	all, err := db.Imports().Sources(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
