@@ -36,7 +36,7 @@ type fault struct {
 	message string
 }
 
-// Decode decodes a file to v, a pointer to a struct. The name of a member is that of the
+// Decode decodes a file to v, a pointer to a struct or to a list of them. The name of a member is that of the
 // field in lower case, or the field's tag yaml. Members of embedded structs are members of
 // the struct around them. Fields may be structs, maps by name, lists, texts, booleans,
 // integers, floating-point numbers, durations, a [Size], pointers to these, and types that

@@ -1,15 +1,11 @@
 package compare
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/portico-commerce/portico/config/strictyaml"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -19,37 +15,44 @@ type Expectation struct {
 	Call, Resource string
 	// Field is the field that may differ, including everything inside it, in the form of
 	// Difference.Field.
-	Field  string
-	Reason string
+	Field  string `need:"true"`
+	Reason string `need:"true"`
 	// Record has the keys of a record with slashes between them, or "" for all: 5 is the
 	// product 5 in lists and alone with all its parts, 5/12 its image 12.
 	Record string
 	// Legacy and Candidate are the accepted values, as Difference has them or without the
 	// quotes of a text; nil accepts any.
-	Legacy, Candidate *ExpectedValue
+	Legacy, Candidate *string
+
+	noLegacy, noCandidate bool // the system must have no value
 }
 
 // IsGeneral reports whether x accepts any values in any record.
 func (x *Expectation) IsGeneral() bool {
-	return x.Record == "" && x.Legacy == nil && x.Candidate == nil
+	return x.Record == "" && x.Legacy == nil && x.Candidate == nil && !x.noLegacy && !x.noCandidate
 }
 
-// An ExpectedValue is a value of an expectation. Text is nil if the system must have none.
-type ExpectedValue struct{ Text *string }
+// acceptsValues reports whether the values of a difference are those that x accepts.
+func (x *Expectation) acceptsValues(d, masked *Difference) bool {
+	return (isExpected(x.Legacy, x.noLegacy, d.Legacy) || isExpected(x.Legacy, x.noLegacy, masked.Legacy)) &&
+		(isExpected(x.Candidate, x.noCandidate, d.Candidate) || isExpected(x.Candidate, x.noCandidate, masked.Candidate))
+}
 
-// matches reports whether a difference may have value. Without an expectation it may have
-// any.
-func (e *ExpectedValue) matches(value *string) bool {
+// isExpected reports whether a difference may have value: any if expected is nil, unless none
+// is set.
+func isExpected(expected *string, none bool, value *string) bool {
 	switch {
-	case e == nil:
+	case none:
+		return value == nil
+	case expected == nil:
 		return true
-	case e.Text == nil || value == nil:
-		return e.Text == nil && value == nil
-	case *e.Text == *value:
+	case value == nil:
+		return false
+	case *expected == *value:
 		return true
 	}
 	text, err := strconv.Unquote(*value)
-	return err == nil && text == *e.Text
+	return err == nil && text == *expected
 }
 
 // Expectations are accepted differences. They are immutable.
@@ -71,8 +74,7 @@ func (e *Expectations) Find(call, resource, record string, d *Difference) (index
 		for _, i := range e.scope[scope] {
 			x := &e.all[i]
 			inRecord := x.Record == "" || path == x.Record || strings.HasPrefix(path, x.Record+"/")
-			if inRecord && within(d.Field, x.Field) && (x.Legacy.matches(d.Legacy) || x.Legacy.matches(masked.Legacy)) &&
-				(x.Candidate.matches(d.Candidate) || x.Candidate.matches(masked.Candidate)) {
+			if inRecord && within(d.Field, x.Field) && x.acceptsValues(d, &masked) {
 				return i, true
 			}
 		}
@@ -85,43 +87,32 @@ const (
 	maxExpectations     = 10_000
 )
 
-// ParseExpectations reads expectations from YAML: a list of entries with the keys call or
-// resource, field, reason and, optionally, record, legacy and candidate. The error joins all
-// faults, with their lines. The calls and resources must be those of table.
-func ParseExpectations(data []byte, table *contract.Table) (*Expectations, error) {
+// ParseExpectations reads expectations from a YAML file, whose name is for errors: a list of
+// entries with the keys call or resource, field, reason and, optionally, record, legacy and
+// candidate, where null stands for no value. The error joins all faults, with their lines.
+// The calls and resources must be those of table.
+func ParseExpectations(file string, data []byte, table *contract.Table) (*Expectations, error) {
 	if len(data) > maxExpectationsFile {
-		return nil, fmt.Errorf("larger than %d bytes", maxExpectationsFile)
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var root, more yaml.Node
-	if err := decoder.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
-		return nil, errors.New("is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, fmt.Errorf("%s: larger than %d bytes", file, maxExpectationsFile)
 	}
 	e := &Expectations{scope: map[string][]int{}}
-	if len(root.Content) == 0 {
-		return e, nil
+	if root, _, err := strictyaml.Parse(data); root == nil && err == nil {
+		return e, nil // nothing is expected
 	}
-	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("must be a single YAML document")
+	p := expectationParser{Decoder: strictyaml.Decoder{File: file}, known: scopes(table)}
+	p.Check = p.check
+	p.Decode(data, &e.all)
+	if len(e.all) > maxExpectations {
+		p.FaultAt(0, "must be a list of at most %d expectations", maxExpectations)
 	}
-	list := root.Content[0]
-	if list.Kind != yaml.SequenceNode || len(list.Content) > maxExpectations {
-		return nil, fmt.Errorf("line %d: must be a list of at most %d expectations", list.Line, maxExpectations)
-	}
-	known := scopes(table)
-	var faults []error
-	for _, node := range list.Content {
-		p := expectationParser{node: node, known: known}
-		x := p.parse()
-		faults = append(faults, p.faults...)
+	for i, x := range e.all {
 		for _, scope := range []string{"call " + x.Call, "resource " + x.Resource} {
-			if known[scope] {
-				e.scope[scope] = append(e.scope[scope], len(e.all))
+			if p.known[scope] {
+				e.scope[scope] = append(e.scope[scope], i)
 			}
 		}
-		e.all = append(e.all, x)
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -139,72 +130,31 @@ func scopes(table *contract.Table) map[string]bool {
 	return known
 }
 
-// An expectationParser reads one expectation, and collects all its faults.
+// An expectationParser reads expectations, and collects all their faults.
 type expectationParser struct {
-	node   *yaml.Node
-	known  map[string]bool
-	faults []error
+	strictyaml.Decoder
+	known map[string]bool // see scopes
 }
 
-func (p *expectationParser) fault(line int, format string, arguments ...any) {
-	p.faults = append(p.faults, fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, arguments...)))
-}
-
-func (p *expectationParser) parse() (x Expectation) {
-	if p.node.Kind != yaml.MappingNode || isSpecial(p.node) {
-		p.fault(p.node.Line, "an expectation must be a mapping with the keys call or resource, field and reason")
-		return x
-	}
-	texts := map[string]*string{"call": &x.Call, "resource": &x.Resource, "field": &x.Field, "reason": &x.Reason, "record": &x.Record}
-	values := map[string]**ExpectedValue{"legacy": &x.Legacy, "candidate": &x.Candidate}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(p.node.Content); i += 2 {
-		key, value := p.node.Content[i], p.node.Content[i+1]
-		text, isText := texts[key.Value]
-		expected, isValue := values[key.Value]
-		empty := value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null"
-		switch {
-		case seen[key.Value]:
-			p.fault(key.Line, "%s is repeated", key.Value)
-		case !isText && !isValue:
-			p.fault(key.Line, "unknown key %q: an expectation has call or resource, field, reason, record, legacy and candidate", key.Value)
-		case value.Kind != yaml.ScalarNode || isSpecial(value):
-			p.fault(value.Line, "%s must be a plain value", key.Value)
-		case isText && (empty || strings.TrimSpace(value.Value) == ""):
-			p.fault(value.Line, "%s must not be empty", key.Value)
-		case isText:
-			*text = value.Value
-		case empty:
-			*expected = &ExpectedValue{}
-		default:
-			*expected = &ExpectedValue{Text: &value.Value}
-		}
-		seen[key.Value] = true
-	}
-	p.check(&x, seen)
-	return x
-}
-
-// check adds the faults of x as a whole. seen has its keys.
-func (p *expectationParser) check(x *Expectation, seen map[string]bool) {
-	if seen["call"] == seen["resource"] {
-		p.fault(p.node.Line, "an expectation needs either a call or a resource")
-	}
-	for _, key := range []string{"field", "reason"} {
-		if !seen[key] {
-			p.fault(p.node.Line, "an expectation needs a %s", key)
-		}
-	}
-	if x.Call != "" && !p.known["call "+x.Call] {
-		p.fault(p.node.Line, "no call that reads is called %q: see \"portico routes\"", x.Call)
-	}
-	if x.Resource != "" && !p.known["resource "+x.Resource] {
-		p.fault(p.node.Line, "no resource is called %q", x.Resource)
+// check records what is wrong with a value that was decoded, and completes expectations.
+func (p *expectationParser) check(at strictyaml.Place, v any) {
+	switch v := v.(type) {
+	case *string:
+		isValue := at.Name() == "legacy" || at.Name() == "candidate" // which may be an empty text
+		p.Require(isValue || strings.TrimSpace(*v) != "", at, "must not be empty")
+	case *Expectation:
+		p.checkExpectation(at, v)
 	}
 }
 
-// isSpecial reports whether a node uses features of YAML that a list of values does not
-// need, such as aliases, which can expand exponentially.
-func isSpecial(n *yaml.Node) bool {
-	return n.Kind == yaml.AliasNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0
+// checkExpectation completes an expectation, and checks it as a whole.
+func (p *expectationParser) checkExpectation(at strictyaml.Place, x *Expectation) {
+	isNull := func(name string) bool { in := at.In(name); return in.Node != nil && !in.IsSet() }
+	x.noLegacy, x.noCandidate = isNull("legacy"), isNull("candidate")
+	for _, name := range []string{"call", "resource", "record"} {
+		p.Require(!isNull(name), at.In(name), "must not be empty")
+	}
+	p.Require(at.Count("call", "resource") == 1, at, "must have either a call or a resource")
+	p.Require(x.Call == "" || p.known["call "+x.Call], at.In("call"), "names no call that reads: see \"portico routes\"")
+	p.Require(x.Resource == "" || p.known["resource "+x.Resource], at.In("resource"), "names no resource")
 }

@@ -39,7 +39,7 @@ func TestExpectations(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			all, err := ParseExpectations([]byte("- "+tt.yaml), expectationTable())
+			all, err := ParseExpectations("expected.yaml", []byte("- "+tt.yaml), expectationTable())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,23 +68,23 @@ func TestExpectationFaults(t *testing.T) {
 - *a
 - sku
 `
-	_, err := ParseExpectations([]byte(file), expectationTable())
+	_, err := ParseExpectations("expected.yaml", []byte(file), expectationTable())
 	if err == nil {
 		t.Fatal("no faults")
 	}
 	got := strings.Split(err.Error(), "\n")
 	want := []string{
-		"line 2: an expectation needs a reason",
-		"line 3: an expectation needs either a call or a resource",
-		`line 7: no call that reads is called "getProdukt"`,
-		`line 8: no resource is called "shoes"`,
-		`line 9: unknown key "color"`,
-		"line 10: field must be a plain value",
-		"line 11: reason must not be empty",
-		"line 12: field is repeated",
-		"line 13: an expectation must be a mapping",
-		"line 14: an expectation must be a mapping",
-		"line 15: an expectation must be a mapping",
+		"expected.yaml:2: [0].reason must have a value",
+		"expected.yaml:3: [1] must have either a call or a resource",
+		"expected.yaml:7: [2].call names no call that reads",
+		"expected.yaml:8: [3].resource names no resource",
+		"expected.yaml:9: [4].color is unknown; known members are call, resource, field, reason, record, legacy, candidate",
+		"expected.yaml:10: [5].field must be a string",
+		"expected.yaml:11: [6].reason must not be empty",
+		"expected.yaml:12: [7].field is already defined in line 12",
+		"expected.yaml:13: [8] must not use anchors, aliases and tags",
+		"expected.yaml:14: [9] must not use anchors, aliases and tags",
+		"expected.yaml:15: [10] must be a mapping",
 	}
 	if len(got) != len(want) {
 		t.Fatalf("faults %q", got)
@@ -95,11 +95,11 @@ func TestExpectationFaults(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"a: b", "- a\n---\n- b", "{", strings.Repeat(" ", maxExpectationsFile+1)} {
-		if _, err := ParseExpectations([]byte(bad), expectationTable()); err == nil {
+		if _, err := ParseExpectations("expected.yaml", []byte(bad), expectationTable()); err == nil {
 			t.Errorf("%.20q is accepted", bad)
 		}
 	}
-	if all, err := ParseExpectations(nil, expectationTable()); err != nil || len(all.All()) != 0 {
+	if all, err := ParseExpectations("expected.yaml", nil, expectationTable()); err != nil || len(all.All()) != 0 {
 		t.Errorf("an empty file has %v (%v)", all, err)
 	}
 }

@@ -291,8 +291,8 @@ func loadExpectations(name string, routes *contract.Table) (all *compare.Expecta
 	if err != nil {
 		return nil, "", fmt.Errorf("--expect: %w", err)
 	}
-	if all, err = compare.ParseExpectations(data, routes); err != nil {
-		return nil, "", fmt.Errorf("--expect: %s:\n%w", name, err)
+	if all, err = compare.ParseExpectations(name, data, routes); err != nil {
+		return nil, "", fmt.Errorf("--expect: %w", err)
 	}
 	return all, fmt.Sprintf("%x", sha256.Sum256(data)), nil
 }

@@ -38,7 +38,7 @@ func allowedImports() map[string][]string {
 		"mapping/consent":     {"mapping/auth", "mapping/ratelimit", "adapter"},
 		"mapping/passthrough": {"mapping/contract", "adapter"},
 		"mapping/exchange":    {"mapping/contract"},
-		"mapping/compare":     {"mapping/codec", "mapping/contract"},
+		"mapping/compare":     {"mapping/codec", "mapping/contract", "config/strictyaml"},
 		"mapping/sweep":       {"mapping/compare", "mapping/codec", "mapping/contract"},
 		"mapping/mask":        {"mapping/codec", "mapping/contract"},
 		"mapping/recording":   {"mapping/exchange", "mapping/mask", "mapping/codec", "mapping/contract"},
