@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -78,31 +75,16 @@ func (l *Lanes) finish(number int) {
 
 const (
 	stateVersion = 1
-	maxState     = 64 << 20 // bytes of a file
+	// MaxState is the maximum size of a file, in bytes.
+	MaxState = 64 << 20
 )
 
 // NewState returns the state of a sweep that has not begun.
 func NewState(settings []Setting) *State { return &State{Version: stateVersion, Settings: settings} }
 
-// LoadState reads the state that a sweep with the given settings has saved in a file. If
-// there is no such file, it returns the state of a new one. It fails for a file of another
-// sweep.
-func LoadState(name string, settings []Setting) (*State, error) {
-	file, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return NewState(settings), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxState+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxState {
-		return nil, fmt.Errorf("%s is larger than %d bytes: it is no state of a sweep", name, maxState)
-	}
+// DecodeState decodes the state that a sweep with the given settings has saved in a file,
+// whose name is for errors. It fails for a file of another sweep.
+func DecodeState(name string, data []byte, settings []Setting) (*State, error) {
 	var s State
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -143,30 +125,13 @@ func sameSettings(saved, now []Setting) error {
 	return nil
 }
 
-// WriteFile stores s in a file, which is replaced as a whole. Only its owner may read it,
-// because the report can contain data of a store.
-func (s *State) WriteFile(name string) (err error) {
+// Encode returns what DecodeState decodes. It can contain data of a store.
+func (s *State) Encode() ([]byte, error) {
 	data, err := json.Marshal(s)
-	if err != nil {
-		return err
+	if err == nil && len(data) > MaxState {
+		err = fmt.Errorf("the state of the sweep is larger than %d bytes", MaxState)
 	}
-	if len(data) > maxState {
-		return fmt.Errorf("the state of the sweep is larger than %d bytes", maxState)
-	}
-	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	_, err = file.Write(data)
-	if err = cmp.Or(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), name)
+	return data, err
 }
 
 // sortedKeys returns sets of keys as sorted lists: shorter keys first, so that numbers

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -169,20 +170,45 @@ func (w *sweeper) open() error {
 	}
 	w.result.Sweep = &sweepCoverage{Callers: names, Sample: w.options.sweep.sample, Seed: w.options.sweep.seed}
 	settings := w.settings(names)
-	w.state = sweep.NewState(settings)
-	if w.options.sweep.stateFile == "" {
-		return nil
-	}
-	var err error
-	if w.state, err = sweep.LoadState(w.options.sweep.stateFile, settings); err == nil && len(w.state.Report) > 0 {
-		if err = w.result.restore(w.state.Report); err != nil {
-			err = fmt.Errorf("%s holds no report of a sweep (%w): name another file, or delete it", w.options.sweep.stateFile, err)
-		}
-	}
-	if err != nil {
+	if err := w.loadState(settings); err != nil {
 		return fmt.Errorf("--state: %w", err)
 	}
 	return nil
+}
+
+// loadState reads the state of an earlier run with the same settings, if there is one.
+func (w *sweeper) loadState(settings []sweep.Setting) error {
+	name := w.options.sweep.stateFile
+	w.state = sweep.NewState(settings)
+	if name == "" {
+		return nil
+	}
+	data, err := readLimited(name, sweep.MaxState)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		w.state, err = sweep.DecodeState(name, data, settings)
+	}
+	if err != nil || len(w.state.Report) == 0 {
+		return err
+	}
+	if err := w.result.restore(w.state.Report); err != nil {
+		return fmt.Errorf("%s holds no report of a sweep (%w): name another file, or delete it", name, err)
+	}
+	return nil
+}
+
+// saveState stores the state in its file.
+func (w *sweeper) saveState(s *sweep.State) error {
+	data, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	return writePrivately(w.options.sweep.stateFile, func(out io.Writer) error {
+		_, err := out.Write(data)
+		return err
+	})
 }
 
 // roleOf returns the role of a caller.
@@ -229,7 +255,7 @@ func (w *sweeper) sweepOptions() sweep.Options {
 		Ask: w.askSweep, Commit: w.commit, Snapshot: w.snapshot, State: w.state, SaveEvery: saveEvery, Show: w.show,
 	}
 	if o.sweep.stateFile != "" {
-		all.Save = func(s *sweep.State) error { return s.WriteFile(o.sweep.stateFile) }
+		all.Save = w.saveState
 	}
 	return all
 }

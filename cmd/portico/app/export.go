@@ -122,24 +122,6 @@ func exportRecords(ctx context.Context, encoder *dataset.Encoder, db *sqlstore.D
 	return encoder.Close()
 }
 
-// writePrivately writes a file that only its owner can read. The file appears under its
-// name when it is complete.
-func writePrivately(path string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".portico-export-*") // readable by its owner alone
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
-	if err = errors.Join(write(file), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
 // A mediaFolder takes the images of an exported store.
 type mediaFolder struct {
 	db     *sqlstore.DB
