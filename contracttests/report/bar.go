@@ -10,20 +10,23 @@ import (
 
 // A Bar is a progress bar on a terminal. On other writers it shows nothing.
 type Bar struct {
-	w   io.Writer
-	bar *progressbar.ProgressBar
+	w     io.Writer
+	bar   *progressbar.ProgressBar
+	total int
 }
 
 // NewBar returns a bar that is drawn on w if w is a terminal.
 func NewBar(w io.Writer) *Bar { return &Bar{w: w} }
 
-// Show draws the bar with done of total steps completed, and text next to it.
+// Show draws the bar with done of total steps completed, and text next to it. A total of -1 is
+// unknown.
 func (b *Bar) Show(done, total int, text string) {
 	if !IsTerminal(b.w) {
 		return
 	}
-	if b.bar == nil || b.bar.GetMax() != total {
+	if b.bar == nil || b.total != total {
 		b.Clear()
+		b.total = total
 		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(b.w), progressbar.OptionShowCount(),
 			progressbar.OptionSetWidth(14), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionClearOnFinish())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/contracttests/report"
 )
 
 // importCredentialsCommand returns the command "credentials import".
@@ -76,9 +77,10 @@ func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB,
 	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
 		return sqlstore.ImportReport{}, err
 	}
-	progress, finish := newSpinner(cmd, credentialsPart)
-	defer finish()
-	o.Replace, o.DryRun, o.Progress = source.update, source.dryRun, progress
+	bar := report.NewBar(cmd.ErrOrStderr())
+	defer bar.Clear()
+	o.Replace, o.DryRun = source.update, source.dryRun
+	o.Progress = func(done int) { bar.Show(done, -1, credentialsPart) }
 	done, err := db.Credentials().Import(ctx,
 		sqlstore.ForeignCredentials{Admins: legacyDB.Admins(ctx), Consumers: legacyDB.Consumers(ctx), Tokens: legacyDB.Tokens(ctx)}, o)
 	if err != nil {

@@ -10,12 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/contracttests/report"
 )
 
 // idsCommand returns the command "ids" with its subcommands.
@@ -168,8 +167,8 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, store *backendStore) erro
 	out, encoder := cmd.OutOrStdout(), json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetEscapeHTML(false)
 	counts := map[replica.FindingKind]int{}
-	progress, finish := newStepBar(cmd.ErrOrStderr())
-	defer finish()
+	bar := report.NewBar(cmd.ErrOrStderr())
+	defer bar.Clear()
 	err = store.adapter.Check(ctx, func(f replica.Finding) error {
 		counts[f.Kind]++
 		if asJSON {
@@ -177,11 +176,11 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, store *backendStore) erro
 		}
 		_, err := fmt.Fprintln(out, findingLine(f))
 		return err
-	}, progress)
+	}, func(resource adapter.Resource, step string, done int) { bar.Show(done, -1, string(resource)+": "+step) })
 	if err != nil {
 		return cannotRun{err}
 	}
-	finish()
+	bar.Clear()
 	total := 0
 	for _, help := range findingHelps() {
 		if n := counts[help.kind]; n > 0 {
@@ -246,9 +245,7 @@ func createAtBackend(cmd *cobra.Command, store *backendStore) (pushed int, err e
 	defer finish()
 	err = store.adapter.Push(cmd.Context(), func(done, total int) {
 		pushed = done
-		if progress != nil {
-			progress(done, total)
-		}
+		progress(done, total)
 	})
 	if err != nil {
 		return pushed, fmt.Errorf("%w\nthe records that were created stay at the backend; continue with \"portico ids push\"", err)
@@ -331,16 +328,9 @@ func (p *program) idsSubcommand(use, short string, args cobra.PositionalArgs, ru
 	return cmd
 }
 
-// newStepBar is like newProgressBar, for work in several steps whose total is unknown.
-func newStepBar(w io.Writer) (progress func(resource adapter.Resource, step string, done int), finish func()) {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return nil, func() {}
-	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	progress = func(resource adapter.Resource, step string, done int) {
-		bar.Describe(string(resource) + ": " + step)
-		_ = bar.Set(done) // failing to draw the bar must not stop the work
-	}
-	return progress, func() { _ = bar.Finish() }
+// newProgressBar returns a function that draws a progress bar on w if that is a terminal, and
+// one that removes it.
+func newProgressBar(w io.Writer) (progress func(done, total int), finish func()) {
+	bar := report.NewBar(w)
+	return func(done, total int) { bar.Show(done, total, "records") }, bar.Clear
 }

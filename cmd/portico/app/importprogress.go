@@ -3,11 +3,10 @@ package app
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
+	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 // An importProgress shows how far the import of a part has got: on a terminal by a bar with
@@ -22,18 +21,12 @@ type importProgress struct {
 // newImportProgress shows the progress on w. total is the number of records, as far as known.
 func newImportProgress(w io.Writer, part string, total int64) *importProgress {
 	p := &importProgress{w: w, part: part, began: time.Now()}
-	if isTerminal(w) {
+	if report.IsTerminal(w) {
 		p.bar = progressbar.NewOptions64(max(total, 1), progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(part),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("records"),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
 	return p
-}
-
-// isTerminal reports whether people see what is written to w immediately.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // set shows that so many records are done.

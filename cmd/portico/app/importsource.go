@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -142,15 +141,3 @@ have, if umlauts arrive as two characters each.
 
 --dry-run stores nothing. Commands can be repeated: a second run changes nothing, and
 continues a run that was interrupted.`
-
-// newSpinner returns a function that shows on the terminal how many items are done, and
-// one that removes the display. progress is nil unless standard error is a terminal.
-func newSpinner(cmd *cobra.Command, description string) (progress func(done int), finish func()) {
-	if !isTerminal(cmd.ErrOrStderr()) {
-		return nil, func() {}
-	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(cmd.ErrOrStderr()), progressbar.OptionSetDescription(description),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	// Failing to draw the bar must not stop the work.
-	return func(done int) { _ = bar.Set(done) }, func() { _ = bar.Finish() }
-}

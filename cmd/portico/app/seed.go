@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset"
@@ -187,26 +184,4 @@ func countRecords(data *adapter.Dataset) (n int) {
 		n += len(list)
 	}
 	return n
-}
-
-// newProgressBar returns a function that draws a progress bar on w, and one that removes
-// it. progress is nil unless w is a terminal.
-func newProgressBar(w io.Writer) (progress func(done, total int), finish func()) {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return nil, func() {}
-	}
-	var bar *progressbar.ProgressBar
-	progress = func(done, total int) {
-		if bar == nil {
-			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("records"),
-				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-		}
-		_ = bar.Set(done) // failing to draw the bar must not stop the work
-	}
-	return progress, func() {
-		if bar != nil {
-			_ = bar.Finish()
-		}
-	}
 }
