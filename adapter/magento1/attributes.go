@@ -54,7 +54,7 @@ func (d *Database) own(ctx context.Context, tx *sql.Tx, e entity, r adapter.Reso
 		}
 		a := ownAttribute{id: row.id(0), valid: attributeNamePattern.MatchString(code)}
 		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kindOf(string(row[2])), Scope: scopeOf(row.id(3))}
-		a.Roles, a.Views = []string{"admin"}, []string{"list", "single"}
+		a.Roles = []string{"admin"}
 		switch {
 		case r != adapter.Products:
 			a.Roles = append(a.Roles, "customer")
@@ -108,7 +108,7 @@ func (d *Database) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entity, s
 }
 
 // ownAttributes returns the entries of the table attributes.
-func (d *Database) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	kinds := map[adapter.Kind]string{adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal", adapter.KindTime: "time"}
 	scopes := map[adapter.Scope]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}
 	for _, of := range []struct {
@@ -147,7 +147,7 @@ func aclResources() map[string]adapter.Resource {
 }
 
 // fieldLists returns the entries of the table fields.
-func (d *Database) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	type list struct {
 		role, resource string
 	}
@@ -205,7 +205,7 @@ func fieldList(operation string, lists map[string]string) string {
 }
 
 // narrowRules warns of roles and administrators that may do less than everything.
-func (d *Database) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	err = d.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT r.entity_id, r.role_name FROM "+d.table("api2_acl_role")+" r LEFT JOIN "+d.table("api2_acl_rule")+
 		" a ON a.role_id = r.entity_id AND a.resource_id = 'all' WHERE a.entity_id IS NULL ORDER BY r.entity_id LIMIT 100", func(r row) error {
 		all = append(all, Setting{From: "api2_acl_role " + string(r[0]),

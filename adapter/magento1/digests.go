@@ -43,11 +43,12 @@ func (d *Database) digestStatement(ctx context.Context, tx *sql.Tx, p Part) (ran
 	if known, ok := d.digests[p]; ok {
 		return known, nil
 	}
+	from := digester{d}
 	parts := map[Part]func(context.Context, *sql.Tx) ([]digestSource, error){
 		Websites: websiteSources, Directory: wholeSources("directory_country", "directory_country_region"),
 		CustomerGroups: wholeSources("customer_group"), Taxes: wholeSources("tax_calculation", "tax_calculation_rate", "tax_calculation_rule", "directory_country_region"),
-		Categories: d.categorySources, Products: d.productSources, Images: d.imageSources, Stock: d.stockSources,
-		Customers: d.customerSources, Addresses: d.addressSources, Orders: d.orderSources,
+		Categories: from.categorySources, Products: from.productSources, Images: from.imageSources, Stock: from.stockSources,
+		Customers: from.customerSources, Addresses: from.addressSources, Orders: from.orderSources,
 	}
 	list, ok := parts[p]
 	if !ok {
@@ -70,6 +71,9 @@ func (d *Database) digestStatement(ctx context.Context, tx *sql.Tx, p Part) (ran
 	d.digests[p] = statement
 	return statement, nil
 }
+
+// A digester knows from which tables the records of each part are made.
+type digester struct{ *Database }
 
 // A digestSource is a table from which records are made.
 type digestSource struct {
@@ -192,16 +196,16 @@ func (r *entityReader) digestSources(more ...digestSource) []digestSource {
 	return append(all, more...)
 }
 
-func (d *Database) categorySources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &categoryReader{entityReader: entityReader{d: d}}
+func (d digester) categorySources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &categoryReader{entityReader: entityReader{d: d.Database}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
 	return r.digestSources(), nil
 }
 
-func (d *Database) productSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &productReader{entityReader: entityReader{d: d}}
+func (d digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &productReader{entityReader: entityReader{d: d.Database}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -227,8 +231,8 @@ func (d *Database) productSources(ctx context.Context, tx *sql.Tx) ([]digestSour
 	return all, nil
 }
 
-func (d *Database) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &imageReader{d: d}
+func (d digester) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &imageReader{d: d.Database}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -241,16 +245,16 @@ func (d *Database) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource
 	}, r.roles.digestSources(), viewSources()), nil
 }
 
-func (d *Database) stockSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &stockReader{d: d}
+func (d digester) stockSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &stockReader{d: d.Database}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
 	return []digestSource{r.rows.source("item_id")}, nil
 }
 
-func (d *Database) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &entityReader{d: d}
+func (d digester) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &entityReader{d: d.Database}
 	if err := r.prepare(ctx, tx, customerEntity(), customerTable()); err != nil {
 		return nil, err
 	}
@@ -260,8 +264,8 @@ func (d *Database) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSou
 	}), nil
 }
 
-func (d *Database) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &addressReader{entityReader: entityReader{d: d}}
+func (d digester) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &addressReader{entityReader: entityReader{d: d.Database}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -275,8 +279,8 @@ func (d *Database) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSour
 	}), nil
 }
 
-func (d *Database) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &orderReader{d: d}
+func (d digester) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &orderReader{d: d.Database}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}

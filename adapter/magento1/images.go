@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -134,7 +133,6 @@ func (b *imageBatch) addImages(ctx context.Context, tx *sql.Tx) error {
 		image.Set("id", adapter.IntegerValue(id))
 		image.Set("product_id", adapter.IntegerValue(product))
 		image.Set("file", adapter.TextValue(file))
-		image.Set("media_type", adapter.TextValue(mediaType(file)))
 		b.aggregates[i].Parts = append(b.aggregates[i].Parts, image)
 		if _, taken := b.files[imageFile{product, file}]; !taken {
 			b.files[imageFile{product, file}] = id
@@ -149,26 +147,6 @@ func (b *imageBatch) fileOf(column sql.RawBytes) (file string, ok bool) {
 	file, ok = b.d.text.decode(column)
 	file = strings.TrimLeft(file, "/")
 	return file, ok && file != "." && fs.ValidPath(file) && !strings.Contains(file, `\`)
-}
-
-// mediaType returns the media type of an image by the end of its name.
-func mediaType(file string) string {
-	switch strings.ToLower(path.Ext(file)) {
-	case ".jpg", ".jpeg", ".jpe":
-		return "image/jpeg"
-	case ".png":
-		return "image/png"
-	case ".gif":
-		return "image/gif"
-	case ".webp":
-		return "image/webp"
-	case ".bmp":
-		return "image/bmp"
-	case ".svg":
-		return "image/svg+xml"
-	default:
-		return "application/octet-stream"
-	}
 }
 
 // level returns the record of an image, or with image 0 of the product, at a store view. It

@@ -188,15 +188,15 @@ func TestImages(t *testing.T) {
 			if v["product_id"] != int(id) {
 				t.Errorf("product %d has the image %v", id, v)
 			}
-			all[v["id"]] = [2]any{v["file"], v["media_type"]}
+			all[v["id"]] = v["file"]
 		}
 		return all
 	}
-	want := map[any]any{1: [2]any{"f/r/front.png", "image/png"}, 2: [2]any{"s/i/side_view.jpg", "image/jpeg"}, 3: [2]any{"B/a/Back.gif", "image/gif"}, 5: [2]any{"f/r/front_1.png", "image/png"}}
+	want := map[any]any{1: "f/r/front.png", 2: "s/i/side_view.jpg", 3: "B/a/Back.gif", 5: "f/r/front_1.png"}
 	if difference := cmp.Diff(want, files(45)); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
 	}
-	if difference := cmp.Diff(map[any]any{6: [2]any{"p/i/pic.jpg", "image/jpeg"}}, files(46)); difference != "" {
+	if difference := cmp.Diff(map[any]any{6: "p/i/pic.jpg"}, files(46)); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
 	}
 	for _, c := range []struct {

@@ -35,17 +35,20 @@ type Setting struct {
 type Attribute struct {
 	adapter.AddedAttribute
 	Roles []string // roles that read it: admin, customer, guest
-	Views []string // views that show it: list, single
 }
+
+// A settingsReader reads settings, each method some of them.
+type settingsReader struct{ *Database }
 
 // Settings returns Portico's settings as the old shop's configuration says they should be,
 // in the order of Portico's configuration file. Options.Schemas need not have the
 // attributes that it finds: call it first, and read the records with the attributes added.
 func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
+	r := settingsReader{d}
 	err = d.retry(ctx, func(tx *sql.Tx) error {
 		all = nil
 		for _, step := range []func(context.Context, *sql.Tx) ([]Setting, error){
-			d.configured, d.sets, d.ownAttributes, d.fieldLists, d.narrowRules, d.differences,
+			r.configured, r.sets, r.ownAttributes, r.fieldLists, r.narrowRules, r.differences,
 		} {
 			some, err := step(ctx, tx)
 			if err != nil {
@@ -62,7 +65,7 @@ func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
 var absoluteURL = regexp.MustCompile(`^https?://[^{}\s]+$`)
 
 // configured returns the settings that core_config_data has.
-func (d *Database) configured(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	config, err := d.configuration(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -103,7 +106,7 @@ func (d *Database) configured(ctx context.Context, tx *sql.Tx) (all []Setting, e
 }
 
 // sets returns the settings that are lists of what the tables hold.
-func (d *Database) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
+func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
 	column := func(text string) (values []string, err error) {
 		err = d.each(ctx, tx, text, func(r row) error {
 			values = append(values, d.textOf(r[0]))
@@ -136,7 +139,7 @@ func (d *Database) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
 }
 
 // differences warns of settings of the old shop that Portico has none for.
-func (d *Database) differences(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	config, err := d.configuration(ctx, tx)
 	for _, w := range []struct{ path, expected, warning string }{
 		{pathPriceScope, "0", "prices differ between websites, and Portico's do not: websites sell at the prices of the default scope"},

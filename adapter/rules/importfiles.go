@@ -174,6 +174,8 @@ func mediaTypeOf(file string) string {
 		return "image/bmp"
 	case ".tif", ".tiff":
 		return "image/tiff"
+	case ".svg":
+		return "image/svg+xml"
 	default:
 		return "application/octet-stream"
 	}
