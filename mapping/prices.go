@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -206,10 +207,7 @@ func (b *buyer) tierPrices(product adapter.Record) codec.Node {
 		}
 	}
 	slices.SortStableFunc(mine, func(a, b adapter.Record) int {
-		if byQty := compareMoney(a, b, "price_qty"); byQty != 0 {
-			return byQty
-		}
-		return compareMoney(a, b, "price")
+		return cmp.Or(compareMoney(a, b, "price_qty"), compareMoney(a, b, "price"))
 	})
 	mine = slices.CompactFunc(mine, func(a, b adapter.Record) bool { return compareMoney(a, b, "price_qty") == 0 })
 	tax := b.tax(product.Get("tax_class_id").Int())
@@ -226,13 +224,5 @@ func (b *buyer) tierPrices(product adapter.Record) codec.Node {
 }
 
 func compareMoney(a, b adapter.Record, attribute string) int {
-	x, y := parseMoney(a.Get(attribute)), parseMoney(b.Get(attribute))
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	default:
-		return 0
-	}
+	return cmp.Compare(parseMoney(a.Get(attribute)), parseMoney(b.Get(attribute)))
 }

@@ -21,13 +21,7 @@ func Import(ctx context.Context, db Database, batch []adapter.Aggregate, o adapt
 	if len(o.Source) > maxSource {
 		return nil, invalid(op, "source", errSource)
 	}
-	fitted := make([]adapter.Aggregate, len(batch))
-	for i := range batch {
-		if fitted[i], err = fitAggregate(db.Schemas(), op, &batch[i], o); err != nil {
-			return nil, err
-		}
-	}
-	files, err := newImportedFiles(ctx, db, fitted, o)
+	fitted, files, err := fitBatch(ctx, db, op, batch, o)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +36,19 @@ func Import(ctx context.Context, db Database, batch []adapter.Aggregate, o adapt
 		return nil, err
 	}
 	return outcomes, nil
+}
+
+// fitBatch converts a batch to the schemas of the database, checks it, and gets the bytes of
+// its images, which the caller discards.
+func fitBatch(ctx context.Context, db Database, op string, batch []adapter.Aggregate, o adapter.ImportOptions) (fitted []adapter.Aggregate, files *importedFiles, err error) {
+	fitted = make([]adapter.Aggregate, len(batch))
+	for i := range batch {
+		if fitted[i], err = fitAggregate(db.Schemas(), op, &batch[i], o); err != nil {
+			return nil, nil, err
+		}
+	}
+	files, err = newImportedFiles(ctx, db, fitted, o)
+	return fitted, files, err
 }
 
 // ImportIn is [Import] of one record without parts in a transaction. op is the operation

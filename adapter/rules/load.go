@@ -35,35 +35,37 @@ func Load(ctx context.Context, db Database, tx Tx, data *adapter.Dataset, hashes
 
 // loadBatch imports some records of a data set. Administrators, who cannot be imported, are
 // stored as they are.
-func loadBatch(ctx context.Context, db Database, tx Tx, batch []adapter.Aggregate, data *adapter.Dataset) (err error) {
+func loadBatch(ctx context.Context, db Database, tx Tx, batch []adapter.Aggregate, data *adapter.Dataset) error {
 	const op = "load data"
 	o := adapter.ImportOptions{Existing: adapter.RefuseExisting, Content: data.Content}
 	var imported []adapter.Aggregate
-	for i := range batch {
-		if r := batch[i].Record; r.Schema.Resource == adapter.Admins {
-			if err = canonicalize(op, r); err == nil {
-				err = checkRequired(op, r)
-			}
-			if err == nil {
-				_, err = tx.Insert(ctx, r)
-			}
-		} else {
-			var fitted adapter.Aggregate
-			fitted, err = fitAggregate(db.Schemas(), op, &batch[i], o)
-			imported = append(imported, fitted)
-		}
-		if err != nil {
+	for _, one := range batch {
+		if one.Record.Schema.Resource != adapter.Admins {
+			imported = append(imported, one)
+		} else if err := loadAdmin(ctx, tx, op, one.Record); err != nil {
 			return err
 		}
 	}
-	files, err := newImportedFiles(ctx, db, imported, o)
+	fitted, files, err := fitBatch(ctx, db, op, imported, o)
 	if err != nil {
 		return err
 	}
 	defer files.discard()
 	in := newImport(tx, db.Schemas(), op, o)
 	in.files, in.ownPointers = files, true
-	_, err = in.run(ctx, imported)
+	_, err = in.run(ctx, fitted)
+	return err
+}
+
+// loadAdmin stores an administrator.
+func loadAdmin(ctx context.Context, tx Tx, op string, r adapter.Record) error {
+	if err := canonicalize(op, r); err != nil {
+		return err
+	}
+	if err := checkRequired(op, r); err != nil {
+		return err
+	}
+	_, err := tx.Insert(ctx, r)
 	return err
 }
 
