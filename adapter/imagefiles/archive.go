@@ -138,13 +138,13 @@ type unpacked struct {
 
 // openCompressed unpacks the images of a compressed archive into a temporary folder. Files
 // that are too large are cut off one byte after the limit.
-func openCompressed(ctx context.Context, name string, o Options) (*unpacked, error) {
+func openCompressed(ctx context.Context, name string, maxBytes int64) (*unpacked, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	temporary, err := os.MkdirTemp(o.TempDir, "portico-images-")
+	temporary, err := os.MkdirTemp("", "portico-images-")
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func openCompressed(ctx context.Context, name string, o Options) (*unpacked, err
 		return nil, errors.Join(err, os.RemoveAll(temporary))
 	}
 	u := &unpacked{folder{root}, temporary}
-	if err := u.unpack(ctx, file, o.MaxBytes); err != nil {
+	if err := u.unpack(ctx, file, maxBytes); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), u.Close())
 	}
 	return u, nil

@@ -18,16 +18,8 @@ const cacheFolder = "cache/"
 // maxName bounds the name of a file, in bytes.
 const maxName = 1024
 
-// ErrTooLarge says that a file is larger than Options.MaxBytes.
+// ErrTooLarge says that a file is larger than the limit of its source.
 var ErrTooLarge = errors.New("the file is too large")
-
-// Options are the limits of a [Source].
-type Options struct {
-	// MaxBytes is the maximum size of a file.
-	MaxBytes int64
-	// TempDir is the folder for what is unpacked; "" is that of the system.
-	TempDir string
-}
 
 // A Source has the bytes of images. It is safe for concurrent use.
 type Source struct {
@@ -45,9 +37,9 @@ type files interface {
 
 // Open opens the images of a legacy system. location is its media folder, the http or https
 // URL of that, or a file .tar, .tar.gz or .tgz that contains it. Reading an archive takes as
-// long as the archive is large.
-func Open(ctx context.Context, location string, o Options) (*Source, error) {
-	s := &Source{max: o.MaxBytes}
+// long as the archive is large. Files of more than maxBytes are not read.
+func Open(ctx context.Context, location string, maxBytes int64) (*Source, error) {
+	s := &Source{max: maxBytes}
 	lower := strings.ToLower(location)
 	var err error
 	switch {
@@ -56,7 +48,7 @@ func Open(ctx context.Context, location string, o Options) (*Source, error) {
 	case strings.HasSuffix(lower, ".tar"):
 		s.files, err = openTar(ctx, location)
 	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):
-		s.files, err = openCompressed(ctx, location, o)
+		s.files, err = openCompressed(ctx, location, maxBytes)
 	default:
 		s.files, err = openFolder(location)
 	}

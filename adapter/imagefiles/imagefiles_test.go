@@ -104,7 +104,7 @@ func tarFile(t *testing.T, name, prefix string) string {
 // open opens a source that is closed at the end of the test.
 func open(t *testing.T, location string) *Source {
 	t.Helper()
-	s, err := Open(t.Context(), location, Options{MaxBytes: maxBytes, TempDir: t.TempDir()})
+	s, err := Open(t.Context(), location, maxBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,8 +203,10 @@ func TestCopiesAreLeftOut(t *testing.T) {
 
 // TestUnpackedFolderIsRemoved checks that nothing of a compressed archive is left.
 func TestUnpackedFolderIsRemoved(t *testing.T) {
+	archive := tarFile(t, "media.tar.gz", "")
 	temporary := t.TempDir()
-	s, err := Open(t.Context(), tarFile(t, "media.tar.gz", ""), Options{MaxBytes: maxBytes, TempDir: temporary})
+	t.Setenv("TMPDIR", temporary)
+	s, err := Open(t.Context(), archive, maxBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +246,8 @@ func TestOpenErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			temporary := t.TempDir()
-			s, err := Open(t.Context(), c.location, Options{MaxBytes: maxBytes, TempDir: temporary})
+			t.Setenv("TMPDIR", temporary)
+			s, err := Open(t.Context(), c.location, maxBytes)
 			if err == nil {
 				t.Fatal(s.Close(), "opened")
 			}

@@ -21,7 +21,7 @@ type importMedia struct {
 
 // openImportMedia opens the files of images at a location, for images of at most maxBytes.
 func openImportMedia(ctx context.Context, location string, maxBytes int64) (*importMedia, error) {
-	source, err := imagefiles.Open(ctx, location, imagefiles.Options{MaxBytes: maxBytes})
+	source, err := imagefiles.Open(ctx, location, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--media: %w", err)
 	}
