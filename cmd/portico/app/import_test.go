@@ -86,9 +86,9 @@ func TestImport(t *testing.T) {
 		return &skippedRecords{Reason: reason, Count: 1, IDs: []int64{id}}
 	}
 	want := printedRecords{DryRun: true, Resources: []*importedRecords{
-		{Resource: "customers", Read: 5, Stored: 4, Skipped: []*skippedRecords{skipped("no email that can be stored", 5)}, LeftOut: []*skippedRows{
-			{"customer_entity_varchar: its attribute does not exist", 1, []string{"customer 1, attribute 71, store 0"}},
-			{"customer_entity_varchar: the record that it belongs to does not exist", 1, []string{"customer 4, attribute firstname, store 0"}},
+		{Resource: "customers", Read: 5, Stored: 4, Skipped: []*skippedRecords{skipped("no email that can be stored", 5)}, LeftOut: []*skippedRecords{
+			{Reason: "customer_entity_varchar: its attribute does not exist", Count: 1, Keys: []string{"customer 1, attribute 71, store 0"}},
+			{Reason: "customer_entity_varchar: the record that it belongs to does not exist", Count: 1, Keys: []string{"customer 4, attribute firstname, store 0"}},
 		}},
 		{Resource: "addresses", Read: 5, Stored: 3, Skipped: []*skippedRecords{skipped("its customer is not here", 4), skipped("no customer_id that can be stored", 5)}},
 		{Resource: "orders", Read: 5, Stored: 4, Skipped: []*skippedRecords{skipped("its customer is not here", 5)}},

@@ -44,21 +44,28 @@ type importedRecords struct {
 	// shop has changed nothing there.
 	UnchangedRanges int64             `json:"unchanged_ranges,omitempty"`
 	Skipped         []*skippedRecords `json:"skipped,omitempty"`  // records that were not imported
-	LeftOut         []*skippedRows    `json:"left_out,omitempty"` // what else was not: rows of tables, and files
+	LeftOut         []*skippedRecords `json:"left_out,omitempty"` // what else was not: rows of tables, and files
 }
 
-// skippedRecords counts the records that were skipped for one reason.
+// skippedRecords counts the records, rows or files that were skipped for one reason.
 type skippedRecords struct {
-	Reason string  `json:"reason"`
-	Count  int64   `json:"count"`
-	IDs    []int64 `json:"ids"` // the first maxSkippedKeys ids
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+	// IDs or Keys has the first maxSkippedKeys: ids of records, or texts.
+	IDs  []int64  `json:"ids,omitempty"`
+	Keys []string `json:"keys,omitempty"`
 }
 
-// skippedRows counts the rows or files that were left out for one reason.
-type skippedRows struct {
-	Reason string   `json:"reason"`
-	Count  int64    `json:"count"`
-	Keys   []string `json:"keys"` // the first maxSkippedKeys
+// countSkipped counts one more for a reason, and returns the count.
+func countSkipped(all *[]*skippedRecords, reason string) *skippedRecords {
+	at := slices.IndexFunc(*all, func(s *skippedRecords) bool { return s.Reason == reason })
+	if at < 0 {
+		at = len(*all)
+		*all = append(*all, &skippedRecords{Reason: reason})
+	}
+	s := (*all)[at]
+	s.Count++
+	return s
 }
 
 // count counts the outcome of one record.
@@ -77,26 +84,14 @@ func (r *importedRecords) count(outcome adapter.ImportOutcome) {
 
 // skip counts the record with the given id as skipped for the reason.
 func (r *importedRecords) skip(reason string, id int64) {
-	at := slices.IndexFunc(r.Skipped, func(s *skippedRecords) bool { return s.Reason == reason })
-	if at < 0 {
-		at = len(r.Skipped)
-		r.Skipped = append(r.Skipped, &skippedRecords{Reason: reason})
-	}
-	s := r.Skipped[at]
-	if s.Count++; len(s.IDs) < maxSkippedKeys {
+	if s := countSkipped(&r.Skipped, reason); len(s.IDs) < maxSkippedKeys {
 		s.IDs = append(s.IDs, id)
 	}
 }
 
 // leaveOut counts a row or a file as left out for the reason.
 func (r *importedRecords) leaveOut(reason, key string) {
-	at := slices.IndexFunc(r.LeftOut, func(s *skippedRows) bool { return s.Reason == reason })
-	if at < 0 {
-		at = len(r.LeftOut)
-		r.LeftOut = append(r.LeftOut, &skippedRows{Reason: reason})
-	}
-	s := r.LeftOut[at]
-	if s.Count++; len(s.Keys) < maxSkippedKeys {
+	if s := countSkipped(&r.LeftOut, reason); len(s.Keys) < maxSkippedKeys {
 		s.Keys = append(s.Keys, key)
 	}
 }
