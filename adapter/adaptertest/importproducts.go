@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -269,7 +270,7 @@ func (s *importSuite) testImportedCategories(t *testing.T) {
 		"after a name there":    {aView, adapter.Query{OrderBy: "name", After: &adapter.Cursor{Key: 901, Value: adapter.TextValue("Chairs")}}, []adapter.Key{900}},
 		"by key, with the page": {aView, adapter.Query{Limit: 1}, []adapter.Key{900}},
 	} {
-		if got := s.selected(t, adapter.Categories, c.storeID, c.q); !sameKeys(got, c.want) {
+		if got := s.selected(t, adapter.Categories, c.storeID, c.q); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -279,16 +280,4 @@ func (s *importSuite) testImportedCategories(t *testing.T) {
 	s.shown(t, "none", adapter.Categories, adapter.GetParams{Key: 900, StoreID: aView}, attrs{"name": "Tables"})
 	_, err := s.importer.Import(t.Context(), []adapter.Aggregate{category(900, "Tables", attrs{"is_active": 0})}, replacing())
 	wantError(t, "an attribute without store views", err, adapter.Invalid, "is_active")
-}
-
-func sameKeys(a, b []adapter.Key) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
