@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/compare"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"golang.org/x/time/rate"
 )
 
 // A Request is a read that is sent to both systems.
@@ -39,7 +40,7 @@ const attempts = 3
 type asker struct {
 	options *Options
 	slots   [2]chan struct{}
-	pacers  [2]pacer
+	pace    [2]*rate.Limiter
 
 	mu    sync.Mutex
 	asked [2]int64
@@ -49,10 +50,7 @@ func newAsker(o *Options) *asker {
 	a := &asker{options: o}
 	for i := range a.slots {
 		a.slots[i] = make(chan struct{}, o.Parallel)
-		a.pacers[i] = pacer{now: o.Now, sleep: o.Sleep}
-		if o.Rate > 0 {
-			a.pacers[i].interval = time.Duration(float64(time.Second) / o.Rate)
-		}
+		a.pace[i] = rate.NewLimiter(rate.Limit(o.Rate), 1)
 	}
 	return a
 }
@@ -101,8 +99,11 @@ func (a *asker) send(ctx context.Context, system int, r *Request) (*compare.Answ
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if err := a.pacers[system].wait(ctx); err != nil {
-		return nil, err
+	if a.options.Rate > 0 {
+		now := a.options.Now()
+		if err := a.options.Sleep(ctx, a.pace[system].ReserveN(now, 1).DelayFrom(now)); err != nil {
+			return nil, err
+		}
 	}
 	a.mu.Lock()
 	a.asked[system]++
@@ -120,32 +121,6 @@ func (a *asker) count() int64 {
 // differences compares the answers of a pair.
 func (a *asker) differences(r *Request, p *pair) []compare.Difference {
 	return compare.Replies(r.Route, p.answers, p.errs, a.options.Compare)
-}
-
-// A pacer spaces requests evenly in time.
-type pacer struct {
-	interval time.Duration // 0: no limit
-	now      func() time.Time
-	sleep    func(context.Context, time.Duration) error
-
-	mu   sync.Mutex
-	next time.Time
-}
-
-// wait returns when the next request may be sent, or with an error when ctx ends.
-func (p *pacer) wait(ctx context.Context) error {
-	if p.interval == 0 {
-		return ctx.Err()
-	}
-	p.mu.Lock()
-	now := p.now()
-	at := p.next
-	if at.Before(now) {
-		at = now
-	}
-	p.next = at.Add(p.interval)
-	p.mu.Unlock()
-	return p.sleep(ctx, at.Sub(now))
 }
 
 // sleep waits for d, or until ctx ends.
