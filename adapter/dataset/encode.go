@@ -82,7 +82,7 @@ func (e *Encoder) WriteList(r adapter.Resource, next func(after adapter.Key) ([]
 
 // write writes one record.
 func (e *Encoder) write(s *shape, a adapter.Aggregate, first bool) error {
-	n, err := e.nodeOf(a)
+	n, err := e.nodeOf(s, a)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (e *Encoder) Close() error {
 }
 
 // nodeOf returns an exported record in the form of the data set.
-func (e *Encoder) nodeOf(a adapter.Aggregate) (n node, err error) {
+func (e *Encoder) nodeOf(s *shape, a adapter.Aggregate) (n node, err error) {
 	n = node{record: a.Record, nested: map[string][]node{}, keys: map[string][]int64{}}
 	levels := levelsByRecord(a.Levels)
 	n.stores = levels[recordID{a.Record.Schema.Resource, a.Record.Key()}]
@@ -152,8 +152,9 @@ func (e *Encoder) nodeOf(a adapter.Aggregate) (n node, err error) {
 				return n, err
 			}
 		}
-		name := partMembers()[part.Schema.Resource]
-		n.nested[name] = append(n.nested[name], p)
+		if m := s.holder(part.Schema.Resource); m != nil {
+			n.nested[m.name] = append(n.nested[m.name], p)
+		}
 	}
 	if len(n.stores) > 0 && n.stores[0].StoreID == 0 { // pointers to no image
 		n.record = n.record.Clone()
@@ -165,12 +166,13 @@ func (e *Encoder) nodeOf(a adapter.Aggregate) (n node, err error) {
 	return n, nil
 }
 
-// partMembers names the members that hold parts.
-func partMembers() map[adapter.Resource]string {
-	return map[adapter.Resource]string{
-		adapter.ProductCategories: "categories", adapter.StockItems: "stock_data", adapter.ProductImages: "images",
-		adapter.OrderItems: "order_items", adapter.OrderAddresses: "addresses", adapter.OrderComments: "comments", tokens: string(tokens),
+// holder returns the member that holds the parts of a resource.
+func (s *shape) holder(r adapter.Resource) *member {
+	at := slices.IndexFunc(s.members, func(m member) bool { return (m.form == one || m.form == list) && m.of.schema.Resource == r })
+	if at < 0 {
+		return nil
 	}
+	return &s.members[at]
 }
 
 // A recordID identifies a record of any resource.
