@@ -243,53 +243,25 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) er
 	return err
 }
 
+// importConsumer stores a consumer, or counts why it does not. One that exists is changed
+// only with Replace.
 func (in *credentialImport) importConsumer(ctx context.Context, foreign adapter.Consumer) error {
-	tally, word := &in.result.Consumers, ""
-	defer func() {
-		if word != "" {
-			in.addNote("consumer", foreign.Name, word)
-		}
-	}()
-	skip := func(why Reason) error {
-		word = string(why)
+	tally := &in.result.Consumers
+	if why := in.refuseConsumer(foreign); why != "" {
 		tally.skip(why)
+		in.addNote("consumer", foreign.Name, string(why))
 		return nil
 	}
-	if len(foreign.Key) != tokenLength || !storable(foreign.Key, tokenLength) {
-		return skip(BadKey)
-	}
-	if utf8.RuneCountInString(foreign.Name) > maxUsername {
-		return skip(BadName)
-	}
-	lower := lookupForm(foreign.Key)
-	if !in.c.db.sealer.canStore(foreign.Secret) {
-		return skip(BadSecret)
-	}
-	here := adapter.Consumer{}
-	var callback, rejected sql.NullString
-	found, err := in.queryRow(ctx, "SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?",
-		[]any{lower}, &here.ID, &here.Name, &here.Key, &here.Secret, &callback, &rejected)
-	if err == nil && found {
-		here.Secret, err = in.c.db.sealer.open(here.Secret, "consumer "+lower)
-	}
+	here, found, err := in.storedConsumer(ctx, foreign.Key)
 	if err != nil {
 		return err
 	}
 	if !found {
 		tally.Added++
-		word = "added"
-		in.consumers[foreign.ID] = pendingID
-		if in.DryRun {
-			return nil
-		}
-		consumer := foreign
-		if consumer.ID, err = in.freeID(ctx, "oauth_consumer", "consumer_id", foreign.ID); err == nil {
-			in.consumers[foreign.ID], err = in.c.insertConsumer(ctx, in.tx, consumer)
-		}
-		return err
+		in.addNote("consumer", foreign.Name, "added")
+		return in.addConsumer(ctx, foreign)
 	}
 	in.consumers[foreign.ID] = here.ID
-	here.Callback, here.RejectedCallback = callback.String, rejected.String
 	same := foreign
 	same.ID = here.ID
 	switch {
@@ -298,19 +270,59 @@ func (in *credentialImport) importConsumer(ctx context.Context, foreign adapter.
 		return nil
 	case !in.Replace:
 		tally.Differing++
-		word = "differs"
+		in.addNote("consumer", foreign.Name, "differs")
 		return nil
 	}
 	tally.Updated++
-	word = "updated"
+	in.addNote("consumer", foreign.Name, "updated")
 	if in.DryRun {
 		return nil
 	}
-	sealed, err := in.c.db.sealer.seal(foreign.Secret, "consumer "+lower)
+	sealed, err := in.c.db.sealer.seal(foreign.Secret, "consumer "+lookupForm(foreign.Key))
 	if err != nil {
 		return err
 	}
 	_, err = in.c.db.exec(ctx, in.tx, "UPDATE oauth_consumer SET name = ?, consumer_key = ?, secret = ?, callback = ?, rejected_callback = ? WHERE consumer_id = ?",
 		foreign.Name, foreign.Key, sealed, nullIfZero(foreign.Callback), nullIfZero(foreign.RejectedCallback), here.ID)
+	return err
+}
+
+// refuseConsumer returns why a consumer cannot be stored, or "".
+func (in *credentialImport) refuseConsumer(foreign adapter.Consumer) Reason {
+	switch {
+	case len(foreign.Key) != tokenLength || !storable(foreign.Key, tokenLength):
+		return BadKey
+	case utf8.RuneCountInString(foreign.Name) > maxUsername:
+		return BadName
+	case !in.c.db.sealer.canStore(foreign.Secret):
+		return BadSecret
+	}
+	return ""
+}
+
+// storedConsumer returns the stored consumer of a key, with its secret, and whether there is
+// one.
+func (in *credentialImport) storedConsumer(ctx context.Context, key string) (here adapter.Consumer, found bool, err error) {
+	lower := lookupForm(key)
+	var callback, rejected sql.NullString
+	found, err = in.queryRow(ctx, "SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?",
+		[]any{lower}, &here.ID, &here.Name, &here.Key, &here.Secret, &callback, &rejected)
+	if err == nil && found {
+		here.Secret, err = in.c.db.sealer.open(here.Secret, "consumer "+lower)
+	}
+	here.Callback, here.RejectedCallback = callback.String, rejected.String
+	return here, found, err
+}
+
+// addConsumer stores a new consumer, under its id if that is free.
+func (in *credentialImport) addConsumer(ctx context.Context, foreign adapter.Consumer) (err error) {
+	in.consumers[foreign.ID] = pendingID
+	if in.DryRun {
+		return nil
+	}
+	consumer := foreign
+	if consumer.ID, err = in.freeID(ctx, "oauth_consumer", "consumer_id", foreign.ID); err == nil {
+		in.consumers[foreign.ID], err = in.c.insertConsumer(ctx, in.tx, consumer)
+	}
 	return err
 }

@@ -66,18 +66,7 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.Leg
 	}
 	lower := lookupForm(t.Token)
 	if why != "" {
-		// An earlier import may have stored the token, when its owner was still allowed.
-		if why == AdminLocked || why == OtherCustomer && t.Revoked {
-			if here, found, err := in.storedToken(ctx, lower); err != nil || found && !here.Revoked {
-				tally.Updated++
-				if err != nil || in.DryRun {
-					return err
-				}
-				return in.revoke(ctx, lower)
-			}
-		}
-		tally.skip(why)
-		return nil
+		return in.refuseToken(ctx, lower, t.Revoked, why)
 	}
 	if !in.c.db.sealer.canStore(t.Secret) {
 		tally.skip(BadSecret)
@@ -89,18 +78,7 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.Leg
 	}
 	if !found {
 		tally.Added++
-		if in.DryRun {
-			return nil
-		}
-		t.ID = 0
-		if t.CreatedAt.IsZero() {
-			t.CreatedAt = time.Now()
-		}
-		_, err := in.c.insertToken(ctx, in.tx, t, t.Verifier)
-		if err == nil && t.Revoked {
-			err = in.revoke(ctx, lower)
-		}
-		return err
+		return in.addToken(ctx, lower, t)
 	}
 	differs := here.ConsumerID != t.ConsumerID || here.AdminID != t.AdminID || here.CustomerID != t.CustomerID || here.Secret != t.Secret ||
 		here.Verifier != t.Verifier || here.Type != t.Type
@@ -125,6 +103,38 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.Leg
 		return in.revoke(ctx, lower)
 	}
 	return nil
+}
+
+// refuseToken counts a token that cannot be stored. An earlier import may have stored it,
+// when its owner was still allowed: then it is revoked.
+func (in *credentialImport) refuseToken(ctx context.Context, lower string, revoked bool, why Reason) error {
+	if why == AdminLocked || why == OtherCustomer && revoked {
+		if here, found, err := in.storedToken(ctx, lower); err != nil || found && !here.Revoked {
+			in.result.Tokens.Updated++
+			if err != nil || in.DryRun {
+				return err
+			}
+			return in.revoke(ctx, lower)
+		}
+	}
+	in.result.Tokens.skip(why)
+	return nil
+}
+
+// addToken stores a new token.
+func (in *credentialImport) addToken(ctx context.Context, lower string, t adapter.Token) error {
+	if in.DryRun {
+		return nil
+	}
+	t.ID = 0
+	if t.CreatedAt.IsZero() {
+		t.CreatedAt = time.Now()
+	}
+	_, err := in.c.insertToken(ctx, in.tx, t, t.Verifier)
+	if err == nil && t.Revoked {
+		err = in.revoke(ctx, lower)
+	}
+	return err
 }
 
 // storedToken returns the stored token of a lookup form, with its secret, and whether
