@@ -21,6 +21,8 @@
 //     one for each language. The [Scope] of an attribute says whether its value may differ
 //     between them. The default scope holds the values that they inherit. A level is the
 //     default scope or a store view.
+//   - aggregate: a record as imports store it and exports read it, with its parts and with
+//     what it and they have at levels: see [Aggregate].
 //   - on-demand attribute: one that a store returns only if the query or With names it.
 //   - push-down: executing part of a query in the backend instead of in [Apply].
 //   - tag, generation, lease: terms of cache invalidation, defined in package cache.
@@ -45,6 +47,9 @@
 //     kinds that it may return, and the conformance suite fails on any other.
 //  7. Adapters and stores are safe for concurrent use. Methods take their context as the
 //     first parameter and do not store it.
+//  8. What only some adapters can do is an interface of its own that an [Adapter] may
+//     implement: an [Importer] stores records of another system under their keys, a [Noter]
+//     says which these were, and an [Exporter] reads records as an import stores them.
 //
 // # How it is tested
 //

@@ -15,8 +15,8 @@ type Options struct {
 	Schemas *adapter.Schemas
 }
 
-// An Adapter holds a shop in memory. It implements [adapter.Adapter], [adapter.Importer] and
-// [adapter.Noter].
+// An Adapter holds a shop in memory. It implements [adapter.Adapter], [adapter.Importer],
+// [adapter.Noter] and [adapter.Exporter].
 type Adapter struct {
 	db     *database
 	stores map[adapter.Resource]adapter.Store

@@ -167,14 +167,15 @@ func (db *DB) Close() error {
 // Adapter returns an adapter that serves the records of the database.
 func (db *DB) Adapter() *Adapter { return &Adapter{db: db} }
 
-// An Adapter serves the records of a DB. It implements adapter.Adapter, adapter.Importer and
-// adapter.Noter.
+// An Adapter serves the records of a DB. It implements adapter.Adapter, adapter.Importer,
+// adapter.Noter and adapter.Exporter.
 type Adapter struct{ db *DB }
 
 var (
 	_ adapter.Adapter  = (*Adapter)(nil)
 	_ adapter.Importer = (*Adapter)(nil)
 	_ adapter.Noter    = (*Adapter)(nil)
+	_ adapter.Exporter = (*Adapter)(nil)
 )
 
 // Name returns "sqlstore".

@@ -28,8 +28,8 @@
 //  6. Derived data is stored only if no index can provide it: the product listing
 //     (listing.go), which is updated in the transaction that changes its sources.
 //  7. What a write entails is decided by package rules, whose transactions writetx.go,
-//     storewrite.go, productwrite.go and media.go implement. On servers its named locks are
-//     rows of write_lock.
+//     storewrite.go, productwrite.go, media.go and importtx.go implement. On servers its
+//     named locks are rows of write_lock.
 //  8. The bytes of images are files (blobs.go). A file is complete on disk, under its
 //     name, before the transaction commits that refers to it. Only files listed in the
 //     table media_file are served.
@@ -41,7 +41,9 @@
 //  11. Data of another system is stored under its ids and unchanged: records by Import,
 //     with a transaction for each batch, and credentials by Credentials.Import, in one
 //     transaction. Existing data is left alone unless the caller asks to replace it, so
-//     both can be repeated. A dry run executes the same queries as a real run.
+//     both can be repeated. A dry run executes the same queries as a real run. [Imports]
+//     notes from which systems records came and what these had, so that a later import can
+//     leave out what has not changed.
 //
 // # A database with another schema
 //
@@ -103,7 +105,9 @@
 // Products are written and assigned by statements on product, product_value,
 // product_group_price, product_tier_price, product_rule_price, product_image, product_image_value,
 // product_image_pointer, product_website, product_category and stock_item, each on one view,
-// and by reading store. write_lock and media_file must be tables as in the migrations. A new
+// and by reading store. Imports also write category_value. write_lock and media_file must be
+// tables as in the migrations, and for imports with a source imported_record, import_source
+// and import_digest, too. A new
 // comment inserts a row of order_comment, and updates status and updated_at of its
 // sales_order and updated_at of its rows of order_item. Records are locked by
 // SELECT … FOR UPDATE on the view, so the view must not group, and an outer join must be

@@ -11,12 +11,15 @@
 //  3. A difference is reported once. A missing record is one difference, not one per field,
 //     and records are matched by their identity, so that the records after a missing one
 //     are compared with their counterparts.
-//  4. Bodies are untrusted input. Package codec limits what is parsed, and the report is
+//  4. A difference that people accept is not ignored: [Expectations] say which it is, and
+//     why, so that a report can count it apart.
+//  5. Bodies are untrusted input. Package codec limits what is parsed, and the report is
 //     limited in number and length. The time is at worst that of sorting.
 //
 // # How it is tested
 //
-// A table has each kind of difference in every format, and everything the options tolerate.
+// A table has each kind of difference in every format, and everything the options tolerate;
+// two more have what expectations accept, and the faults of files of them.
 // A fuzz target checks two properties: a body equals itself, and bodies with different bytes
 // have a difference. In cmd/portico/app two whole servers are compared, one of them with planted
 // differences.
