@@ -52,7 +52,8 @@ type Config struct {
 	// section.
 	Sections map[string]map[string]string
 
-	rows []Row
+	rows   []Row
+	loaded *loader // what the configuration was converted from; nil unless Load returned it
 }
 
 // Limits limit requests: sizes of bodies and queries in bytes, image sizes in pixels,

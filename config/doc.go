@@ -16,7 +16,10 @@
 //  5. A list of entries with the same keys is a [Table]. Tables are set in the YAML file
 //     only. Each key is defined by a row like a setting; the program checks whether an
 //     entry is valid in the contract.
-//  6. Adapters define their own settings. The program passes them as [Section] values, so
+//  6. A setting says of itself whether a running process can take over a new value
+//     (Setting.Reload). The check of a reload ([Config.Reload]), the listings and the
+//     documentation follow from it.
+//  7. Adapters define their own settings. The program passes them as [Section] values, so
 //     this package does not depend on adapters.
 //
 // # How it is tested

@@ -14,7 +14,9 @@ import (
 func WriteExample(w io.Writer, settings []Setting) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, `# Portico's settings, each with its default. To set one, remove the "# " before
-# it. The environment overrides this file, the command line overrides both.
+# it. The environment overrides this file, the command line overrides both. A
+# running process takes over new values of the settings marked "reloads" after
+# SIGHUP or POST /reload on the operators' port. The others need a restart.
 `)
 	section := ""
 	for _, s := range settings {
@@ -33,7 +35,7 @@ func WriteExample(w io.Writer, settings []Setting) error {
 		fmt.Fprintf(out, "%s# %s: %s\n", indent, name, s.yamlDefault())
 	}
 	for _, t := range Tables() {
-		for _, line := range wrap(t.Help+" Only in this file: a list of mappings.", 76) {
+		for _, line := range wrap(t.Help+t.ReloadNote()+" Only in this file: a list of mappings.", 76) {
 			fmt.Fprintf(out, "\n## %s", line)
 		}
 		fmt.Fprint(out, "\n## Keys:\n")
@@ -62,8 +64,17 @@ func (s Setting) keyNotes() string {
 	return notes
 }
 
+// ReloadNote returns the sentence that says that a reload takes over the table, beginning
+// with a space, or "" if it needs a restart.
+func (t Table) ReloadNote() string {
+	if t.Reload {
+		return " A reload takes over changes."
+	}
+	return ""
+}
+
 // sourceNotes returns the environment variable, the flag and the allowed values of a
-// setting.
+// setting, and whether it reloads.
 func (s Setting) sourceNotes() []string {
 	notes := []string{s.Variable()}
 	if s.Secret {
@@ -74,6 +85,9 @@ func (s Setting) sourceNotes() []string {
 	}
 	if len(s.Choices) > 0 {
 		notes = append(notes, "one of: "+strings.Join(s.Choices, " "))
+	}
+	if s.Reload {
+		notes = append(notes, "reloads")
 	}
 	return notes
 }

@@ -53,6 +53,6 @@ func ExampleWriteTable() {
 		fmt.Println(err)
 	}
 	// Output:
-	// SETTING  VALUE           SOURCE                      DEFAULT
-	// listen   127.0.0.1:9000  environment PORTICO_LISTEN  127.0.0.1:8080
+	// SETTING  VALUE           SOURCE                      DEFAULT         RELOAD
+	// listen   127.0.0.1:9000  environment PORTICO_LISTEN  127.0.0.1:8080  -
 }

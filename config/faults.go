@@ -11,9 +11,9 @@ import (
 
 // A Fault is one problem in the configuration.
 type Fault struct {
-	Setting string // name of the setting; empty if the problem concerns a whole source
-	Origin  string // where the value came from: "portico.yaml:3", "flag --listen"
-	Problem string // what is wrong and what would be valid
+	Setting string `json:"setting,omitempty"` // name of the setting; empty if the problem concerns a whole source
+	Origin  string `json:"origin,omitempty"`  // where the value came from: "portico.yaml:3", "flag --listen"
+	Problem string `json:"problem"`           // what is wrong and what would be valid
 }
 
 // String returns the problem in one line.

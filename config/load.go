@@ -21,6 +21,9 @@ const (
 	// testPrefix is the prefix of variables that request tests. No setting has it.
 	testPrefix = prefix + "TEST_"
 
+	// defaultOrigin is the origin of values that no source sets.
+	defaultOrigin = "default"
+
 	maxFileBytes   = mib
 	maxSecretBytes = 64 * kib
 )
@@ -75,7 +78,7 @@ func Load(sources Sources) (*Config, error) {
 	if err := l.faults.err(); err != nil {
 		return nil, err
 	}
-	config.rows = l.rows()
+	config.rows, config.loaded = l.rows(), l
 	return config, nil
 }
 
@@ -220,7 +223,7 @@ func (l *loader) applyDefaults() {
 	for _, s := range l.settings {
 		texts[s.Name] = s.Default
 	}
-	l.applyLayer(confmap.Provider(texts, ""), func(string) string { return "default" })
+	l.applyLayer(confmap.Provider(texts, ""), func(string) string { return defaultOrigin })
 }
 
 func (l *loader) applyFile(path string) {

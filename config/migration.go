@@ -68,32 +68,32 @@ func migrationSettings() []Setting {
 		{Name: "legacy.cache", Kind: Bool, Default: "false",
 			Help: "Whether the old system's replies to Guests' product reads are cached, as Portico's own are. Changes made in the old system itself become visible within cache.ttl."},
 
-		{Name: "record.dir", Kind: Text,
+		{Name: "record.dir", Kind: Text, Reload: true,
 			Help: "Folder for recorded exchanges and for the counts of who calls what. Portico creates it if it is missing. Empty: nothing is recorded."},
-		{Name: "record.sample", Kind: Decimal, Default: "0.01", Valid: matchPattern(share, "must be a share from 0 to 1, such as 0.01"),
+		{Name: "record.sample", Kind: Decimal, Reload: true, Default: "0.01", Valid: matchPattern(share, "must be a share from 0 to 1, such as 0.01"),
 			Help: "Share of the exchanges that are recorded, with secrets and personal data masked. Counts cover all requests. Until an exchange is recorded, compare reports that there are none: use 1 for a trial."},
-		{Name: "record.per_second", Kind: Decimal, Default: "10", Valid: matchPattern(`[0-9]{1,5}(?:\.[0-9]{1,4})?`, "must be a number such as 10 or 0.5"),
+		{Name: "record.per_second", Kind: Decimal, Reload: true, Default: "10", Valid: matchPattern(`[0-9]{1,5}(?:\.[0-9]{1,4})?`, "must be a number such as 10 or 0.5"),
 			Help: "Average number of exchanges per second that are recorded at most."},
-		{Name: "record.max_bytes", Kind: Size, Default: "64MiB", Min: kib, Max: 1024 * gib,
+		{Name: "record.max_bytes", Kind: Size, Reload: true, Default: "64MiB", Min: kib, Max: 1024 * gib,
 			Help: "Maximum size of all recorded exchanges together. After that no more are recorded."},
-		{Name: "record.body_bytes", Kind: Size, Default: "64KiB", Min: kib, Max: 16 * mib,
+		{Name: "record.body_bytes", Kind: Size, Reload: true, Default: "64KiB", Min: kib, Max: 16 * mib,
 			Help: "Maximum size of a recorded body. Exchanges with a longer one are not recorded."},
 
-		{Name: "shadow.sample", Kind: Decimal, Default: "1", Valid: matchPattern(share, "must be a share from 0 to 1, such as 0.01"),
+		{Name: "shadow.sample", Kind: Decimal, Reload: true, Default: "1", Valid: matchPattern(share, "must be a share from 0 to 1, such as 0.01"),
 			Help: "Share of the reads on shadowed routes that Portico also sends to the other side."},
-		{Name: "shadow.max_in_flight", Kind: Int, Default: "4", Min: 1, Max: 1000,
+		{Name: "shadow.max_in_flight", Kind: Int, Reload: true, Default: "4", Min: 1, Max: 1000,
 			Help: "Maximum number of such reads in flight."},
-		{Name: "shadow.queue", Kind: Int, Default: "64", Min: 1, Max: 100_000,
+		{Name: "shadow.queue", Kind: Int, Reload: true, Default: "64", Min: 1, Max: 100_000,
 			Help: "Maximum number of such reads that wait. Others are dropped and counted. No client waits for them."},
-		{Name: "shadow.timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longest,
+		{Name: "shadow.timeout", Kind: Duration, Reload: true, Default: "10s", Min: shortest, Max: longest,
 			Help: "Maximum time for the other side's answer."},
-		{Name: "shadow.samples", Kind: Int, Default: "3", Min: 0, Max: 100,
+		{Name: "shadow.samples", Kind: Int, Reload: true, Default: "3", Min: 0, Max: 100,
 			Help: "Number of samples of each call and field that differs, which the operators' port shows under /shadow."},
-		{Name: "shadow.unordered", Kind: Bool, Default: "false",
+		{Name: "shadow.unordered", Kind: Bool, Reload: true, Default: "false",
 			Help: "Whether a different order of records and fields does not count as a difference."},
-		{Name: "shadow.clock", Kind: Duration, Default: "0s", Min: 0, Max: int64(24 * time.Hour),
+		{Name: "shadow.clock", Kind: Duration, Reload: true, Default: "0s", Min: 0, Max: int64(24 * time.Hour),
 			Help: "Difference between times that does not count."},
-		{Name: "shadow.ignore", Kind: Names,
+		{Name: "shadow.ignore", Kind: Names, Reload: true,
 			Help: "Fields whose differences do not count, such as updated_at or stock_data.qty, separated by commas."},
 	}
 }
@@ -101,7 +101,8 @@ func migrationSettings() []Setting {
 // routesTable returns the definition of the table routes.
 func routesTable() Table {
 	return Table{
-		Name: "routes",
+		Name:   "routes",
+		Reload: true,
 		Help: "Who answers which requests during a migration: Portico's adapter, or the old system at legacy.url. " +
 			"The most specific entry wins: first the one that names the resource, then the one that names the calls. Portico answers what no entry covers.",
 		Keys: []Setting{

@@ -19,6 +19,7 @@ type Row struct {
 	Environment string `json:"environment,omitempty"` // environment variable; empty for tables
 	Flag        string `json:"flag,omitempty"`        // "--listen"
 	Secret      bool   `json:"secret"`
+	Reload      bool   `json:"reload"` // whether a reload takes over a new value
 	Help        string `json:"help"`
 }
 
@@ -37,6 +38,7 @@ func (l *loader) rows() []Row {
 			Default:     s.Default,
 			Environment: s.Variable(),
 			Secret:      s.Secret,
+			Reload:      s.Reload,
 			Help:        s.Help,
 		}
 		if s.Flag != "" {
@@ -48,10 +50,10 @@ func (l *loader) rows() []Row {
 	}
 	for _, t := range Tables() {
 		for _, e := range l.entries[t.Name] {
-			rows = append(rows, Row{Name: e.name, Value: e.text(t), Source: e.origin, Help: t.Help})
+			rows = append(rows, Row{Name: e.name, Value: e.text(t), Source: e.origin, Reload: t.Reload, Help: t.Help})
 		}
 		if len(l.entries[t.Name]) == 0 {
-			rows = append(rows, Row{Name: t.Name, Source: cmp.Or(l.origins[t.Name], "default"), Help: t.Help})
+			rows = append(rows, Row{Name: t.Name, Source: l.tableOrigin(t), Reload: t.Reload, Help: t.Help})
 		}
 	}
 	return rows
@@ -71,19 +73,20 @@ func maskSecret(secret, defaultValue string) string {
 
 // Changed returns the rows whose value is not the default.
 func Changed(rows []Row) []Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Source == "default" })
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Source == defaultOrigin })
 }
 
 // tableWidth is the maximum width of a table in characters.
 const tableWidth = 100
 
 // WriteTable writes rows as a table with at most 100 characters per line. Long cells,
-// except names, continue in the next line. An empty cell is shown as "-". Environment
-// variables, which follow from the names, and flags are omitted.
+// except names, continue in the next line. An empty cell is shown as "-". The column RELOAD
+// has "yes" for settings that a reload takes over. Environment variables, which follow from
+// the names, and flags are omitted.
 func WriteTable(w io.Writer, rows []Row) error {
-	cells := [][]string{{"SETTING", "VALUE", "SOURCE", "DEFAULT"}}
+	cells := [][]string{{"SETTING", "VALUE", "SOURCE", "DEFAULT", "RELOAD"}}
 	for _, r := range rows {
-		cells = append(cells, []string{r.Name, displayCell(r.Value), displayCell(r.Source), displayCell(r.Default)})
+		cells = append(cells, []string{r.Name, displayCell(r.Value), displayCell(r.Source), displayCell(r.Default), displayReload(r.Reload)})
 	}
 	widths := columnWidths(cells)
 	var table strings.Builder
@@ -143,6 +146,13 @@ func wrapCell(text string, width int) (line, rest string) {
 }
 
 func displayCell(text string) string { return cmp.Or(quoteIfNeeded(text), "-") }
+
+func displayReload(reload bool) string {
+	if reload {
+		return "yes"
+	}
+	return "-"
+}
 
 // WriteJSON writes rows as an indented JSON array.
 func WriteJSON(w io.Writer, rows []Row) error {

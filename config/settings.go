@@ -23,6 +23,7 @@ type Setting struct {
 	Min, Max int64
 
 	Secret bool   // never shown; may be read from PORTICO_<NAME>_FILE
+	Reload bool   // a running process takes over a new value: see [Config.Reload]
 	Flag   string // name of the command-line flag; empty if there is none
 
 	// Valid validates a value beyond its kind; nil accepts all. Its error says what would
@@ -95,12 +96,12 @@ func coreSettings() []Setting {
 		{Name: "ops.pprof", Kind: Bool, Default: "false",
 			Help: "Whether the operators' port serves profiles of the process under /debug/pprof/, for go tool pprof. They require ops.token as /metrics does."},
 
-		{Name: "log.level", Kind: Choice, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Flag: "log-level",
+		{Name: "log.level", Kind: Choice, Reload: true, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Flag: "log-level",
 			Help: "Lowest severity that is logged."},
 		{Name: "log.format", Kind: Choice, Default: "text", Choices: []string{"text", "json"}, Flag: "log-format",
 			Help: "Format of the log."},
 
-		{Name: "limits.body_bytes", Kind: Size, Default: "16MiB", Min: kib, Max: gib,
+		{Name: "limits.body_bytes", Kind: Size, Reload: true, Default: "16MiB", Min: kib, Max: gib,
 			Help: "Maximum size of a request body."},
 		{Name: "limits.query_bytes", Kind: Size, Default: "256KiB", Min: kib, Max: longestQuery,
 			Help: "Maximum size of a query string. A longer one gets 400."},
@@ -110,25 +111,25 @@ func coreSettings() []Setting {
 			Help: "Memory for all replies that are being sent, short ones excepted. Slow clients hold it. Replies beyond it wait on disk (lists.spool_bytes)."},
 		{Name: "limits.image_pixels", Kind: Int, Default: "40000000", Min: 1, Max: 1_000_000_000,
 			Help: "Maximum number of pixels of an image, and of all images that are being checked at a time. A pixel takes up to 24 bytes of memory during the check."},
-		{Name: "limits.consumer_rate", Kind: Decimal, Default: "0", Valid: matchPattern(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
+		{Name: "limits.consumer_rate", Kind: Decimal, Reload: true, Default: "0", Valid: matchPattern(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
 			Help: "Average number of requests per second that one consumer may send to one process. Beyond it the consumer gets 429 with Retry-After. 0: no limit."},
-		{Name: "limits.consumer_burst", Kind: Int, Default: "20", Min: 1, Max: 1_000_000,
+		{Name: "limits.consumer_burst", Kind: Int, Reload: true, Default: "20", Min: 1, Max: 1_000_000,
 			Help: "Number of requests that a consumer may send in a burst after a pause, with limits.consumer_rate."},
-		{Name: "limits.guest_rate", Kind: Decimal, Default: "0", Valid: matchPattern(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
+		{Name: "limits.guest_rate", Kind: Decimal, Reload: true, Default: "0", Valid: matchPattern(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
 			Help: "Average number of requests per second that the Guests of one network may send to one process. Beyond it they get 429 with Retry-After. A network is an IPv4 address or the /64 of an IPv6 address; behind a proxy set trusted_proxies. 0: no limit."},
-		{Name: "limits.guest_burst", Kind: Int, Default: "20", Min: 1, Max: 1_000_000,
+		{Name: "limits.guest_burst", Kind: Int, Reload: true, Default: "20", Min: 1, Max: 1_000_000,
 			Help: "Number of requests that the Guests of one network may send in a burst after a pause, with limits.guest_rate."},
-		{Name: "lists.max_rows", Kind: Int, Default: "100000", Min: 1, Max: 10_000_000,
+		{Name: "lists.max_rows", Kind: Int, Reload: true, Default: "100000", Min: 1, Max: 10_000_000,
 			Help: "Maximum number of records in a list without a limit. The list ends there."},
-		{Name: "lists.guest_max_rows", Kind: Int, Default: "0", Min: 0, Max: 10_000_000,
+		{Name: "lists.guest_max_rows", Kind: Int, Reload: true, Default: "0", Min: 0, Max: 10_000_000,
 			Help: "Maximum number of records in a Guest's list without a limit. A longer list is refused with 400 and the contract's message for a limit that is too high. 0: only lists.max_rows applies."},
 		{Name: "lists.in_flight", Kind: Int, Default: "64", Min: 2, Max: 100_000,
 			Help: "Maximum number of long lists that are being read and sent; Guests may have half of them. Each takes up to about a megabyte of memory while its client reads. A request beyond it waits for one second and then gets 503 with Retry-After."},
 		{Name: "lists.filters_in_flight", Kind: Int, Default: "0", Min: 0, Max: 100_000,
 			Help: "Maximum number of lists with an expensive filter that are being read from the store; Guests may have half of them. Patterns (like, nlike, finset, regexp), more than 500 values, and filters of fields that hold lists are expensive. A request beyond it waits for one second and then gets 503 with Retry-After. 0: the number of processors, at least 2."},
-		{Name: "lists.filter_timeout", Kind: Duration, Default: "2s", Min: shortest, Max: longestCall,
+		{Name: "lists.filter_timeout", Kind: Duration, Reload: true, Default: "2s", Min: shortest, Max: longestCall,
 			Help: "Maximum time to read a list with an expensive filter, or one batch of a long list, from the store; half of upstream.timeout if that is shorter. A list that takes longer gets 503 with Retry-After, and does not count as a failure of the store."},
-		{Name: "lists.match_bytes", Kind: Size, Default: "128MiB", Min: mib, Max: 64 * gib,
+		{Name: "lists.match_bytes", Kind: Size, Reload: true, Default: "128MiB", Min: mib, Max: 64 * gib,
 			Help: "Maximum amount of text that Portico itself matches with the patterns of one list, or of one batch of a long list, where the database cannot match them, as with regexp. Beyond it the list gets 503 with Retry-After. A pattern that is too complex gets 400 immediately."},
 		{Name: "lists.spool_bytes", Kind: Size, Default: "1GiB", Min: mib, Max: 1024 * gib,
 			Help: "Maximum size of all temporary files: for replies that do not fit into limits.replies_bytes, and for long lists over HTTP/1.0, which need their length beforehand. Beyond it clients get 503 with Retry-After."},

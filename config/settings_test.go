@@ -108,10 +108,10 @@ func TestListingsHideSecrets(t *testing.T) {
 		return regexp.MustCompile(` {2,}`).Split(lines[i], -1)
 	}
 	for name, want := range map[string][]string{
-		"SETTING":         {"SETTING", "VALUE", "SOURCE", "DEFAULT"},
-		"public_url":      {"public_url", "http://a", "environment", "-"},
-		"ops.token":       {"ops.token", "(set)", "environment", "-"},
-		"auth.secret_key": {"auth.secret_key", "(not set)", "default", "-"},
+		"SETTING":         {"SETTING", "VALUE", "SOURCE", "DEFAULT", "RELOAD"},
+		"public_url":      {"public_url", "http://a", "environment", "-", "-"},
+		"ops.token":       {"ops.token", "(set)", "environment", "-", "-"},
+		"auth.secret_key": {"auth.secret_key", "(not set)", "default", "-", "-"},
 	} {
 		if diff := cmp.Diff(want, at(name)); diff != "" {
 			t.Errorf("line of %s (-want +got):\n%s", name, diff)

@@ -8,9 +8,10 @@ import (
 // A Table is a setting whose value is a list of entries with the same keys. It can be set
 // in the YAML file only.
 type Table struct {
-	Name string
-	Help string
-	Keys []Setting // keys of an entry; omitted keys have their defaults
+	Name   string
+	Help   string
+	Reload bool      // as of a [Setting], for the whole list
+	Keys   []Setting // keys of an entry; omitted keys have their defaults
 	// Identity are the keys whose combination must be unique.
 	Identity []string
 	Example  string // an example entry in YAML

@@ -61,17 +61,20 @@ func cutGenerated(text, name string) (before, generated, after string, err error
 // settingsTable returns all settings as a table in Markdown.
 func settingsTable() string {
 	var table strings.Builder
-	table.WriteString("| Setting | Default | Environment | Flag | What it is |\n|---|---|---|---|---|\n")
+	table.WriteString("| Setting | Default | Environment | Flag | Reload | What it is |\n|---|---|---|---|---|---|\n")
 	for _, s := range newProgram().settings() {
 		flag := ""
 		if s.Flag != "" {
 			flag = "--" + s.Flag
 		}
-		help := s.Help
+		reload, help := "", s.Help
+		if s.Reload {
+			reload = "yes"
+		}
 		if len(s.Choices) > 0 {
 			help += " One of: " + strings.Join(s.Choices, ", ") + "."
 		}
-		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", markdownCode(s.Name), markdownCode(s.Default), markdownCode(s.Variable()), markdownCode(flag), strings.ReplaceAll(help, "|", `\|`))
+		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s |\n", markdownCode(s.Name), markdownCode(s.Default), markdownCode(s.Variable()), markdownCode(flag), reload, strings.ReplaceAll(help, "|", `\|`))
 	}
 	return table.String()
 }
@@ -81,7 +84,7 @@ func tableKeys() string {
 	var keys strings.Builder
 	keys.WriteString("| Setting | Key | Default | What it is |\n|---|---|---|---|\n")
 	for _, t := range config.Tables() {
-		fmt.Fprintf(&keys, "| %s |  |  | %s |\n", markdownCode(t.Name), t.Help)
+		fmt.Fprintf(&keys, "| %s |  |  | %s |\n", markdownCode(t.Name), t.Help+t.ReloadNote())
 		for _, key := range t.Keys {
 			help := key.Help
 			if len(key.Choices) > 0 {

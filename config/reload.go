@@ -1,0 +1,60 @@
+package config
+
+import "reflect"
+
+// Reload decides whether a process that runs with c can take over next. Both must come from
+// [Load]. It returns the names of the settings and tables whose values differ, in the order of
+// [Settings] and [Tables]. If any of them is not marked as one that reloads, the error is
+// [Faults] with one fault for each of those, and next must not be taken over in part.
+func (c *Config) Reload(next *Config) (changed []string, err error) {
+	var faults Faults
+	add := func(name string, reload bool, before, after string) {
+		changed = append(changed, name)
+		if !reload {
+			faults = append(faults, Fault{Setting: name, Origin: after, Problem: restartProblem(before, after)})
+		}
+	}
+	for _, s := range next.loaded.settings {
+		before, after := c.loaded.values[s.Name], next.loaded.values[s.Name]
+		if before.text != after.text && !reflect.DeepEqual(before.parsed, after.parsed) {
+			add(s.Name, s.Reload, before.origin, after.origin)
+		}
+	}
+	for _, t := range Tables() {
+		if before, after := c.loaded, next.loaded; !sameEntries(t, before.entries[t.Name], after.entries[t.Name]) {
+			add(t.Name, t.Reload, before.tableOrigin(t), after.tableOrigin(t))
+		}
+	}
+	return changed, faults.err()
+}
+
+// restartProblem describes a change that needs a restart. A value that is no longer set has
+// no place of its own, so the problem names the place where it was set before.
+func restartProblem(before, after string) string {
+	const problem = "has changed, which takes effect only with a restart: restart Portico, or restore the former value"
+	if after == defaultOrigin && before != defaultOrigin {
+		return problem + ", set before at " + before
+	}
+	return problem
+}
+
+// sameEntries reports whether two lists of entries have the same values in the same order.
+func sameEntries(t Table, before, after []entry) bool {
+	if len(before) != len(after) {
+		return false
+	}
+	for i := range before {
+		if before[i].text(t) != after[i].text(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// tableOrigin returns where a table is set.
+func (l *loader) tableOrigin(t Table) string {
+	if origin, ok := l.origins[t.Name]; ok {
+		return origin
+	}
+	return defaultOrigin
+}
