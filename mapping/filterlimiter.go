@@ -18,27 +18,39 @@ import (
 // not count for the circuit breaker.
 type filterLimiter struct {
 	all, guests *budget.Budget
-	timeout     time.Duration // 0 means none
-	matchBytes  int64         // see [adapter.Query]
+	standard    *filterLimits // of lists that are read for no call
+}
+
+// filterLimits limit the lists with expensive conditions of one call. They do not change
+// while the call lasts, although those of later calls may.
+type filterLimits struct {
+	guest      bool          // the caller is a Guest
+	timeout    time.Duration // 0 means none
+	matchBytes int64         // see [adapter.Query]
 }
 
 func newFilterLimiter(settings *Settings) *filterLimiter {
 	all, guests := newBudgetPair("filters", settings.FiltersInFlight)
-	return &filterLimiter{all, guests, settings.FilterTimeout, settings.MatchBytes}
+	return &filterLimiter{all, guests, newFilterLimits(settings, false)}
+}
+
+func newFilterLimits(settings *Settings, guest bool) *filterLimits {
+	return &filterLimits{guest, settings.FilterTimeout, settings.MatchBytes}
 }
 
 var errFilterTimeout = errors.New("filtering the list took too long")
 
-// guestCallerKey is the context key that marks a call from a Guest.
-type guestCallerKey struct{}
+// filterLimitsKey is the context key of the filterLimits of a call.
+type filterLimitsKey struct{}
 
-// withCallerRole returns ctx with the role of the caller of c, as far as a filterLimiter
-// needs it.
-func withCallerRole(ctx context.Context, c *Call) context.Context {
-	if c.Principal.Role != contract.Guest {
-		return ctx
+// withFilterLimits returns ctx with the limits of the lists that c reads, for a
+// filterLimiter.
+func (s *Service) withFilterLimits(ctx context.Context, c *Call) context.Context {
+	limits := s.callerFilters
+	if c.Principal.Role == contract.Guest {
+		limits = s.guestFilters
 	}
-	return context.WithValue(ctx, guestCallerKey{}, true)
+	return context.WithValue(ctx, filterLimitsKey{}, limits)
 }
 
 // run calls list, which answers q for records of the schema: immediately if q is cheap,
@@ -48,19 +60,23 @@ func (f *filterLimiter) run(ctx context.Context, schema *adapter.Schema, q *adap
 	if !isExpensive(schema, q) {
 		return list(ctx)
 	}
+	limits, ok := ctx.Value(filterLimitsKey{}).(*filterLimits)
+	if !ok {
+		limits = f.standard
+	}
 	slots := f.all
-	if ctx.Value(guestCallerKey{}) != nil {
+	if limits.guest {
 		slots = f.guests
 	}
 	if err := slots.Take(ctx, 1); err != nil {
 		return err
 	}
 	defer slots.Return(1)
-	q.MatchBytes = f.matchBytes
+	q.MatchBytes = limits.matchBytes
 	limited := ctx
-	if f.timeout > 0 {
+	if limits.timeout > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(ctx, f.timeout, errFilterTimeout)
+		limited, cancel = context.WithTimeoutCause(ctx, limits.timeout, errFilterTimeout)
 		defer cancel()
 	}
 	err := list(limited)

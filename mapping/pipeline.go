@@ -112,7 +112,7 @@ func (s *Service) runSteps(ctx context.Context, c *Call) error {
 
 // handle runs the handler of c, which has passed the steps.
 func (s *Service) handle(ctx context.Context, c *Call) (*Reply, error) {
-	return s.handlers[c.Name()](s, withCallerRole(ctx, c), c)
+	return s.handlers[c.Name()](s, s.withFilterLimits(ctx, c), c)
 }
 
 // negotiate chooses the format of the reply from the Accept header (wire 5). It runs

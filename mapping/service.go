@@ -104,6 +104,8 @@ type Service struct {
 	lists      listBudgets
 	filters    *filterLimiter
 	replyCache *guestReplyCache // nil: replies are not cached
+	// limits of lists with expensive conditions, by caller
+	callerFilters, guestFilters *filterLimits
 
 	customers         *customers
 	addresses         *customerAddresses
@@ -211,6 +213,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 		lists:        newListBudgets(settings.ListsInFlight),
 		filters:      newFilterLimiter(&settings),
 	}
+	s.setFilterLimits()
 	var err error
 	if s.listCache, err = newListCache(settings.Now); err != nil {
 		return nil, err

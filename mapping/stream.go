@@ -66,7 +66,7 @@ func (s *Service) streamList(ctx context.Context, c *Call, reply *Reply, buf []b
 			return err
 		}
 		var err error
-		if more, err = reply.NextBatch(withCallerRole(ctx, c), add); err != nil {
+		if more, err = reply.NextBatch(s.withFilterLimits(ctx, c), add); err != nil {
 			return err
 		}
 	}
