@@ -60,8 +60,9 @@ type Options struct {
 	GuestBurst int
 }
 
-// api answers all requests of the contract's listener.
-type api struct {
+// An API answers all requests of the contract's listener. It is safe for concurrent use once
+// it is mounted.
+type API struct {
 	service *mapping.Service
 	Options
 	placeholder []byte
@@ -70,6 +71,47 @@ type api struct {
 	spool       spool
 	guests      *ratelimit.Limiter[netip.Prefix]
 	isShared    func() bool // whether the engine has middleware that is not Portico's
+}
+
+// New returns an API that answers with service. It fails if SpoolDir is not writable or a
+// metric cannot be registered.
+func New(service *mapping.Service, options Options) (*API, error) {
+	a := &API{service: service, Options: options}
+	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
+	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
+	if err := a.spool.check(); err != nil {
+		return nil, fmt.Errorf("%w\nset lists.spool_dir (PORTICO_LISTS_SPOOL_DIR) to a folder that the program may write to", err)
+	}
+	budgets := append(service.Budgets(), a.replies, a.spool.bytes)
+	if a.Connections != nil {
+		budgets = append(budgets, a.Connections.headers)
+	}
+	if err := a.Metrics.addBudgets(budgets...); err != nil {
+		return nil, err
+	}
+	var err error
+	if a.guests, err = ratelimit.New[netip.Prefix](a.GuestRate, a.GuestBurst, time.Now); err != nil {
+		return nil, err
+	}
+	a.placeholder, err = newPlaceholder()
+	return a, err
+}
+
+// With returns an API that answers as a does, but with another service, which must come from
+// [mapping.Service.WithSettings] of that of a, and under other options, of which it takes over
+// Rules, GuestRate and GuestBurst. It shares all else with a: the budgets, the metrics and the
+// other options. What a network has used of its rate is forgotten if the rate or the burst
+// changes. Mount it on an engine of its own. a remains usable, so that its requests in progress
+// end under its rules.
+func (a *API) With(service *mapping.Service, options Options) (*API, error) {
+	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests}
+	next.Rules, next.GuestRate, next.GuestBurst = options.Rules, options.GuestRate, options.GuestBurst
+	if next.GuestRate == a.GuestRate && next.GuestBurst == a.GuestBurst {
+		return next, nil
+	}
+	var err error
+	next.guests, err = ratelimit.New[netip.Prefix](next.GuestRate, next.GuestBurst, time.Now)
+	return next, err
 }
 
 const (
@@ -90,35 +132,25 @@ const (
 // Portico's middleware has seen it.
 //
 // Mount sets the trusted proxies of engine. With a base path, serve the engine with [Below].
-// Mount fails if SpoolDir is not writable or a metric cannot be registered.
+// Mount fails if SpoolDir is not writable or a metric cannot be registered. It is [New] and
+// [API.Mount] in one.
 func Mount(engine *gin.Engine, service *mapping.Service, options Options) error {
-	a := &api{service: service, Options: options}
-	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
-	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
-	if err := a.spool.check(); err != nil {
-		return fmt.Errorf("%w\nset lists.spool_dir (PORTICO_LISTS_SPOOL_DIR) to a folder that the program may write to", err)
-	}
-	budgets := append(service.Budgets(), a.replies, a.spool.bytes)
-	if a.Connections != nil {
-		budgets = append(budgets, a.Connections.headers)
-	}
-	if err := a.Metrics.addBudgets(budgets...); err != nil {
+	a, err := New(service, options)
+	if err != nil {
 		return err
 	}
-	var err error
-	if a.guests, err = ratelimit.New[netip.Prefix](a.GuestRate, a.GuestBurst, time.Now); err != nil {
-		return err
-	}
-	if a.placeholder, err = newPlaceholder(); err != nil {
-		return err
-	}
+	return a.Mount(engine)
+}
+
+// Mount makes engine answer with a, as the function [Mount] says. An API can be mounted once.
+func (a *API) Mount(engine *gin.Engine) error {
 	a.states.New = func() any { return &state{api: a} }
 	if len(a.Rules) > 0 { // forwarded replies can break off outside the contract's calls
 		a.Metrics.cut.WithLabelValues(noCall)
 		a.Metrics.cut.WithLabelValues(new(contract.Address).Name())
 	}
-	proxies := make([]string, len(options.TrustedProxies))
-	for i, p := range options.TrustedProxies {
+	proxies := make([]string, len(a.TrustedProxies))
+	for i, p := range a.TrustedProxies {
 		proxies[i] = p.String()
 	}
 	if err := engine.SetTrustedProxies(proxies); err != nil {
@@ -138,7 +170,7 @@ func Mount(engine *gin.Engine, service *mapping.Service, options Options) error 
 }
 
 // serve answers a request.
-func (a *api) serve(c *gin.Context) {
+func (a *API) serve(c *gin.Context) {
 	s := stateOf(c)
 	s.request.HTTP = c.Request // with the context that middleware may have given it
 	var err error
@@ -158,7 +190,7 @@ func (a *api) serve(c *gin.Context) {
 
 // serveCall lets the service answer a call. The error is that of a body that could not be
 // completed.
-func (a *api) serveCall(c *gin.Context, s *state) error {
+func (a *API) serveCall(c *gin.Context, s *state) error {
 	ctx, ok := c.Request.Context(), false
 	if s.response, ok = a.service.ServeCached(&s.request, s.buffer[:0]); !ok {
 		var cancel context.CancelFunc
@@ -170,7 +202,7 @@ func (a *api) serveCall(c *gin.Context, s *state) error {
 }
 
 // serveOutside answers a request that is not a call of the interface.
-func (a *api) serveOutside(c *gin.Context, s *state) {
+func (a *API) serveOutside(c *gin.Context, s *state) {
 	if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
 		a.serveMedia(c, wanted)
 		s.response = mapping.Response{Call: mediaCall, Status: c.Writer.Status()}
@@ -186,7 +218,7 @@ func (a *api) serveOutside(c *gin.Context, s *state) {
 }
 
 // withDeadline returns a context that ends when only the time for an error reply is left.
-func (a *api) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+func (a *API) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.WriteTimeout == 0 {
 		return ctx, func() {}
 	}

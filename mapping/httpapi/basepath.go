@@ -35,6 +35,6 @@ func Below(basePath string, inside, api http.Handler) http.Handler {
 }
 
 // isOutside reports whether r is not below the base path.
-func (a *api) isOutside(r *http.Request) bool {
+func (a *API) isOutside(r *http.Request) bool {
 	return a.BasePath != "" && r.Context().Value(outsideBase{}) != nil
 }

@@ -76,7 +76,7 @@ func underTLS(conn net.Conn) net.Conn {
 }
 
 // countHeaders counts the headers of a request as complete when it starts.
-func (a *api) countHeaders(c *gin.Context) {
+func (a *API) countHeaders(c *gin.Context) {
 	if conn, ok := c.Request.Context().Value(connKey{}).(*countedConn); ok {
 		conn.begin()
 		defer conn.end()

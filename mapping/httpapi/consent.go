@@ -13,7 +13,7 @@ import (
 
 // serveConsent answers a request for an OAuth endpoint or page. call is its name in logs and
 // metrics.
-func (a *api) serveConsent(c *gin.Context, s *state, call string) {
+func (a *API) serveConsent(c *gin.Context, s *state, call string) {
 	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
 	visitor := consent.Visitor{Scheme: s.request.Scheme, Address: s.request.Client}

@@ -15,6 +15,9 @@
 //  4. Requests that the rules send to the legacy system of a migration are forwarded before
 //     any other processing (legacy.go). This includes the OAuth pages, which package consent
 //     serves otherwise.
+//  5. The rules and limits of an API never change. A program that takes over others while it
+//     runs makes another API for them ([API.With]) and gives it the requests that begin from
+//     then on, so that each request is answered under one set of rules.
 //
 // # How it is tested
 //

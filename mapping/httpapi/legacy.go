@@ -22,13 +22,13 @@ const (
 )
 
 // goesToLegacy reports whether the rules send a request to the legacy system.
-func (a *api) goesToLegacy(s *state) bool {
+func (a *API) goesToLegacy(s *state) bool {
 	return len(a.Rules) > 0 && passthrough.CanForward(s.request.HTTP) && a.Rules.For(a.service.Address(&s.request)).To == passthrough.Legacy
 }
 
 // forward forwards a request to the legacy system and returns its reply to the client. The
 // error is that of a body that could not be completed.
-func (a *api) forward(c *gin.Context, s *state) error {
+func (a *API) forward(c *gin.Context, s *state) error {
 	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
 	response := mapping.Response{Call: noCall}
@@ -74,7 +74,7 @@ func (a *api) forward(c *gin.Context, s *state) error {
 }
 
 // forwardError answers a request that could not be forwarded.
-func (a *api) forwardError(c *gin.Context, s *state, err error) {
+func (a *API) forwardError(c *gin.Context, s *state, err error) {
 	ctx := c.Request.Context()
 	if errors.Is(err, passthrough.ErrRequestBody) {
 		err = mapping.ErrUnreadableBody

@@ -16,7 +16,7 @@ import (
 // serveCachedLegacy answers a request with a cached reply of the legacy system, or caches the
 // reply. about describes the request. It reports false if the request cannot be answered from
 // the cache and must be forwarded.
-func (a *api) serveCachedLegacy(ctx context.Context, c *gin.Context, s *state, call passthrough.Call, about *mapping.Response) bool {
+func (a *API) serveCachedLegacy(ctx context.Context, c *gin.Context, s *state, call passthrough.Call, about *mapping.Response) bool {
 	if !s.isCall || call.Sign != nil {
 		return false
 	}

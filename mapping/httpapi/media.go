@@ -27,7 +27,7 @@ const mediaCaching = "public, max-age=3600"
 
 // serveMedia answers a request for an image file. The file was verified to be an image when
 // it was stored; the headers prevent clients from interpreting it as anything else.
-func (a *api) serveMedia(c *gin.Context, wanted mapping.MediaRequest) {
+func (a *API) serveMedia(c *gin.Context, wanted mapping.MediaRequest) {
 	header := c.Writer.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	if wanted.Placeholder {
@@ -38,7 +38,7 @@ func (a *api) serveMedia(c *gin.Context, wanted mapping.MediaRequest) {
 	c.Writer.WriteHeaderNow()
 }
 
-func (a *api) serveFile(c *gin.Context, name string) {
+func (a *API) serveFile(c *gin.Context, name string) {
 	file, mediaType, err := a.OpenMedia(c.Request.Context(), name)
 	if err != nil {
 		a.mediaError(c, err)
@@ -57,13 +57,13 @@ func (a *api) serveFile(c *gin.Context, name string) {
 }
 
 // serveImage sends an image, or the ranges that the request headers ask for.
-func (a *api) serveImage(c *gin.Context, mediaType string, changed time.Time, content io.ReadSeeker) {
+func (a *API) serveImage(c *gin.Context, mediaType string, changed time.Time, content io.ReadSeeker) {
 	c.Header("Content-Type", mediaType)
 	c.Header("Cache-Control", mediaCaching)
 	http.ServeContent(c.Writer, c.Request, "", changed, content)
 }
 
-func (a *api) mediaError(c *gin.Context, err error) {
+func (a *API) mediaError(c *gin.Context, err error) {
 	c.Header("Cache-Control", "no-store")
 	after := mapping.RetryAfter(err)
 	// The cause of an unavailable upstream may be a missing file as well, such as the

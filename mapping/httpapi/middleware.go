@@ -24,7 +24,7 @@ import (
 // which may wrap the writer and ask for the state later, it is a value of gin's context, too.
 type state struct {
 	gin.ResponseWriter
-	api      *api
+	api      *API
 	shared   bool // other middleware may use the state, even after the request
 	id       string
 	request  mapping.Request
@@ -86,7 +86,7 @@ func (s *state) release() {
 }
 
 // begin gives a request its state. If the reply is incomplete, begin breaks the connection.
-func (a *api) begin(c *gin.Context) {
+func (a *API) begin(c *gin.Context) {
 	s := a.states.Get().(*state)
 	s.ResponseWriter, c.Writer = c.Writer, s
 	if s.shared = a.isShared(); s.shared {
@@ -113,7 +113,7 @@ func (a *api) begin(c *gin.Context) {
 }
 
 // requestID repeats the id that the client or a proxy gave a request, or gives it a new one.
-func (a *api) requestID(c *gin.Context) {
+func (a *API) requestID(c *gin.Context) {
 	const most = 64
 	id := c.Request.Header.Get("X-Request-Id")
 	if id == "" || len(id) > most || strings.Trim(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.") != "" {
@@ -133,7 +133,7 @@ func newID() string {
 }
 
 // accessLog logs a request that measure has timed.
-func (a *api) accessLog(c *gin.Context) {
+func (a *API) accessLog(c *gin.Context) {
 	s := stateOf(c)
 	c.Next()
 	if ctx := c.Request.Context(); a.Log.Enabled(ctx, slog.LevelInfo) {
@@ -143,7 +143,7 @@ func (a *api) accessLog(c *gin.Context) {
 
 // log logs an answered request. It builds the record itself, because a Logger looks up the
 // calling line each time, which costs as much as three attributes.
-func (a *api) log(ctx context.Context, s *state) {
+func (a *API) log(ctx context.Context, s *state) {
 	record := slog.NewRecord(s.end, slog.LevelInfo, "request", 0)
 	var room [12]slog.Attr
 	attributes := append(room[:0],
@@ -173,7 +173,7 @@ func (a *api) log(ctx context.Context, s *state) {
 }
 
 // measure times a request and counts it.
-func (a *api) measure(c *gin.Context) {
+func (a *API) measure(c *gin.Context) {
 	start := time.Now()
 	a.Metrics.inFlight.Inc()
 	defer a.Metrics.inFlight.Dec()
@@ -189,7 +189,7 @@ func (a *api) measure(c *gin.Context) {
 
 // recovery logs a panic and answers with an internal error, or breaks the connection if the
 // reply has begun. The service itself recovers from panics in the calls of the contract.
-func (a *api) recovery(c *gin.Context) {
+func (a *API) recovery(c *gin.Context) {
 	s := stateOf(c)
 	defer func() {
 		p := recover()
@@ -221,7 +221,7 @@ func (a *api) recovery(c *gin.Context) {
 // closeWhileDraining asks clients to close their connections while the program drains, so that
 // a load balancer directs their next requests to another server. It closes no connections
 // itself, because an apparently idle connection may have a request on its way.
-func (a *api) closeWhileDraining(c *gin.Context) {
+func (a *API) closeWhileDraining(c *gin.Context) {
 	if a.Draining != nil && a.Draining() {
 		c.Header("Connection", "close") // over HTTP/2, GOAWAY
 	}
@@ -229,7 +229,7 @@ func (a *api) closeWhileDraining(c *gin.Context) {
 
 // match decides whether a request is a call of the contract. Its route is found when something
 // asks for it, which a cached reply does not. match rejects requests outside the base path.
-func (a *api) match(c *gin.Context) {
+func (a *API) match(c *gin.Context) {
 	s := stateOf(c)
 	s.request.HTTP, s.request.Scheme, s.request.Client = c.Request, a.Scheme(c.Request), c.ClientIP()
 	if a.isOutside(c.Request) {
@@ -243,7 +243,7 @@ func (a *api) match(c *gin.Context) {
 }
 
 // limitGuests rejects a call of a Guest whose network exceeds its rate.
-func (a *api) limitGuests(c *gin.Context) {
+func (a *API) limitGuests(c *gin.Context) {
 	s := stateOf(c)
 	if !a.guests.Active() || !s.isCall || !a.service.Anonymous(c.Request) {
 		return
@@ -255,7 +255,7 @@ func (a *api) limitGuests(c *gin.Context) {
 }
 
 // refuse answers a request in place of the handlers that follow.
-func (a *api) refuse(c *gin.Context, response mapping.Response) {
+func (a *API) refuse(c *gin.Context, response mapping.Response) {
 	c.Abort()
 	a.reply(c, stateOf(c), response)
 }

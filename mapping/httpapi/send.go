@@ -21,7 +21,7 @@ const (
 )
 
 // send writes the reply of s. The error is that of a body that could not be completed.
-func (a *api) send(ctx context.Context, c *gin.Context, s *state) error {
+func (a *API) send(ctx context.Context, c *gin.Context, s *state) error {
 	r := &s.response
 	if r.EntityTag != "" && matches(c.Request.Header["If-None-Match"], r.EntityTag) {
 		r.Status, r.Body = http.StatusNotModified, r.Body[:0]
@@ -52,7 +52,7 @@ func (a *api) send(ctx context.Context, c *gin.Context, s *state) error {
 
 // sendLarge is send for a large body. A slow client can keep it in memory for long, so its
 // memory counts against the budget.
-func (a *api) sendLarge(c *gin.Context, s *state) error {
+func (a *API) sendLarge(c *gin.Context, s *state) error {
 	size := int64(len(s.response.Body))
 	if a.replies.TryTake(size) == nil {
 		defer a.replies.Return(size)
@@ -67,7 +67,7 @@ func (a *api) sendLarge(c *gin.Context, s *state) error {
 }
 
 // sendSpooled is send for a body that fill writes to a temporary file first.
-func (a *api) sendSpooled(c *gin.Context, s *state, fill func(io.Writer) error) error {
+func (a *API) sendSpooled(c *gin.Context, s *state, fill func(io.Writer) error) error {
 	file := &spoolFile{spool: &a.spool}
 	defer func() {
 		if err := file.Close(); err != nil {
@@ -87,20 +87,20 @@ func (a *api) sendSpooled(c *gin.Context, s *state, fill func(io.Writer) error) 
 }
 
 // reply writes a response and makes it the reply of s.
-func (a *api) reply(c *gin.Context, s *state, response mapping.Response) {
+func (a *API) reply(c *gin.Context, s *state, response mapping.Response) {
 	s.response = response
 	a.write(c, &s.response)
 }
 
 // write writes the headers and the body of a response.
-func (a *api) write(c *gin.Context, response *mapping.Response) {
+func (a *API) write(c *gin.Context, response *mapping.Response) {
 	a.writeHeaders(c, response, int64(len(response.Body)))
 	// Errors are ignored: a client that disconnects still counts with its status.
 	_, _ = c.Writer.Write(response.Body)
 }
 
 // writeHeaders writes the headers of a response with a body of the given length.
-func (a *api) writeHeaders(c *gin.Context, response *mapping.Response, length int64) {
+func (a *API) writeHeaders(c *gin.Context, response *mapping.Response, length int64) {
 	header := headers{c.Writer.Header(), make([]string, 0, maxHeaders)}
 	header.set("Cache-Control", "no-store")
 	if response.Location != "" {
