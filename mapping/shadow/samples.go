@@ -32,18 +32,31 @@ type samples struct {
 	of   map[[2]string][]Sample
 }
 
+// limit changes the maximum number of samples per call and field, and drops the oldest ones
+// beyond it.
+func (s *samples) limit(most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.most = most
+	for key, kept := range s.of {
+		if len(kept) > most {
+			s.of[key] = slices.Clone(kept[len(kept)-most:])
+		}
+	}
+}
+
 // keep stores a difference as a sample. It replaces the oldest sample of the same call and
 // field if there are too many.
 func (s *Shadow) keep(e *exchange.Exchange, d *compare.Difference) {
-	if s.samples.most == 0 {
-		return
-	}
 	shown := d.Masked()
 	sample := Sample{
 		Time: e.Start.UTC(), Call: e.Name(), Field: d.Field, Target: s.Target(e), Record: shown.Record, Legacy: shown.Legacy, Candidate: shown.Candidate,
 	}
 	s.samples.mu.Lock()
 	defer s.samples.mu.Unlock()
+	if s.samples.most == 0 {
+		return
+	}
 	if s.samples.of == nil {
 		s.samples.of = map[[2]string][]Sample{}
 	}

@@ -67,29 +67,62 @@ type Options struct {
 // concurrent use.
 type Shadow struct {
 	Options
+	*history
+	waiting chan *exchange.Exchange
+	stop    context.CancelFunc
+	workers sync.WaitGroup
+}
+
+// A history is what the comparisons of a process know of the exchanges so far, under
+// whatever options these were observed.
+type history struct {
 	samples          samples
-	waiting          chan *exchange.Exchange
 	inFlight         atomic.Int64 // requests to the other system that are queued or in flight
 	lastRequest      atomic.Int64 // when a client last sent a request, in nanoseconds since began
 	began            time.Time
 	writesInProgress atomic.Int64              // writes in progress
 	lastWrite        atomic.Pointer[time.Time] // end of the last write
-	stop             context.CancelFunc
-	workers          sync.WaitGroup
 }
 
-// New returns a Shadow and starts its workers, which run until Close.
+// New returns a Shadow and starts its workers, which run until Close or Finish.
 func New(o Options) *Shadow {
+	h := &history{began: time.Now()}
+	h.lastWrite.Store(new(time.Time))
+	return start(o, h)
+}
+
+// With returns a Shadow that compares under other options, and starts its workers. It shares
+// with s the samples and the writes that are in progress. s goes on with the exchanges that
+// it has been asked about; end it with Finish once it has observed the last of them.
+func (s *Shadow) With(o Options) *Shadow { return start(o, s.history) }
+
+func start(o Options, h *history) *Shadow {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Shadow{
-		Options: o, samples: samples{most: o.Samples}, stop: stop,
-		waiting: make(chan *exchange.Exchange, o.Queue), began: time.Now(),
-	}
-	s.lastWrite.Store(new(time.Time))
+	h.samples.limit(o.Samples)
+	s := &Shadow{Options: o, history: h, waiting: make(chan *exchange.Exchange, o.Queue), stop: stop}
 	for range o.MaxInFlight {
 		s.workers.Go(func() { s.runWorker(ctx) })
 	}
 	return s
+}
+
+// Finish waits until the workers have compared what is queued, and stops them. Call it once,
+// after the last Observe. Close ends it early.
+func (s *Shadow) Finish() {
+	close(s.waiting)
+	s.workers.Wait()
+	s.stop()
+}
+
+// BeginWrite counts a write as in progress until the caller calls end, which may be called
+// once. It is for writes that no Shadow is asked about.
+func (s *Shadow) BeginWrite() (end func()) {
+	s.writesInProgress.Add(1)
+	return func() {
+		now := time.Now()
+		s.lastWrite.Store(&now)
+		s.writesInProgress.Add(-1)
+	}
 }
 
 // Close stops the workers and drops the queue.
@@ -153,7 +186,10 @@ func (s *Shadow) runWorker(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case e := <-s.waiting:
+		case e, ok := <-s.waiting:
+			if !ok { // finished
+				return
+			}
 			start := time.Now()
 			s.Count(e.Name(), s.compare(ctx, e))
 			s.inFlight.Add(-1)

@@ -237,6 +237,64 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestWith: comparisons under new options go on from those before, which end what they have
+// queued.
+func TestWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		release := make(chan struct{})
+		r.ask = func(context.Context) (*compare.Answer, error) { <-release; return answer(`{"name":"other"}`)(nil) }
+		r.call("GET", product)
+		r.call("GET", product)
+		synctest.Wait()
+		options := r.shadow.Options
+		options.Samples, options.Sample = 1, 0
+		next := r.shadow.With(options)
+		defer func() { _ = next.Close() }()
+		finished := make(chan struct{})
+		go func() { r.shadow.Finish(); close(finished) }()
+		synctest.Wait()
+		select {
+		case <-finished:
+			t.Error("ended before its comparisons")
+		default:
+		}
+		if next.Idle() {
+			t.Error("the comparisons before are forgotten")
+		}
+		close(release)
+		<-finished
+		if got := r.outcome("different"); got != 2 || !next.Idle() {
+			t.Errorf("%d are different, want 2; idle %t", got, next.Idle())
+		}
+		fields := map[string]bool{}
+		for _, sample := range next.Samples() {
+			fields[sample.Field] = true
+		}
+		if got := len(next.Samples()); got == 0 || got != len(fields) {
+			t.Errorf("%d samples of %d fields, want one for each", got, len(fields))
+		}
+	})
+}
+
+// TestBeginWrite: while a write is in progress that nobody is asked about, no difference
+// counts.
+func TestBeginWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.ask = answer(`{"name":"other"}`)
+		end := r.shadow.BeginWrite()
+		r.call("GET", product)
+		time.Sleep(time.Minute)
+		end()
+		r.call("GET", product)
+		time.Sleep(time.Minute)
+		if unsure, different := r.outcome("unsure"), r.outcome("different"); unsure != 1 || different != 1 {
+			t.Errorf("%d unsure and %d different, want one of each", unsure, different)
+		}
+	})
+}
+
 // TestPauses: while clients send requests, comparisons take a twentieth of the time;
 // without clients, all of it.
 func TestPauses(t *testing.T) {
