@@ -41,6 +41,16 @@ type Options struct {
 	// BasePath is the path of the shop, "" for a shop at the root. Files omit it from
 	// paths.
 	BasePath string
+	Limits
+	// Every is the maximum delay until an exchange is written, 0 for a default of a few
+	// seconds.
+	Every time.Duration
+	Count func(outcome string)
+	Log   *slog.Logger
+}
+
+// Limits bound what a [Recorder] writes.
+type Limits struct {
 	// Sample is the share of exchanges that are selected, 0 to 1. PerSecond limits how
 	// many of them are written per second on average.
 	Sample, PerSecond float64
@@ -49,11 +59,6 @@ type Options struct {
 	MaxBytes int64
 	// BodyBytes is the maximum size of a body; longer exchanges are not written.
 	BodyBytes int
-	// Every is the maximum delay until an exchange is written, 0 for a default of a few
-	// seconds.
-	Every time.Duration
-	Count func(outcome string)
-	Log   *slog.Logger
 }
 
 const (
@@ -66,10 +71,11 @@ const (
 
 // A Recorder writes a sample of the exchanges to files. It is an [exchange.Watcher].
 type Recorder struct {
-	Options
-	limit *rate.Limiter
-	full  atomic.Bool // the files have reached MaxBytes
-	queue chan *exchange.Exchange
+	Options // its Limits are those of the start
+	limits  atomic.Pointer[Limits]
+	limit   *rate.Limiter
+	written atomic.Int64 // total size of the files, as of the last write
+	queue   chan *exchange.Exchange
 
 	stop    chan struct{}
 	stopped chan error
@@ -99,17 +105,27 @@ func NewRecorder(o Options) (*Recorder, error) {
 		stopped: make(chan error, 1),
 		folder:  f,
 	}
-	r.full.Store(f.total >= o.MaxBytes)
+	r.written.Store(f.total)
+	r.limits.Store(&o.Limits)
 	go r.run()
 	return r, nil
 }
 
+// SetLimits changes the limits from the next exchange on. Exchanges that have been selected
+// already count with the limits on sizes at the time when they are written.
+func (r *Recorder) SetLimits(l Limits) {
+	r.limits.Store(&l)
+	r.limit.SetLimit(rate.Limit(l.PerSecond))
+	r.limit.SetBurst(int(math.Ceil(l.PerSecond)))
+}
+
 // Wants selects the sample.
 func (r *Recorder) Wants(*http.Request, *contract.Address) exchange.Want {
-	if r.Sample < 1 && rand.Float64() >= r.Sample {
+	limits := r.limits.Load()
+	if limits.Sample < 1 && rand.Float64() >= limits.Sample {
 		return exchange.Nothing
 	}
-	if r.full.Load() || !r.limit.Allow() {
+	if r.written.Load() >= limits.MaxBytes || !r.limit.Allow() {
 		r.Count(Limited)
 		return exchange.Nothing
 	}
@@ -147,7 +163,7 @@ func (r *Recorder) run() {
 		if err != nil {
 			errorLog.report("recorded exchanges cannot be written: free space in record.dir, or stop recording", err)
 		}
-		r.full.Store(r.folder.total >= r.MaxBytes)
+		r.written.Store(r.folder.total)
 		return err
 	}
 	for {
@@ -171,7 +187,9 @@ func (r *Recorder) run() {
 
 // mask masks an exchange and adds it to the folder.
 func (r *Recorder) mask(e *exchange.Exchange) {
-	c, err := newConversation(&r.Options, e)
+	options := r.Options
+	options.Limits = *r.limits.Load()
+	c, err := newConversation(&options, e)
 	switch {
 	case errors.Is(err, errTooLong):
 		r.Count(Limited)
@@ -186,7 +204,7 @@ func (r *Recorder) mask(e *exchange.Exchange) {
 	switch {
 	case err != nil:
 		r.Count(Unreadable)
-	case len(text) > maxExchangeBytes, r.folder.total+int64(len(text)) > r.MaxBytes:
+	case len(text) > maxExchangeBytes, r.folder.total+int64(len(text)) > options.MaxBytes:
 		r.Count(Limited)
 	default:
 		r.folder.add(text)

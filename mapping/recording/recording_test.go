@@ -75,7 +75,7 @@ func recorder(t *testing.T, dir string, change func(*Options)) (*Recorder, *coun
 	t.Helper()
 	c := &counts{n: map[string]int{}}
 	o := Options{
-		Dir: dir, Instance: "test", Mask: mask.New(table(), []byte("key")), Sample: 1, PerSecond: 10_000, MaxBytes: 1 << 30, BodyBytes: 2 << 20,
+		Dir: dir, Instance: "test", Mask: mask.New(table(), []byte("key")), Limits: Limits{Sample: 1, PerSecond: 10_000, MaxBytes: 1 << 30, BodyBytes: 2 << 20},
 		Every: time.Hour, Count: c.count, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
@@ -172,7 +172,7 @@ func TestConverse(t *testing.T) {
 		{"too long", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := newConversation(&Options{Mask: mask.New(table(), []byte("key")), Bases: []string{"https://old.example"}, BodyBytes: 1 << 10}, exchanged(c.method, c.target, c.change))
+			got, err := newConversation(&Options{Mask: mask.New(table(), []byte("key")), Bases: []string{"https://old.example"}, Limits: Limits{BodyBytes: 1 << 10}}, exchanged(c.method, c.target, c.change))
 			if c.want == "" {
 				if err == nil {
 					t.Errorf("written: %+v", got)
@@ -318,6 +318,31 @@ func TestRecorderLimits(t *testing.T) {
 		again, c := recorder(t, dir, func(o *Options) { o.MaxBytes = 3000 })
 		if again.Wants(nil, nil) != exchange.Nothing || c.of(Limited) != 1 {
 			t.Errorf("a full folder is written to: %v", c.n)
+		}
+	})
+	t.Run("changed limits", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "exchanges-1.json"), make([]byte, 2000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, c := recorder(t, dir, func(o *Options) { o.MaxBytes = 1000 })
+		if r.Wants(nil, nil) != exchange.Nothing {
+			t.Error("a full folder is written to")
+		}
+		more := Limits{Sample: 1, PerSecond: 10_000, MaxBytes: 1 << 20, BodyBytes: 1 << 20}
+		r.SetLimits(more)
+		if r.Wants(nil, nil) != exchange.Bodies {
+			t.Error("a folder with room is full")
+		}
+		r.Observe(exchanged("GET", "/api/rest/orders", nil))
+		for name, none := range map[string]Limits{"sample": {PerSecond: 1, MaxBytes: 1 << 20}, "rate": {Sample: 1, MaxBytes: 1 << 20}} {
+			if r.SetLimits(none); r.Wants(nil, nil) != exchange.Nothing {
+				t.Errorf("%s 0: exchanges are selected", name)
+			}
+		}
+		r.SetLimits(more)
+		if err := r.Close(); err != nil || c.of(Written) != 1 {
+			t.Errorf("%v, counted %v", err, c.n)
 		}
 	})
 	t.Run("queue", func(t *testing.T) {

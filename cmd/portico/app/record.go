@@ -62,7 +62,7 @@ func newRecorders(cfg *config.Config, masker *mask.Masker, registry prometheus.R
 	recorder, err := recording.NewRecorder(recording.Options{
 		Dir: filepath.Join(cfg.Record.Dir, exchangesFolder), Instance: instance, Mask: masker,
 		Bases: []string{cfg.PublicURL, cfg.Legacy.URL}, BasePath: cfg.BasePath(),
-		Sample: cfg.Record.Sample, PerSecond: cfg.Record.PerSecond, MaxBytes: cfg.Record.MaxBytes, BodyBytes: int(cfg.Record.BodyBytes),
+		Limits: recording.Limits{Sample: cfg.Record.Sample, PerSecond: cfg.Record.PerSecond, MaxBytes: cfg.Record.MaxBytes, BodyBytes: int(cfg.Record.BodyBytes)},
 		Count: func(outcome string) { outcomes.WithLabelValues(outcome).Inc() }, Log: log,
 	})
 	if err != nil {
