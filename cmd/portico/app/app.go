@@ -65,7 +65,8 @@ func WithAdapter(a Adapter) Option {
 }
 
 // WithOuterMiddleware adds middleware to the port of the contract that runs before Portico's
-// own, and sees every request: see [httpapi.Mount].
+// own, and sees every request: see [httpapi.Mount]. Each reload of the configuration gives it
+// to another engine.
 func WithOuterMiddleware(handlers ...gin.HandlerFunc) Option {
 	return func(p *program) { p.outerMiddleware = append(p.outerMiddleware, handlers...) }
 }

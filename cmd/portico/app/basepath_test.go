@@ -243,7 +243,7 @@ func TestShadowBelowBasePath(t *testing.T) {
 					t.Errorf("%s: %+v, %v", s.Path, got, err)
 				}
 			}
-			pollUntil(t, "all questions", front.watchers.shadowReads.Idle)
+			pollUntil(t, "all questions", front.rules.current().watchers.shadowReads.Idle)
 			if by, all := outcomes(t, front); by["same"] != float64(len(steps)) || all != by["same"] {
 				t.Errorf("%v; %v", by, shadowCounts(t, front, "portico_shadow_differences_total"))
 			}

@@ -58,8 +58,8 @@ func openReplyCache(cfg *config.Config, registry prometheus.Registerer, breakers
 
 // replyFingerprint returns a hash of the build, the store and all settings that can affect
 // replies. Processes with equal fingerprints may share cached replies. It is a hash
-// because some of the settings are secret.
-func (p *program) replyFingerprint(cfg *config.Config, demoStore bool) (string, error) {
+// because some of the settings are secret. store is the storeIdentity.
+func (p *program) replyFingerprint(cfg *config.Config, store string) string {
 	sum := sha256.New()
 	write := func(texts ...string) {
 		for _, text := range texts {
@@ -77,10 +77,17 @@ func (p *program) replyFingerprint(cfg *config.Config, demoStore bool) (string, 
 			write(section, name, cfg.Sections[section][name])
 		}
 	}
+	write(store)
+	return string(sum.Sum(nil))
+}
+
+// storeIdentity returns a text that tells the store from those that other processes may have
+// under the same settings.
+func storeIdentity(cfg *config.Config, demoStore bool) (string, error) {
 	dsn := cfg.Sections[sqlSection]["dsn"]
 	switch {
 	case demoStore: // no other process has this store
-		write(rand.Text())
+		return rand.Text(), nil
 	case strings.HasPrefix(dsn, "sqlite:"): // no other machine has this file
 		host, err := os.Hostname()
 		if err != nil {
@@ -90,9 +97,10 @@ func (p *program) replyFingerprint(cfg *config.Config, demoStore bool) (string, 
 		if err != nil {
 			return "", err
 		}
-		write(host, path)
+		return fmt.Sprintf("%d %s %s", len(host), host, path), nil
+	default:
+		return "", nil
 	}
-	return string(sum.Sum(nil)), nil
 }
 
 // settingsWithoutEffect names the settings, and sections of settings, that do not affect

@@ -122,11 +122,11 @@ func TestFingerprint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		print, err := newProgram().replyFingerprint(cfg, demoStore)
+		store, err := storeIdentity(cfg, demoStore)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return print
+		return newProgram().replyFingerprint(cfg, store)
 	}
 	const server = "PORTICO_SQL_DSN=postgres://portico:secret@db/portico"
 	base := of(false, server)

@@ -25,9 +25,8 @@ const (
 )
 
 // A legacySystem is the legacy system as the other parts of the program use it. If none is
-// configured, rules is empty, and client and guard are nil.
+// configured, client and guard are nil.
 type legacySystem struct {
-	rules  passthrough.Rules
 	client *passthrough.System
 	guard  *guard.Guard
 	auth   mapping.LegacyAuth
@@ -36,7 +35,7 @@ type legacySystem struct {
 
 // newLegacy returns the legacy system that cfg configures. It sends nothing.
 func newLegacy(cfg *config.Config, metrics *guard.Metrics, breakers *breakerMetrics, log *slog.Logger) (*legacySystem, error) {
-	l := &legacySystem{rules: newRules(cfg.Routes)}
+	l := &legacySystem{}
 	if cfg.Legacy.URL == "" {
 		return l, nil
 	}
@@ -104,13 +103,13 @@ func describeRoutes(routes []config.Route) []string {
 }
 
 // wrapPing returns the readiness check of the program. This is ping, the check of the
-// upstream, unless the legacy system answers all calls: then it checks that the breaker of
-// the legacy system is not open.
-func (l *legacySystem) wrapPing(ping func(context.Context) error) func(context.Context) error {
-	if l.auth != mapping.UnchangedSignature || !l.rules.AllLegacy() {
-		return ping
-	}
-	return func(context.Context) error {
+// upstream, while the legacy system does not answer all calls under the rules in force.
+// Otherwise it checks that the breaker of the legacy system is not open.
+func (l *legacySystem) wrapPing(ping func(context.Context) error, rules func() passthrough.Rules) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if l.auth != mapping.UnchangedSignature || !rules().AllLegacy() {
+			return ping(ctx)
+		}
 		if l.guard.Open() {
 			return errors.New("the breaker of the legacy system is open")
 		}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/portico-commerce/portico/config"
 )
 
 // readyTimeout limits the readiness check of the upstream.
@@ -32,8 +35,11 @@ type ops struct {
 	reset            func(context.Context) error // restores the demo store and drops what is cached; nil: not a demo
 	restore          func(context.Context) error // the part of reset that changes the database
 	pprof            bool                        // whether profiles are served
-	shadowSamples    http.Handler                // samples of differences; nil: no route is shadowed
-	draining         atomic.Bool
+	shadowSamples    http.HandlerFunc            // samples of differences
+	// reload reads the configuration again on behalf of by, a phrase for the log; nil: not
+	// offered. It returns the changed settings, or why it took over none of them.
+	reload   func(by string) (changed []string, err error)
+	draining atomic.Bool
 }
 
 // newBuildInfo returns a metric with the constant value 1, whose labels describe the
@@ -58,8 +64,9 @@ func (o *ops) handler() http.Handler {
 	if o.reset != nil {
 		mux.Handle("POST /demo/reset", o.requireToken(http.HandlerFunc(o.resetDemo)))
 	}
-	if o.shadowSamples != nil {
-		mux.Handle("GET /shadow", o.requireToken(o.shadowSamples))
+	mux.Handle("GET /shadow", o.requireToken(o.shadowSamples))
+	if o.reload != nil {
+		mux.Handle("POST /reload", o.requireToken(http.HandlerFunc(o.reloadConfig)))
 	}
 	if o.pprof {
 		// Package pprof also registers them with http.DefaultServeMux, but no server of the
@@ -148,6 +155,29 @@ func (o *ops) purgeCache(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, "purged")
+}
+
+// reloadConfig reads the configuration again. It answers 200 with the changed settings, or
+// 409 with the faults if the former configuration remains in force.
+func (o *ops) reloadConfig(w http.ResponseWriter, r *http.Request) {
+	client, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		client = r.RemoteAddr
+	}
+	changed, err := o.reload("client " + client)
+	status, answer := http.StatusOK, any(struct {
+		Changed []string `json:"changed"`
+	}{append([]string{}, changed...)})
+	if err != nil {
+		status, answer = http.StatusConflict, struct {
+			Faults config.Faults `json:"faults"`
+		}{faultsOf(err)}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(answer) // fails only if the client has disconnected
 }
 
 // resetDemo restores the demo data set.

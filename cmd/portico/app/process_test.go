@@ -44,21 +44,33 @@ type process struct {
 func start(t testing.TB, environ []string, arguments ...string) *process {
 	t.Helper()
 	p := launch(t, environ, append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}, arguments...)...)
+	p.awaitAddresses(t, slices.Contains(arguments, "--demo"))
+	return p
+}
+
+// awaitAddresses waits until the program prints its addresses.
+func (p *process) awaitAddresses(t testing.TB, isDemo bool) {
+	t.Helper()
 	said := p.stdout.await(t, p, "/readyz)\n")
-	if slices.Contains(arguments, "--demo") {
+	if isDemo {
 		said = p.stdout.await(t, p, "/demo/reset'\n")
 	}
 	p.contract = strings.TrimSuffix(wordAfter(t, said, "contract"), "/api/rest")
 	p.ops = wordAfter(t, said, "operations")
-	return p
 }
 
 // launch starts "portico serve" with the given arguments and does not wait.
 func launch(t testing.TB, environ []string, arguments ...string) *process {
 	t.Helper()
+	return launchWith(t, append([]string{fastPasswordHashing}, environ...), arguments...)
+}
+
+// launchWith is launch with no settings in the environment but those of environ.
+func launchWith(t testing.TB, environ []string, arguments ...string) *process {
+	t.Helper()
 	p := &process{stdout: newOutput(), stderr: newOutput(), temporary: t.TempDir()}
 	p.cmd = exec.Command(portico(t), append([]string{"serve"}, arguments...)...)
-	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary, fastPasswordHashing}, environ...)...)
+	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary}, environ...)...)
 	p.cmd.Dir = t.TempDir() // a relative DSN must not reach the sources
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	t.Cleanup(func() { // runs after the process has ended

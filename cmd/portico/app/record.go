@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/exchange"
 	"github.com/portico-commerce/portico/mapping/mask"
 	"github.com/portico-commerce/portico/mapping/recording"
 )
@@ -31,44 +31,109 @@ func newMasker(table *contract.Table) *mask.Masker {
 	return mask.New(table, key)
 }
 
-// newRecorders starts the counter of usage and the recorder of exchanges. Without
-// record.dir there are none. Call closing, which writes buffered data, after the last
-// request.
-func newRecorders(cfg *config.Config, masker *mask.Masker, registry prometheus.Registerer, log *slog.Logger) (watchers []exchange.Watcher, closeRecorders func() error, err error) {
-	if cfg.Record.Dir == "" {
-		return nil, func() error { return nil }, nil
+// A recorderPool has the open recorders, by folder. Rule sets share those of a folder, so that
+// no two of them write the same file.
+type recorderPool struct {
+	masker   *mask.Masker
+	registry prometheus.Registerer
+	log      *slog.Logger
+
+	mu       sync.Mutex
+	outcomes *prometheus.CounterVec // nil before the first recorder
+	open     map[string]*recorders
+}
+
+// recorders are the counter of usage and the recorder of exchanges in a folder.
+type recorders struct {
+	counter  *recording.Counter
+	recorder *recording.Recorder
+	users    int // rule sets
+}
+
+func newRecorderPool(masker *mask.Masker, registry prometheus.Registerer, log *slog.Logger) *recorderPool {
+	return &recorderPool{masker: masker, registry: registry, log: log, open: map[string]*recorders{}}
+}
+
+// acquire returns the recorders of record.dir, which must be set, and opens them if no other
+// rule set has them. Call release after the last request of the rule set.
+func (p *recorderPool) acquire(cfg *config.Config) (*recorders, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dir := filepath.Clean(cfg.Record.Dir)
+	r := p.open[dir]
+	if r == nil {
+		var err error
+		if r, err = p.openFolder(cfg); err != nil {
+			return nil, err
+		}
+		p.open[dir] = r
+	}
+	r.users++
+	return r, nil
+}
+
+// release closes the recorders, which write what they have buffered, if no other rule set has
+// them.
+func (p *recorderPool) release(cfg *config.Config) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dir := filepath.Clean(cfg.Record.Dir)
+	r := p.open[dir]
+	if r.users--; r.users > 0 {
+		return nil
+	}
+	delete(p.open, dir)
+	return errors.Join(r.recorder.Close(), r.counter.Close())
+}
+
+// openFolder opens the recorders of record.dir.
+func (p *recorderPool) openFolder(cfg *config.Config) (*recorders, error) {
+	if err := p.initMetrics(); err != nil {
+		return nil, err
+	}
+	instance, err := instanceName(cfg.Listen)
+	if err != nil {
+		return nil, err
+	}
+	explain := func(err error) error {
+		return &settingError{"record.dir", fmt.Errorf("%w\nset record.dir (PORTICO_RECORD_DIR) to a folder that the program may write to", err)}
+	}
+	counter, err := recording.NewCounter(recording.CounterOptions{Dir: cfg.Record.Dir, Instance: instance, Log: p.log})
+	if err != nil {
+		return nil, explain(err)
+	}
+	recorder, err := recording.NewRecorder(recording.Options{
+		Dir: filepath.Join(cfg.Record.Dir, exchangesFolder), Instance: instance, Mask: p.masker,
+		Bases: []string{cfg.PublicURL, cfg.Legacy.URL}, BasePath: cfg.BasePath(), Limits: recordLimits(cfg),
+		Count: func(outcome string) { p.outcomes.WithLabelValues(outcome).Inc() }, Log: p.log,
+	})
+	if err != nil {
+		return nil, errors.Join(explain(err), counter.Close())
+	}
+	return &recorders{counter: counter, recorder: recorder}, nil
+}
+
+// initMetrics registers the metrics with the first recorder.
+func (p *recorderPool) initMetrics() error {
+	if p.outcomes != nil {
+		return nil
 	}
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_recorded_exchanges_total",
 		Help: "Exchanges selected for recording, by outcome: written, dropped, limited or unreadable.",
 	}, []string{"outcome"})
-	if err := registry.Register(outcomes); err != nil {
-		return nil, nil, err
+	if err := p.registry.Register(outcomes); err != nil {
+		return err
 	}
 	for _, outcome := range recording.Outcomes() {
 		outcomes.WithLabelValues(outcome)
 	}
-	instance, err := instanceName(cfg.Listen)
-	if err != nil {
-		return nil, nil, err
-	}
-	explain := func(err error) error {
-		return fmt.Errorf("%w\nset record.dir (PORTICO_RECORD_DIR) to a folder that the program may write to", err)
-	}
-	counter, err := recording.NewCounter(recording.CounterOptions{Dir: cfg.Record.Dir, Instance: instance, Log: log})
-	if err != nil {
-		return nil, nil, explain(err)
-	}
-	recorder, err := recording.NewRecorder(recording.Options{
-		Dir: filepath.Join(cfg.Record.Dir, exchangesFolder), Instance: instance, Mask: masker,
-		Bases: []string{cfg.PublicURL, cfg.Legacy.URL}, BasePath: cfg.BasePath(),
-		Limits: recording.Limits{Sample: cfg.Record.Sample, PerSecond: cfg.Record.PerSecond, MaxBytes: cfg.Record.MaxBytes, BodyBytes: int(cfg.Record.BodyBytes)},
-		Count: func(outcome string) { outcomes.WithLabelValues(outcome).Inc() }, Log: log,
-	})
-	if err != nil {
-		return nil, nil, errors.Join(explain(err), counter.Close())
-	}
-	return []exchange.Watcher{counter, recorder}, func() error { return errors.Join(recorder.Close(), counter.Close()) }, nil
+	p.outcomes = outcomes
+	return nil
+}
+
+func recordLimits(cfg *config.Config) recording.Limits {
+	return recording.Limits{Sample: cfg.Record.Sample, PerSecond: cfg.Record.PerSecond, MaxBytes: cfg.Record.MaxBytes, BodyBytes: int(cfg.Record.BodyBytes)}
 }
 
 // instanceName returns a name for this process that no other running process has: the host

@@ -36,6 +36,9 @@ With --demo Portico serves the demo data set from a temporary store: try anythin
 and undo it with POST /demo/reset on the operators' port. Without --demo Portico
 serves the configured store, by default the SQLite file portico.db.
 
+SIGHUP, or POST /reload on the operators' port, reads the settings again. "portico
+config" shows which of them can change without a restart.
+
 Existing Magento 1 clients expect the replies of the original: use --dialect magento
 for them.`,
 		Example: `  portico serve --demo
@@ -43,13 +46,15 @@ for them.`,
   PORTICO_SQL_DSN=sqlite:/var/lib/portico/store.db portico serve --dialect magento`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := p.loadConfig(cmd)
+			live := newLiveConfig(func() (*config.Config, error) { return p.loadConfig(cmd) })
+			cfg, err := live.load()
 			if err != nil {
 				return err
 			}
-			log := newLogger(cmd.ErrOrStderr(), cfg)
+			live.level.Set(cfg.LogLevel)
+			log := newLeveledLogger(cmd.ErrOrStderr(), cfg, live.level)
 			if demoStore {
-				return p.serveDemo(cmd.Context(), cmd.OutOrStdout(), cfg, demoPublic, log)
+				return p.serveDemo(cmd.Context(), cmd.OutOrStdout(), cfg, live, demoPublic, log)
 			}
 			db, err := openStore(cmd.Context(), cfg, log)
 			if err != nil {
@@ -61,7 +66,7 @@ for them.`,
 			if err := warnIfEmpty(cmd.Context(), cfg, db, log); err != nil {
 				return errors.Join(err, db.Close())
 			}
-			return p.serve(cmd.Context(), cmd.OutOrStdout(), cfg, db, nil, log)
+			return p.serve(cmd.Context(), cmd.OutOrStdout(), cfg, live, db, nil, log)
 		},
 	}
 	p.addSettingFlags(cmd, p.allSettings()...)
@@ -85,7 +90,12 @@ func warnIfEmpty(ctx context.Context, cfg *config.Config, db *sqlstore.DB, log *
 
 // newLogger returns a logger with the configured level and format.
 func newLogger(w io.Writer, cfg *config.Config) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	return newLeveledLogger(w, cfg, cfg.LogLevel)
+}
+
+// newLeveledLogger returns a logger with the configured format and a level that may change.
+func newLeveledLogger(w io.Writer, cfg *config.Config, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
 	if cfg.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
@@ -94,7 +104,7 @@ func newLogger(w io.Writer, cfg *config.Config) *slog.Logger {
 
 // serveDemo serves the demo data set from a database in a temporary folder, and removes
 // the folder at the end.
-func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Config, public bool, log *slog.Logger) (err error) {
+func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Config, live *liveConfig, public bool, log *slog.Logger) (err error) {
 	for _, listen := range []string{cfg.Listen, cfg.OpsListen} {
 		if !public && !config.Loopback(listen) {
 			return fmt.Errorf("--demo refuses to listen on %s: its credentials are public\nadd --demo-public if everybody may change this store, or use a loopback address", listen)
@@ -121,7 +131,7 @@ func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Conf
 	if err != nil {
 		return err
 	}
-	return p.serve(ctx, out, cfg, db, data, log)
+	return p.serve(ctx, out, cfg, live, db, data, log)
 }
 
 // openDemo creates a database with the demo data set in dir. A nil schemas means
@@ -145,8 +155,9 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *a
 const memoryReserve = 32 << 20
 
 // serve serves the contract and the operators' port until ctx ends. It then drains, and
-// waits for requests in flight unless another signal arrives. It closes db.
-func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
+// waits for requests in flight unless another signal arrives. live reloads the configuration
+// until then. It closes db.
+func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, live *liveConfig, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + memoryReserve)
@@ -156,6 +167,11 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
+	reloads, err := newReloader(live, a, cfg, log)
+	if err != nil {
+		return err
+	}
+	a.ops.reload = reloads.reload
 	contractServer := newServer(cfg, a.contract, log)
 	contractServer.ConnContext, contractServer.ConnState = a.connections.Context, a.connections.State
 	if cfg.Server.TLSCert != "" {
@@ -181,6 +197,7 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 	for server, listener := range map[*http.Server]net.Listener{contractServer: contractListener, opsServer: opsListener} {
 		go func() { failed <- serveListener(server, listener) }()
 	}
+	defer reloads.onHangup(live.hangup)()
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

@@ -50,7 +50,7 @@ func BenchmarkShadow(b *testing.B) {
 			requests := 0.0
 			for range pairs {
 				// Queued shadow reads would run while the other server is measured.
-				await(b, "the last questions", shadowed.watchers.shadowReads.Idle)
+				await(b, "the last questions", shadowed.rules.current().watchers.shadowReads.Idle)
 				f, _ := floor.run(b, slice)
 				o, _ := ours.run(b, slice)
 				ratios, requests = append(ratios, o/f), requests+o*slice.Seconds()

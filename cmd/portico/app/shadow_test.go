@@ -91,7 +91,7 @@ func TestShadow(t *testing.T) {
 			arguments := []string{"compare", "--legacy", honest.URL, "--candidate", frontServer.URL, "--clock", "1h", "--requests"}
 
 			compared := func() float64 { _, n := outcomes(t, front); return n }
-			settled := front.watchers.shadowReads.Idle
+			settled := front.rules.current().watchers.shadowReads.Idle
 			if tt.recorded {
 				folder := t.TempDir()
 				reads := recordedReads(t, folder)

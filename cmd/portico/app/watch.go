@@ -28,47 +28,81 @@ const maxComparedBody = 1 << 20
 // errBusy is returned if the other system answers that it cannot serve the call now.
 var errBusy = errors.New("the other system cannot answer now")
 
-// watchers observes exchanges: it records them, and repeats reads at the other system of
-// the migration for comparison.
+// A watching has what the watchers of all rule sets share.
+type watching struct {
+	legacy    *legacySystem
+	masker    *mask.Masker
+	table     *contract.Table
+	registry  prometheus.Registerer
+	log       *slog.Logger
+	recorders *recorderPool
+
+	shadowReads        *shadow.Shadow // of the latest rule set with a shadowed route
+	reads, differences *prometheus.CounterVec
+}
+
+func newWatching(table *contract.Table, legacy *legacySystem, registry prometheus.Registerer, log *slog.Logger) *watching {
+	masker := newMasker(table)
+	return &watching{
+		legacy: legacy, masker: masker, table: table, registry: registry, log: log, recorders: newRecorderPool(masker, registry, log),
+	}
+}
+
+// watchers observes the exchanges of one rule set: it records them, and repeats reads at the
+// other system of the migration for comparison.
 type watchers struct {
+	*watching
 	service     *mapping.Service
-	legacy      *legacySystem
 	config      *config.Config
 	all         []exchange.Watcher
 	shadowReads *shadow.Shadow // nil where no route is shadowed
-	closers     closers
 }
 
-// newWatchers starts the recorders and shadow reads that cfg configures.
-func newWatchers(cfg *config.Config, service *mapping.Service, legacy *legacySystem, registry prometheus.Registerer, log *slog.Logger) (*watchers, error) {
-	w := &watchers{service: service, legacy: legacy, config: cfg}
-	masker := newMasker(service.Table())
-	recorders, closeRecorders, err := newRecorders(cfg, masker, registry, log)
-	if err != nil {
-		return nil, err
+// newWatchers starts the recorders and shadow reads that cfg configures for rules. It starts
+// nothing if it fails. It must not be called concurrently.
+func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service, rules passthrough.Rules) (*watchers, error) {
+	w := &watchers{watching: shared, service: service, config: cfg}
+	shadowed := slices.ContainsFunc(rules, func(r passthrough.Rule) bool { return r.Shadow })
+	if shadowed && shared.reads == nil {
+		var err error
+		if shared.reads, shared.differences, err = newShadowMetrics(shared.table, shared.registry); err != nil {
+			return nil, err
+		}
 	}
-	w.all = recorders
-	w.closers.add(closeRecorders)
-	if !slices.ContainsFunc(legacy.rules, func(r passthrough.Rule) bool { return r.Shadow }) {
-		return w, nil
+	if cfg.Record.Dir != "" {
+		r, err := shared.recorders.acquire(cfg)
+		if err != nil {
+			return nil, err
+		}
+		r.recorder.SetLimits(recordLimits(cfg))
+		w.all = append(w.all, r.counter, r.recorder)
 	}
-	s := cfg.Shadow
-	reads, differences, err := newShadowMetrics(service.Table(), registry)
-	if err != nil {
-		return nil, errors.Join(err, w.close())
+	if shadowed {
+		w.shadowReads = w.startShadow(rules)
+		w.all = append(w.all, w.shadowReads)
 	}
-	w.shadowReads = shadow.New(shadow.Options{
-		Rules: legacy.rules, Ask: w.fetchOther, Bases: w.baseURLs,
+	return w, nil
+}
+
+// startShadow starts the shadow reads of a rule set. They go on from those of the rule sets
+// before.
+func (w *watchers) startShadow(rules passthrough.Rules) *shadow.Shadow {
+	s := w.config.Shadow
+	options := shadow.Options{
+		Rules: rules, Ask: w.fetchOther, Bases: w.baseURLs,
 		Compare: compare.Options{Unordered: s.Unordered, Clock: s.Clock, Ignore: s.Ignore},
 		Sample:  s.Sample, MaxInFlight: s.MaxInFlight, Queue: s.Queue, Timeout: s.Timeout, Samples: s.Samples,
-		Target: func(e *exchange.Exchange) string { return maskedTarget(masker, e) },
-		Count:  func(call, outcome string) { reads.WithLabelValues(call, outcome).Inc() },
-		Differ: func(call, field string) { differences.WithLabelValues(call, field).Inc() },
-		Log:    log,
-	})
-	w.all = append(w.all, w.shadowReads)
-	w.closers.add(w.shadowReads.Close)
-	return w, nil
+		Target: func(e *exchange.Exchange) string { return maskedTarget(w.masker, e) },
+		Count:  func(call, outcome string) { w.reads.WithLabelValues(call, outcome).Inc() },
+		Differ: func(call, field string) { w.differences.WithLabelValues(call, field).Inc() },
+		Log:    w.log,
+	}
+	if w.watching.shadowReads == nil {
+		w.watching.shadowReads = shadow.New(options)
+	} else {
+		w.watching.shadowReads = w.watching.shadowReads.With(options)
+	}
+	return w.watching.shadowReads
 }
 
 // newShadowMetrics returns the metrics of shadow reads. It initializes the counters of
@@ -106,17 +140,40 @@ func (w *watchers) wrap(api http.Handler, scheme func(*http.Request) string) htt
 	return watched
 }
 
-// shadowHandler returns the handler that serves samples of differences, or nil if no route
-// is shadowed.
-func (w *watchers) shadowHandler() http.Handler {
+// serveShadow serves samples of differences. Without a shadowed route there are none.
+func (w *watchers) serveShadow(rw http.ResponseWriter, r *http.Request) {
 	if w.shadowReads == nil {
-		return nil
+		http.NotFound(rw, r)
+		return
 	}
-	return w.shadowReads
+	w.shadowReads.ServeHTTP(rw, r)
 }
 
-// close stops the watchers. Call it after the last request.
-func (w *watchers) close() error { return w.closers.close() }
+// finish stops the watchers after the last request of their rule set, once the queued
+// comparisons have ended, or when ctx ends.
+func (w *watchers) finish(ctx context.Context) error {
+	if w.shadowReads != nil {
+		stop := context.AfterFunc(ctx, func() { _ = w.shadowReads.Close() })
+		defer stop()
+		w.shadowReads.Finish()
+	}
+	return w.closeRecorders()
+}
+
+// close stops the watchers at once. Requests that are still in progress are not observed.
+func (w *watchers) close() error {
+	if w.shadowReads != nil {
+		return errors.Join(w.shadowReads.Close(), w.closeRecorders())
+	}
+	return w.closeRecorders()
+}
+
+func (w *watchers) closeRecorders() error {
+	if w.config.Record.Dir == "" {
+		return nil
+	}
+	return w.recorders.release(w.config)
+}
 
 // fetchOther repeats the read e at the system that has not answered it.
 func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/httpapi"
+	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
 // An app holds the parts of the program, wired together and ready to be served.
@@ -32,7 +33,7 @@ type app struct {
 	// connections limits the connections of the contract's port.
 	connections *httpapi.Connections
 	ops         *ops // the operators' port
-	watchers    *watchers
+	rules       *ruleSets
 	close       func() error // closes the parts; call it after the last request
 }
 
@@ -96,7 +97,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		return nil, err
 	}
 	resources.add(replyCache.Close)
-	fingerprint, err := p.replyFingerprint(cfg, data != nil)
+	store, err := storeIdentity(cfg, data != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -139,22 +140,13 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
 		replies = replyCache
 	}
-	service, err := mapping.New(d, fields, upstream, schemas, authenticator, mapping.Settings{
-		BodyBytes:       cfg.Limits.BodyBytes,
-		QueryBytes:      int(cfg.Limits.QueryBytes),
-		RequestBytes:    cfg.Limits.RequestsBytes,
-		MaxRows:         cfg.Lists.MaxRows,
-		GuestMaxRows:    cfg.Lists.GuestMaxRows,
-		ListsInFlight:   cfg.Lists.InFlight,
-		FiltersInFlight: cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0)))),
-		MatchBytes:      cfg.Lists.MatchBytes,
-		// Otherwise an expensive filter would exceed the guard's timeout and count as a
-		// failure of the upstream.
-		FilterTimeout:     min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2),
+	settings := mapping.Settings{
+		QueryBytes:        int(cfg.Limits.QueryBytes),
+		RequestBytes:      cfg.Limits.RequestsBytes,
+		ListsInFlight:     cfg.Lists.InFlight,
+		FiltersInFlight:   cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0)))),
 		ImagePixels:       cfg.Limits.ImagePixels,
 		PublicURL:         cfg.PublicURL,
-		ConsumerRate:      cfg.Limits.ConsumerRate,
-		ConsumerBurst:     int(cfg.Limits.ConsumerBurst),
 		PasswordCost:      cfg.Auth.PasswordCost,
 		JSONWithoutAccept: cfg.AcceptMissing == "json",
 		Prices:            mapping.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
@@ -162,35 +154,37 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		Stock:             stock,
 		Now:               time.Now,
 		ReplyCache:        replies,
-		Fingerprint:       fingerprint,
 		LegacyAuth:        legacy.auth,
 		LegacySigner:      legacy.signer,
 		CacheLegacy:       cfg.Legacy.Cache,
-	}, log)
+	}
+	setLimits(&settings, cfg)
+	service, err := mapping.New(d, fields, upstream, schemas, authenticator, settings, log)
 	if err != nil {
 		return nil, err
 	}
-	opsPort := &ops{token: cfg.OpsToken, registry: registry, ping: legacy.wrapPing(upstream.Ping), hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof}
+	opsPort := &ops{token: cfg.OpsToken, registry: registry, hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-		BasePath: cfg.BasePath(), Rules: legacy.rules, Legacy: legacy.client, Consent: consentSite,
+		BasePath: cfg.BasePath(), Legacy: legacy.client, Consent: consentSite,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
-		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
+		Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
 	}
-	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.Use(p.outerMiddleware...)
-	if err := httpapi.Mount(engine, service, options); err != nil {
-		return nil, err
-	}
-	engine.Use(p.middleware...)
-	watchers, err := newWatchers(cfg, service, legacy, registry, log)
+	api, err := httpapi.New(service, options)
 	if err != nil {
 		return nil, err
 	}
-	resources.add(watchers.close)
+	gin.SetMode(gin.ReleaseMode)
+	rules, err := newRuleSets(&ruleParts{
+		program: p, store: store, service: service, api: api, watching: newWatching(service.Table(), legacy, registry, log), log: log,
+	}, cfg)
+	if err != nil {
+		return nil, err
+	}
+	resources.add(rules.close)
 
-	opsPort.shadowSamples = watchers.shadowHandler()
+	opsPort.ping = legacy.wrapPing(upstream.Ping, func() passthrough.Rules { return rules.current().api.Rules })
+	opsPort.shadowSamples = func(w http.ResponseWriter, r *http.Request) { rules.current().watchers.serveShadow(w, r) }
 	opsPort.purge = func(ctx context.Context) error {
 		service.InvalidateLists()
 		return replyCache.Purge(ctx)
@@ -208,7 +202,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			return nil
 		}
 	}
-	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watchers.wrap(engine, options.Scheme), engine), ops: opsPort, watchers: watchers, close: resources.close}, nil
+	return &app{db: db, connections: options.Connections, contract: rules, ops: opsPort, rules: rules, close: resources.close}, nil
 }
 
 // stockSettings converts the stock settings, which config has validated.

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/config"
+)
+
+// A liveConfig is a configuration that can be read again while the program runs.
+type liveConfig struct {
+	load   func() (*config.Config, error) // reads file, environment and flags
+	level  *slog.LevelVar                 // of the log
+	hangup <-chan os.Signal               // SIGHUP
+}
+
+// newLiveConfig returns the configuration that load reads. From now on SIGHUP does not end the
+// process, however long it takes to start and to stop.
+func newLiveConfig(load func() (*config.Config, error)) *liveConfig {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // until the process ends: no Stop
+	return &liveConfig{load, new(slog.LevelVar), hangup}
+}
+
+// Outcomes of a reload.
+const (
+	reloadApplied = "applied"
+	reloadRefused = "refused"
+)
+
+// A reloader replaces the configuration of a running program, as a whole or not at all.
+type reloader struct {
+	live     *liveConfig
+	rules    *ruleSets
+	log      *slog.Logger
+	outcomes *prometheus.CounterVec
+	applied  prometheus.Gauge
+
+	mu     sync.Mutex
+	config *config.Config // in force
+	ended  bool           // the program stops
+}
+
+// newReloader returns the reloader of a program that runs with cfg.
+func newReloader(live *liveConfig, a *app, cfg *config.Config, log *slog.Logger) (*reloader, error) {
+	r := &reloader{
+		live: live, rules: a.rules, log: log, config: cfg,
+		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_config_reloads_total",
+			Help: "Reloads of the configuration, by outcome: applied, also if nothing had changed, or refused.",
+		}, []string{"outcome"}),
+		applied: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_last_reload_success_timestamp_seconds",
+			Help: "Unix time at which the configuration in force was read: that of the start or of the last reload that was not refused.",
+		}),
+	}
+	for _, outcome := range []string{reloadApplied, reloadRefused} {
+		r.outcomes.WithLabelValues(outcome)
+	}
+	r.applied.SetToCurrentTime()
+	return r, errors.Join(a.ops.registry.Register(r.outcomes), a.ops.registry.Register(r.applied))
+}
+
+// onHangup reloads the configuration at each signal, until the caller calls stop, which waits
+// for a reload in progress. All reloads after that are refused.
+func (r *reloader) onHangup(hangup <-chan os.Signal) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for {
+			select {
+			case <-hangup:
+				_, _ = r.reload("signal SIGHUP") // it logs its errors
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		waiting.Wait()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ended = true
+	}
+}
+
+// reload reads the configuration and puts it in force. by says for the log who asks. It
+// returns the names of the settings that have changed. After an error, for which faultsOf has
+// the faults, the former configuration remains in force unchanged.
+func (r *reloader) reload(by string) (changed []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return nil, errors.New("the program stops")
+	}
+	next, err := r.live.load()
+	if err == nil {
+		changed, err = r.config.Reload(next)
+	}
+	if err == nil && len(changed) > 0 {
+		err = placed(r.rules.replace(next), next)
+	}
+	if err != nil {
+		r.outcomes.WithLabelValues(reloadRefused).Inc()
+		for _, fault := range faultsOf(err) {
+			r.log.Error("configuration not reloaded", "by", by, "fault", fault.String())
+		}
+		return nil, err
+	}
+	r.config = next
+	r.outcomes.WithLabelValues(reloadApplied).Inc()
+	r.applied.SetToCurrentTime()
+	// With the more talkative of the two levels, so that a change of the level is logged.
+	r.live.level.Set(min(next.LogLevel, r.live.level.Level()))
+	r.log.Info("configuration reloaded", "by", by, "changed", changed)
+	r.live.level.Set(next.LogLevel)
+	return changed, nil
+}
+
+// maxReportedFaults limits how many faults of a file a reload reports.
+const maxReportedFaults = 50
+
+// faultsOf returns the faults of an error of a reload.
+func faultsOf(err error) config.Faults {
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		return faults[:min(len(faults), maxReportedFaults)]
+	}
+	return config.Faults{{Problem: err.Error()}}
+}
+
+// A settingError is the error of a setting whose value is valid but cannot be used.
+type settingError struct {
+	setting string
+	err     error
+}
+
+// Error returns what is wrong and what to do.
+func (e *settingError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *settingError) Unwrap() error { return e.err }
+
+// placed returns err with the place of the setting that it is about, if it is a settingError.
+func placed(err error, cfg *config.Config) error {
+	unusable, ok := errors.AsType[*settingError](err)
+	if !ok {
+		return err
+	}
+	fault := config.Fault{Setting: unusable.setting, Problem: unusable.Error()}
+	rows := cfg.Rows()
+	if at := slices.IndexFunc(rows, func(r config.Row) bool { return r.Name == fault.Setting }); at >= 0 {
+		fault.Origin = rows[at].Source
+	}
+	return config.Faults{fault}
+}

@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/httpapi"
+)
+
+// ruleParts are what all rule sets of a process are made from.
+type ruleParts struct {
+	program *program
+	store   string           // the storeIdentity
+	service *mapping.Service // with the settings of the start, as api
+	api     *httpapi.API
+	*watching
+	log *slog.Logger
+}
+
+// A ruleSet is the contract's port under one configuration: everything that a reload
+// replaces. It does not change, and a request that begins under a rule set ends under it.
+type ruleSet struct {
+	handler  http.Handler
+	api      *httpapi.API
+	watchers *watchers
+
+	requests atomic.Int64  // in progress, and one more while the rule set is in force
+	ended    sync.Once     // closes idle
+	idle     chan struct{} // closed after the last request
+}
+
+// newRuleSet returns the rule set of a configuration.
+func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
+	settings := mapping.Settings{Fingerprint: p.program.replyFingerprint(cfg, p.store)}
+	setLimits(&settings, cfg)
+	service, err := p.service.WithSettings(settings)
+	if err != nil {
+		return nil, err
+	}
+	api, err := p.api.With(service, httpapi.Options{Rules: newRules(cfg.Routes), GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst)})
+	if err != nil {
+		return nil, err
+	}
+	engine := gin.New()
+	engine.Use(p.program.outerMiddleware...)
+	if err := api.Mount(engine); err != nil {
+		return nil, err
+	}
+	engine.Use(p.program.middleware...)
+	watchers, err := p.newWatchers(cfg, service, api.Rules)
+	if err != nil {
+		return nil, err
+	}
+	set := &ruleSet{api: api, watchers: watchers, idle: make(chan struct{})}
+	set.handler = httpapi.Below(api.BasePath, watchers.wrap(engine, api.Scheme), engine)
+	set.requests.Store(1)
+	// The next rule set goes on from this one: it keeps the rates whose limits do not change.
+	p.service, p.api = service, api
+	return set, nil
+}
+
+// setLimits sets the limits of calls that a reload can change.
+func setLimits(s *mapping.Settings, cfg *config.Config) {
+	s.BodyBytes = cfg.Limits.BodyBytes
+	s.MaxRows, s.GuestMaxRows = cfg.Lists.MaxRows, cfg.Lists.GuestMaxRows
+	s.MatchBytes = cfg.Lists.MatchBytes
+	// Otherwise an expensive filter would exceed the guard's timeout and count as a
+	// failure of the upstream.
+	s.FilterTimeout = min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2)
+	s.ConsumerRate, s.ConsumerBurst = cfg.Limits.ConsumerRate, int(cfg.Limits.ConsumerBurst)
+}
+
+// leave ends a request, or the time in which the rule set is in force.
+func (s *ruleSet) leave() {
+	if s.requests.Add(-1) == 0 {
+		s.ended.Do(func() { close(s.idle) })
+	}
+}
+
+// ruleSets is the handler of the contract's port. It serves each request under the rule set
+// that is in force when the request begins.
+type ruleSets struct {
+	parts   *ruleParts
+	inForce atomic.Pointer[ruleSet]
+
+	// closing ends the rule sets that are no longer in force but not idle yet.
+	closing  context.Context
+	stop     context.CancelFunc
+	retiring sync.WaitGroup
+}
+
+// newRuleSets returns a handler under the rules of cfg.
+func newRuleSets(parts *ruleParts, cfg *config.Config) (*ruleSets, error) {
+	first, err := parts.newRuleSet(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &ruleSets{parts: parts}
+	s.closing, s.stop = context.WithCancel(context.Background())
+	s.inForce.Store(first)
+	return s, nil
+}
+
+// ServeHTTP serves a request.
+func (s *ruleSets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	set := s.enter()
+	defer set.leave()
+	set.handler.ServeHTTP(w, r)
+}
+
+// enter begins a request under the rule set in force. A rule set that was replaced between
+// the two steps may count as idle already, so the request must not begin under it.
+func (s *ruleSets) enter() *ruleSet {
+	for {
+		set := s.inForce.Load()
+		set.requests.Add(1)
+		if s.inForce.Load() == set {
+			return set
+		}
+		set.leave()
+	}
+}
+
+// current returns the rule set in force.
+func (s *ruleSets) current() *ruleSet { return s.inForce.Load() }
+
+// replace puts the rules of cfg in force, or changes nothing if it fails. It must not be
+// called concurrently, nor after close.
+func (s *ruleSets) replace(cfg *config.Config) error {
+	next, err := s.parts.newRuleSet(cfg)
+	if err != nil {
+		return err
+	}
+	endWrites := func() {}
+	if shadowReads := next.watchers.shadowReads; shadowReads != nil && s.current().watchers.shadowReads == nil {
+		// Nobody counts the writes that are in progress now. Until they have ended, a
+		// difference may be due to one of them.
+		endWrites = shadowReads.BeginWrite()
+	}
+	before := s.inForce.Swap(next)
+	before.leave()
+	s.retiring.Go(func() {
+		var err error
+		select {
+		case <-before.idle:
+			endWrites()
+			err = before.watchers.finish(s.closing)
+		case <-s.closing.Done():
+			err = before.watchers.close()
+		}
+		if err != nil {
+			s.parts.log.Error("recordings of the former configuration not written", "error", err)
+		}
+	})
+	return nil
+}
+
+// close ends the rule sets. Call it after the last request.
+func (s *ruleSets) close() error {
+	s.stop()
+	s.retiring.Wait()
+	return s.current().watchers.close()
+}
