@@ -31,6 +31,10 @@ type Replica interface {
 	// parts, in one transaction. Kinds: NotFound, Conflict, Unsupported for a resource
 	// whose records clients can delete.
 	DeleteReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key) error
+	// FileContent returns the bytes of a record's file, by the value of its attribute file.
+	// Records are read without them. Kinds: NotFound where there are none, because the record
+	// was imported without its file; Unavailable, Internal.
+	FileContent(ctx context.Context, file string) ([]byte, error)
 }
 
 // An ImportedRecord is a record to be imported into the local replica, with its mapping.

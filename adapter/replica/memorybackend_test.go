@@ -33,6 +33,10 @@ type memoryBackend struct {
 	docs   map[adapter.Resource]map[string]*memoryDoc
 	calls  map[string]int
 	closed bool
+	// files holds the bytes of images that were created, by key.
+	files map[adapter.Key]string
+	// created lists the records in the order of their creation, as in "products 1".
+	created []string
 }
 
 type memoryDoc struct {
@@ -52,7 +56,7 @@ type memoryItem struct {
 }
 
 func newMemory() *memoryBackend {
-	return &memoryBackend{resources: memoryResources(), docs: map[adapter.Resource]map[string]*memoryDoc{}, calls: map[string]int{}}
+	return &memoryBackend{resources: memoryResources(), docs: map[adapter.Resource]map[string]*memoryDoc{}, calls: map[string]int{}, files: map[adapter.Key]string{}}
 }
 
 func memoryResources() []replica.BackendResource {
@@ -259,6 +263,10 @@ func (m *memoryBackend) Create(ctx context.Context, w *replica.Write) (id string
 		}
 		item := memoryItem{key: w.Key, record: adapter.NewRecord(w.New.Schema)}
 		m.put(&item, w.New, w.Changed)
+		m.created = append(m.created, fmt.Sprintf("%s %d", w.Resource, w.Key))
+		if w.Resource == adapter.ProductImages {
+			m.files[w.Key] = w.New.Get("content").Text()
+		}
 		if res.Root == res.Resource {
 			item.id = m.newID(string(res.Resource[:4]))
 			d := &memoryDoc{memoryItem: item, parts: map[adapter.Resource][]memoryItem{}, changed: time.Now()}

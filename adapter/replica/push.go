@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,33 +13,67 @@ import (
 
 // Push creates at the backend every record of the local replica that it lacks: the roots
 // without a mapping, and their parts. progress, unless nil, is called after each root with
-// the number of roots done and their total. Push can be interrupted and repeated. It stops
-// at the first error, which names the record.
+// the number of roots that the backend has and the total of those to push. Push can be
+// interrupted and repeated.
+//
+// Push goes on after records that the backend refuses, and returns an error that names the
+// first of them. It stops at any other error.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
 	roots := slices.DeleteFunc(slices.Clone(a.ordered), func(plan *resourcePlan) bool { return !plan.isRoot() || !plan.Creates })
-	done, total := 0, 0
+	p := &push{Adapter: a, progress: progress}
 	for _, root := range roots {
 		found, err := root.store.List(ctx, &adapter.ListParams{Count: true})
 		if err != nil {
 			return err
 		}
-		total += int(found.Total)
+		p.total += int(found.Total)
 	}
 	for _, root := range roots {
 		err := a.walk(ctx, root, fromReplica, time.Time{}, func(rows []row) error {
 			for _, r := range rows {
-				if err := a.pushRoot(ctx, root, r.key); err != nil {
-					return fmt.Errorf("push %s %d: %w", root.Resource, r.key, err)
-				}
-				if done++; progress != nil {
-					progress(done, total)
+				if err := p.root(ctx, root, r.key); err != nil {
+					return err
 				}
 			}
 			return nil
 		})
 		if err != nil {
-			return err
+			return errors.Join(err, p.refused)
 		}
+	}
+	return p.refused
+}
+
+// maxNamedRefusals bounds how many refused roots the error of a push names.
+const maxNamedRefusals = 20
+
+// A push is the state of one call of Push.
+type push struct {
+	*Adapter
+	progress    func(done, total int)
+	done, total int
+	refused     error // names the first maxNamedRefusals roots that were refused, or parts of them
+	refusals    int   // counts them all
+}
+
+// root pushes one root. It returns an error if the push must stop.
+func (p *push) root(ctx context.Context, root *resourcePlan, key adapter.Key) error {
+	err := p.pushRoot(ctx, root, key)
+	if err == nil {
+		if p.done++; p.progress != nil {
+			p.progress(p.done, p.total)
+		}
+		return nil
+	}
+	err = fmt.Errorf("push %s %d: %w", root.Resource, key, err)
+	if !adapter.IsRefusal(err) {
+		return err
+	}
+	switch p.refusals++; {
+	case p.refusals <= maxNamedRefusals:
+		p.refused = errors.Join(p.refused, err)
+	case p.refusals == maxNamedRefusals+1:
+		p.refused = fmt.Errorf("%w\nand others: portico ids check lists them", p.refused)
 	}
 	return nil
 }
@@ -56,7 +91,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		return err
 	}
 	if r.state() == unmapped {
-		if err := a.pushRecord(ctx, root, Mapping{Resource: root.Resource, Key: key}, key); err != nil {
+		if err := a.pushRecord(ctx, root, Mapping{Resource: root.Resource, Key: key}, key, adapter.Record{}); err != nil {
 			return err
 		}
 	}
@@ -68,36 +103,40 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	if !ok {
 		return nil // another process is creating it
 	}
+	var refused error
 	for _, plan := range root.parts {
-		if err := a.pushParts(ctx, plan, mapping); err != nil {
+		if !plan.Creates {
+			continue
+		}
+		partsRefused, err := a.pushParts(ctx, plan, &mapping)
+		if err != nil {
 			return err
 		}
+		refused = errors.Join(refused, partsRefused)
 	}
-	return nil
+	return refused
 }
 
 // pushRecord creates a record at the backend, under the lock of the root with this mapping.
-func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping Mapping, key adapter.Key) error {
+// input has its write-only values; it may be empty.
+func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping Mapping, key adapter.Key, input adapter.Record) error {
 	w, err := (&store{a, plan}).begin(ctx, mapping, writeIntent{Op: opPush, Key: key})
 	if err != nil {
 		return err
 	}
-	return w.sendNew(ctx, adapter.Record{})
+	return w.sendNew(ctx, input)
 }
 
 // pushParts creates the parts of a root that the backend lacks. mapping is the root's, just
-// reconciled.
-func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Mapping) error {
-	if !plan.Creates {
-		return nil
-	}
+// reconciled, and stays current. refused says which parts the backend refuses.
+func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping *Mapping) (refused, err error) {
 	parts, err := a.loadParts(ctx, plan, mapping.Key)
 	if err != nil || len(parts.records) == 0 {
-		return err
+		return nil, err
 	}
-	base, err := baseOf(plan.root, mapping)
+	base, err := baseOf(plan.root, *mapping)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	atBackend := map[adapter.Key]bool{}
 	for _, item := range base.parts[plan.Resource] {
@@ -107,14 +146,43 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 		if atBackend[key] || parts.ids[key] != "" {
 			continue
 		}
-		if err := a.pushRecord(ctx, plan, mapping, key); err != nil {
-			return fmt.Errorf("its %s %d: %w", plan.Resource, key, err)
+		input, err := a.fileOf(ctx, parts.records[key])
+		switch {
+		case adapter.KindOf(err) == adapter.NotFound:
+			continue // it can be created once its file has come
+		case err == nil:
+			err = a.pushRecord(ctx, plan, *mapping, key, input)
+		}
+		if err != nil {
+			err = fmt.Errorf("its %s %d: %w", plan.Resource, key, err)
+		}
+		if adapter.IsRefusal(err) {
+			refused = errors.Join(refused, err)
+			continue
+		}
+		if err != nil {
+			return refused, err
 		}
 		r, err := a.rowOf(ctx, plan.root, mapping.Key)
 		if err != nil || r.mapping == nil {
-			return err
+			return refused, err
 		}
-		mapping = *r.mapping
+		*mapping = *r.mapping
 	}
-	return nil
+	return refused, nil
+}
+
+// fileOf returns the bytes of a record's file, as the attribute content; an empty record if
+// it is about no file.
+func (a *Adapter) fileOf(ctx context.Context, r adapter.Record) (adapter.Record, error) {
+	if !r.Schema.HasFile {
+		return adapter.Record{}, nil
+	}
+	content, err := a.replica.FileContent(ctx, r.Get("file").Text())
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	input := adapter.NewRecord(r.Schema)
+	input.Set("content", adapter.TextValue(string(content)))
+	return input, nil
 }

@@ -2,11 +2,18 @@ package replica_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
 // TestPushResumed repeats a push that was interrupted, and checks that it creates nothing
@@ -68,21 +75,99 @@ func TestPushResumed(t *testing.T) {
 	}
 }
 
-// TestPushRefused checks that Push names the record that the backend refuses, and keeps it
-// in the replica.
+// TestPushRefused checks that Push names the records that the backend refuses, keeps them in
+// the replica, and creates all others.
 func TestPushRefused(t *testing.T) {
 	f := reopen(t, demoReplica(t), newMemory(), replica.Options{})
-	f.memory.fail("Create products", memoryError(adapter.Invalid, "price"), nil)
-	err := f.Push(t.Context(), nil)
-	if adapter.KindOf(err) != adapter.Invalid || !strings.Contains(err.Error(), "push products 1") {
-		t.Errorf("error %v", err)
+	refused := map[string]int{"Create customer_addresses": 2, "Create products": 1} // the number of the call
+	f.memory.mu.Lock()
+	f.memory.before = func(_ context.Context, call string) error {
+		if refused[call]--; refused[call] == 0 {
+			return memoryError(adapter.Conflict, "")
+		}
+		return nil
+	}
+	f.memory.mu.Unlock()
+	var done, total int
+	err := f.Push(t.Context(), func(d, of int) { done, total = d, of })
+	if adapter.KindOf(err) != adapter.Conflict || done != total-2 {
+		t.Errorf("error %v after %d of %d roots", err, done, total)
+	}
+	for _, want := range []string{"push customers 1: its customer_addresses 2: ", "push products 1: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
 	}
 	if _, exists := f.mapping(adapter.Products, 1); exists {
 		t.Error("the refused record has a mapping")
 	}
 	f.memory.clearFaults()
+	before := len(f.memory.created)
 	if err := f.Push(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
+	if again := f.memory.created[before:]; len(again) < 2 || again[0] != "customer_addresses 2" || again[1] != "products 1" {
+		t.Errorf("the next push creates %q", again)
+	}
+	f.checkNoIntents()
 	f.checkValues(adapter.Products, 1, values{"entity_id": 1})
+}
+
+// TestPushRefusals checks that the error of a push has a bounded length.
+func TestPushRefusals(t *testing.T) {
+	local := demoReplica(t)
+	customers, err := local.Store(adapter.Customers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		one := values{"website_id": 1, "group_id": 1, "email": fmt.Sprintf("new%d@example.com", i), "firstname": "New", "lastname": "One", "disable_auto_group_change": 0, "store_id": 0}
+		if _, err := customers.Create(t.Context(), &adapter.CreateParams{Record: one.record(schemas().Of(adapter.Customers))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := reopen(t, local, newMemory(), replica.Options{})
+	f.memory.fail("Create customers", memoryError(adapter.Invalid, "email"), nil)
+	err = f.Push(t.Context(), nil)
+	if err == nil || strings.Count(err.Error(), "push customers") != 20 || !strings.HasSuffix(err.Error(), "and others: portico ids check lists them") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestPushFiles checks that images are created with their bytes, and those without bytes once
+// these have come.
+func TestPushFiles(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "replica.db")
+	if err := demotest.LoadWithImages("sqlite:" + path); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	late := filepath.Join(folder, "t", "w", "two.jpg")
+	if err := os.Rename(late, late+"-later"); err != nil {
+		t.Fatal(err)
+	}
+	f := reopen(t, db.Replica(), newMemory(), replica.Options{})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want := map[adapter.Key]string{1: "o/n/one.png", 3: "t/h/three.png"}
+	if difference := cmp.Diff(want, f.memory.files); difference != "" {
+		t.Errorf("want -, got +:\n%s", difference)
+	}
+	f.checkValues(adapter.ProductImages, 2, values{"file": "t/w/two.jpg"})
+	if err := os.Rename(late+"-later", late); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want[2] = "t/w/two.jpg"
+	if difference := cmp.Diff(want, f.memory.files); difference != "" {
+		t.Errorf("want -, got +:\n%s", difference)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -36,6 +37,17 @@ func (db *DB) OpenMedia(ctx context.Context, name string) (file *os.File, mediaT
 		return nil, "", notFound
 	}
 	return file, mediaType, db.wrapError(ctx, op, err)
+}
+
+// FileContent returns the bytes of a media file by its name, as [DB.OpenMedia] does.
+func (s *Replica) FileContent(ctx context.Context, name string) (content []byte, err error) {
+	file, _, err := s.db.OpenMedia(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	content, err = io.ReadAll(file)
+	return content, s.db.wrapError(ctx, "read media", err)
 }
 
 // MissingContent returns those of some names of which there are no bytes.

@@ -72,15 +72,23 @@ const images = `
 	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
 		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1), (2, 0, 'Two', 20, 1), (3, 0, NULL, 1, 0);
 	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
-		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
+		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);
+	INSERT INTO media_file (file, media_type) SELECT file, media_type FROM product_image;`
 
-// LoadWithImages is [Load] for a SQLite file, with three images of products. Their files
-// do not exist.
+// LoadWithImages is [Load] for a SQLite file, with three images of products. The media
+// folder is that of the file. The bytes of each image are its name.
 func LoadWithImages(dsn string) error {
 	if err := Load(dsn); err != nil {
 		return err
 	}
-	file, err := sql.Open("sqlite", strings.TrimPrefix(dsn, "sqlite:"))
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	for _, name := range []string{"o/n/one.png", "t/w/two.jpg", "t/h/three.png"} {
+		image := filepath.Join(filepath.Dir(path), name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(image), 0o700), os.WriteFile(image, []byte(name), 0o600)); err != nil {
+			return err
+		}
+	}
+	file, err := sql.Open("sqlite", path)
 	if err != nil {
 		return err
 	}
