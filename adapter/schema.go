@@ -78,6 +78,9 @@ type Schema struct {
 	// RootAttribute the attribute that holds the key of a part's root; "" if they are no parts.
 	Root          Resource
 	RootAttribute string
+	// Parent names the attribute that holds the key of the record above, of the same resource;
+	// "" if the records are no tree.
+	Parent string
 	// PerLevel: a record has values of its own at each level at which it was written. They
 	// cannot be unset, and the record can be deleted from one level.
 	PerLevel bool
@@ -128,6 +131,15 @@ func (s *Schema) PartOf(root Resource, attribute string) *Schema {
 		panic("adapter: " + string(s.Resource) + " has no attribute " + attribute)
 	}
 	s.Root, s.RootAttribute = root, attribute
+	return s
+}
+
+// Below sets Parent and returns s. It panics if s has no such attribute.
+func (s *Schema) Below(attribute string) *Schema {
+	if _, ok := s.index[attribute]; !ok {
+		panic("adapter: " + string(s.Resource) + " has no attribute " + attribute)
+	}
+	s.Parent = attribute
 	return s
 }
 

@@ -41,7 +41,7 @@ func categorySchema() *Schema {
 		{Name: "parent_id", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
 		{Name: "name", Kind: KindText, Scope: ScopeStore, Required: true, ReadOnly: true, Doc: "name of the category"},
 		{Name: "is_active", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "1: shown to customers and guests"},
-	})
+	}).Below("parent_id")
 }
 
 // taxRateSchema returns the schema of tax rates: one record for each combination of a rate,

@@ -58,7 +58,7 @@ type push struct {
 
 // root pushes one root. It returns an error if the push must stop.
 func (p *push) root(ctx context.Context, root *resourcePlan, key adapter.Key) error {
-	err := p.pushRoot(ctx, root, key)
+	err := p.pushBelow(ctx, root, key)
 	if err == nil {
 		if p.done++; p.progress != nil {
 			p.progress(p.done, p.total)
@@ -74,6 +74,46 @@ func (p *push) root(ctx context.Context, root *resourcePlan, key adapter.Key) er
 		p.refused = errors.Join(p.refused, err)
 	case p.refusals == maxNamedRefusals+1:
 		p.refused = fmt.Errorf("%w\nand others: portico ids check lists them", p.refused)
+	}
+	return nil
+}
+
+// maxLevels bounds how many records above a record are pushed before it.
+const maxLevels = 100
+
+// pushBelow pushes a root after those above it that the backend lacks. Keys do not tell the
+// order: a category may have moved below a newer one, and a backend may take the record above
+// only with a new one.
+func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter.Key) error {
+	lacking := []adapter.Key{key}
+	for root.schema.Parent != "" && len(lacking) <= maxLevels {
+		r, err := root.store.Get(ctx, &adapter.GetParams{Key: lacking[len(lacking)-1], Only: []string{root.schema.Parent}})
+		if adapter.KindOf(err) == adapter.NotFound {
+			break // another process has deleted it
+		}
+		if err != nil {
+			return err
+		}
+		rows, err := a.rowsOf(ctx, root, []adapter.Key{adapter.Key(r.Get(root.schema.Parent).Int())})
+		if err == nil {
+			err = a.addRecords(ctx, root, rows)
+		}
+		if err != nil {
+			return err
+		}
+		if above := rows[0]; !above.exists || above.state() != unmapped || slices.Contains(lacking, above.key) {
+			break
+		}
+		lacking = append(lacking, rows[0].key)
+	}
+	for _, each := range slices.Backward(lacking) {
+		err := a.pushRoot(ctx, root, each)
+		if err != nil && each != key {
+			err = fmt.Errorf("%s %d above it: %w", root.Resource, each, err)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

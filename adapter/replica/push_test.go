@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,5 +170,39 @@ func TestPushFiles(t *testing.T) {
 	want[2] = "t/w/two.jpg"
 	if difference := cmp.Diff(want, f.memory.files); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
+	}
+}
+
+// TestPushTree checks that a category is created after the one above it, whatever their keys,
+// and not at all if that is refused.
+func TestPushTree(t *testing.T) {
+	local := demoReplica(t)
+	for key, above := range map[adapter.Key]int{3: 6, 6: 5, 5: 2} {
+		if err := local.UpdateReadOnly(t.Context(), adapter.Categories, key, values{"parent_id": above}.record(schemas().Of(adapter.Categories))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := newMemory()
+	m.resources = []replica.BackendResource{{Resource: adapter.Categories, Root: adapter.Categories, Attributes: []string{"name", "parent_id"}, Creates: true}}
+	f := reopen(t, local, m, replica.Options{})
+	f.memory.mu.Lock()
+	f.memory.before = func(_ context.Context, call string) error {
+		if call == "Create categories" && len(f.memory.created) == 1 {
+			return memoryError(adapter.Invalid, "")
+		}
+		return nil
+	}
+	f.memory.mu.Unlock()
+	err := f.Push(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "push categories 3: categories 5 above it: ") || len(f.memory.created) != 1 {
+		t.Errorf("error %v, created %q", err, f.memory.created)
+	}
+	f.memory.clearFaults()
+	done := 0
+	if err := f.Push(t.Context(), func(d, _ int) { done = d }); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"categories 2", "categories 5", "categories 6", "categories 3", "categories 4"}; !slices.Equal(f.memory.created, want) || done != len(want) {
+		t.Errorf("created %q, want %q; %d done", f.memory.created, want, done)
 	}
 }
