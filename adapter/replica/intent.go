@@ -49,7 +49,7 @@ func (rc *reconciler) isForeign(r row) bool {
 		return false
 	}
 	intent, err := decodeIntent(*r.mapping)
-	return err == nil && intent.Writer != rc.instanceID
+	return err == nil && intent.Writer != "" && intent.Writer != rc.instanceID
 }
 
 // undoValues returns the values that undoing an update must restore: those of the

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,6 +44,9 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 	}
 	return p.refused
 }
+
+var errInDoubt = errors.New("whether the backend has it is unknown, as another process creates it or was interrupted: " +
+	"repeat the command in a minute; if that does not help and the backend has it, import its id with portico ids import")
 
 // maxNamedRefusals bounds how many refused roots the error of a push names.
 const maxNamedRefusals = 20
@@ -119,7 +123,7 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 }
 
 // pushRoot creates one root at the backend, unless the ID map has it, and then those of its
-// parts that the backend lacks. It does nothing while another process creates the root.
+// parts that the backend lacks.
 func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	unlock, err := a.locks.lock(ctx, root.Resource, key)
 	if err != nil {
@@ -130,7 +134,21 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	if err != nil {
 		return err
 	}
-	if r.state() == unmapped {
+	if r.mapping != nil && r.mapping.BackendID == "" && r.mapping.Intent != nil {
+		// An earlier push was interrupted.
+		if _, err := a.reconcileLocked(ctx, root, []adapter.Key{key}); err != nil {
+			return err
+		}
+		if r, err = a.rowOf(ctx, root, key); err != nil {
+			return err
+		}
+	}
+	switch r.state() {
+	case inDoubt:
+		if r.mapping.BackendID == "" {
+			return &adapter.Error{Kind: adapter.Conflict, Op: "create " + string(root.Resource), Err: errInDoubt}
+		}
+	case unmapped:
 		if err := a.pushRecord(ctx, root, Mapping{Resource: root.Resource, Key: key}, key, adapter.Record{}); err != nil {
 			return err
 		}
@@ -141,7 +159,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	}
 	mapping, ok := reconciled[key]
 	if !ok {
-		return nil // another process is creating it
+		return nil // the backend no longer has it
 	}
 	var refused error
 	for _, plan := range root.parts {
@@ -164,7 +182,27 @@ func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping Ma
 	if err != nil {
 		return err
 	}
-	return w.sendNew(ctx, input)
+	err = w.sendNew(ctx, input)
+	if err != nil && !adapter.IsRefusal(err) {
+		w.release(ctx)
+	}
+	return err
+}
+
+// release says in the stored write intent that nobody is at work on the write any more, so that
+// the next push need not wait for it, even if that is another process.
+func (w *pendingWrite) release(ctx context.Context) {
+	ctx, cancel := detachedContext(ctx)
+	defer cancel()
+	released := w.mapping
+	w.intent.Writer = ""
+	var err error
+	if released.Intent, err = json.Marshal(w.intent); err == nil {
+		err = w.completeIntent(ctx, w.mapping.Intent, released)
+	}
+	if err != nil && !errors.Is(err, errResolved) {
+		w.log.Warn("a write that was interrupted is resolved in a minute at the earliest", "resource", w.Resource, "id", w.intent.Key, "error", err)
+	}
 }
 
 // pushParts creates the parts of a root that the backend lacks. mapping is the root's, just

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -205,4 +206,25 @@ func TestPushTree(t *testing.T) {
 	if want := []string{"categories 2", "categories 5", "categories 6", "categories 3", "categories 4"}; !slices.Equal(f.memory.created, want) || done != len(want) {
 		t.Errorf("created %q, want %q; %d done", f.memory.created, want, done)
 	}
+}
+
+// TestPushInDoubt checks that Push names a record that another process may be creating, and
+// creates it when that process has had its time.
+func TestPushInDoubt(t *testing.T) {
+	local := demoReplica(t)
+	intent := replica.Mapping{Resource: adapter.Products, Key: 3, Intent: []byte(`{"by":"another","op":"push","resource":"products","key":3}`)}
+	if err := local.PutMappings(t.Context(), intent); err != nil {
+		t.Fatal(err)
+	}
+	f := reopen(t, local, newMemory(), replica.Options{})
+	f.SetForeignIntentAge(time.Hour)
+	err := f.Push(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "push products 3: ") || strings.Count(err.Error(), "push ") != 1 || slices.Contains(f.memory.created, "products 3") {
+		t.Errorf("error %v", err)
+	}
+	f.SetForeignIntentAge(0)
+	if err := f.Push(t.Context(), nil); err != nil || !slices.Contains(f.memory.created, "products 3") {
+		t.Errorf("error %v", err)
+	}
+	f.checkNoIntents()
 }
