@@ -222,6 +222,9 @@ func (p *program) pushIDsCommand() *cobra.Command {
 and map it to the id that the backend returns. Use the command as the first step of a
 migration to a new backend, or to continue an interrupted "portico seed".
 
+The command goes on after records that the backend refuses, and names them: see
+"portico ids check".
+
 Import the ids of records that the backend has already and that carry no legacy id there:
 otherwise the command creates these records a second time. The command may be interrupted
 and repeated; it continues where it stopped.`
@@ -248,7 +251,7 @@ func createAtBackend(cmd *cobra.Command, store *backendStore) (pushed int, err e
 		progress(done, total)
 	})
 	if err != nil {
-		return pushed, fmt.Errorf("%w\nthe records that were created stay at the backend; continue with \"portico ids push\"", err)
+		return pushed, fmt.Errorf("%w\nthe records that were created stay at the backend; \"portico ids push\" creates the others when it can", err)
 	}
 	return pushed, nil
 }

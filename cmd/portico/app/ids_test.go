@@ -53,6 +53,8 @@ type person struct {
 type peopleBackend struct {
 	mu  sync.Mutex
 	all []person
+	// status, unless nil or 0, is that of the answer to a creation, which is not made.
+	status func(person) int
 }
 
 // ServeHTTP lists, finds and creates persons.
@@ -67,6 +69,12 @@ func (p *peopleBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
+		}
+		if p.status != nil {
+			if status := p.status(one); status != 0 {
+				http.Error(w, "not now", status)
+				return
+			}
 		}
 		one.ID = fmt.Sprint("p", len(p.all)+1)
 		p.all = append(p.all, one)
@@ -206,8 +214,19 @@ func TestImportIntoBackend(t *testing.T) {
 	if len(backend.all) > 0 {
 		t.Errorf("a dry run creates %+v", backend.all)
 	}
-	if printed := mustRun(t, arguments...); !strings.Contains(printed, "4 records are at the backend, with their parts\n") {
-		t.Errorf("it prints %s", printed)
+	backend.status = func(person) int {
+		if len(backend.all) == 2 {
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	printed, _, err := run(t, arguments...)
+	if err == nil || !strings.Contains(err.Error(), "push customers 3: ") || !strings.Contains(printed, "2 records are at the backend, with their parts\n") || !strings.Contains(printed, "\ncustomers ") {
+		t.Errorf("the backend goes away: %v\nit prints %s", err, printed)
+	}
+	backend.status = nil
+	if printed := mustRun(t, arguments...); !strings.Contains(printed, "4 records are at the backend, with their parts\n") || len(backend.all) != 4 {
+		t.Errorf("it prints %s\nthe backend has %+v", printed, backend.all)
 	}
 	execute(t, old, "INSERT INTO customer_entity (entity_id, entity_type_id, website_id, email, group_id) SELECT 70, entity_type_id, 1, 'new@example.com', 1 FROM customer_entity WHERE entity_id = 1")
 	if printed := mustRun(t, arguments...); !strings.Contains(printed, "5 records are at the backend") || len(backend.all) != 5 || *backend.all[4].Number != 70 {

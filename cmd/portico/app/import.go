@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,7 +83,8 @@ without bytes, and repeating the command fetches them.
 
 Catalogue price rules are imported as the old shop has evaluated them: for a few days.
 With the adapter rest the records are then created at the backend, as "portico ids push"
-does.
+does. Records that the backend refuses are named. They stay here, and clients do not see
+them; "portico ids check" lists them.
 `
 
 const importUpdateHelp = `
@@ -123,17 +125,24 @@ func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []st
 	if err := imp.run(ctx, chosenParts(args), slices.Contains(args, allParts)); err != nil {
 		return err
 	}
-	if p.backend(cfg.Adapter) != nil && !flags.dryRun {
-		store, err := p.openBackend(ctx, cfg, db, prometheus.NewRegistry(), log)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, store.adapter.Close()) }()
-		if imp.report.AtBackend, err = createAtBackend(cmd, store); err != nil {
-			return err
-		}
+	// What was stored is reported even if the backend lacks some of it: the next run only
+	// says that it is here already.
+	err = p.createImported(ctx, imp, log)
+	return errors.Join(writeResult(cmd, imp.report, imp.report.print), err)
+}
+
+// createImported creates the imported records at the backend, if there is one.
+func (p *program) createImported(ctx context.Context, imp *importer, log *slog.Logger) (err error) {
+	if p.backend(imp.cfg.Adapter) == nil || imp.flags.dryRun {
+		return nil
 	}
-	return writeResult(cmd, imp.report, imp.report.print)
+	store, err := p.openBackend(ctx, imp.cfg, imp.db, prometheus.NewRegistry(), log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.adapter.Close()) }()
+	imp.report.AtBackend, err = createAtBackend(imp.cmd, store)
+	return err
 }
 
 // checkImport returns an error if the configuration does not allow what the flags ask for.
