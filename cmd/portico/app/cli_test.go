@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -19,7 +20,13 @@ import (
 // run runs a command in this process. It cancels commands that do not end.
 func run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	return runWithin(t, waitTimeout, arguments...)
+}
+
+// runWithin is run for commands that may take longer.
+func runWithin(t testing.TB, timeout time.Duration, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	var out, warnings bytes.Buffer
 	root := newProgram().rootCommand()

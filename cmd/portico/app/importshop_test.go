@@ -20,6 +20,14 @@ type importedShop struct {
 // importShop imports all of a shop into the database of a DSN.
 func importShop(t *testing.T, shop magento1test.Shop, prefix, dsn string) *importedShop {
 	t.Helper()
+	s := oldShop(t, shop, prefix, dsn)
+	s.run(t, "--media", s.media, "all")
+	return s
+}
+
+// oldShop makes a shop that is still to be imported into the database of a DSN.
+func oldShop(t *testing.T, shop magento1test.Shop, prefix, dsn string) *importedShop {
+	t.Helper()
 	t.Setenv("PORTICO_SQL_DSN", dsn)
 	t.Setenv("PORTICO_SQL_MEDIA_DIR", t.TempDir())
 	t.Setenv("PORTICO_AUTH_SECRET_KEY", secretKey)
@@ -30,7 +38,6 @@ func importShop(t *testing.T, shop magento1test.Shop, prefix, dsn string) *impor
 		t.Fatal(err)
 	}
 	mustRun(t, "config", "--config", s.config)
-	s.run(t, "--media", s.media, "all")
 	return s
 }
 

@@ -25,14 +25,7 @@ import (
 // holds the demo store. Cases that cannot pass are listed in medusa.gaps.yaml.
 func TestMedusaSuite(t *testing.T) {
 	m := medusatest.Start(t)
-	environ := []string{
-		"PORTICO_ADAPTER=" + restSection, "PORTICO_REST_URL=" + m.URL, "PORTICO_REST_USER=" + m.User, "PORTICO_REST_SECRET=" + m.Password,
-		"PORTICO_REST_VARS=" + strings.Join([]string{"currency=" + m.Currency, "location=" + m.Location, "region=" + m.Region, "profile=" + m.Profile}, ","),
-		// On a busy machine slow replies must not open the breaker.
-		"PORTICO_UPSTREAM_TIMEOUT=20s",
-		// The suite does not create records in Medusa directly, so scans are not needed.
-		"PORTICO_REST_SCAN_EVERY=24h",
-	}
+	environ := medusaSettings(m)
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +57,18 @@ func TestMedusaSuite(t *testing.T) {
 		t.Errorf("left behind: %s", left)
 	}
 	checkGaps(t, report, medusaGaps(t))
+}
+
+// medusaSettings returns the settings of Portico in front of a Medusa, as in the environment.
+func medusaSettings(m *medusatest.Medusa) []string {
+	return []string{
+		"PORTICO_ADAPTER=" + restSection, "PORTICO_REST_URL=" + m.URL, "PORTICO_REST_USER=" + m.User, "PORTICO_REST_SECRET=" + m.Password,
+		"PORTICO_REST_VARS=" + strings.Join([]string{"currency=" + m.Currency, "location=" + m.Location, "region=" + m.Region, "profile=" + m.Profile}, ","),
+		// On a busy machine slow replies must not open the breaker.
+		"PORTICO_UPSTREAM_TIMEOUT=20s",
+		// The tests do not create records in Medusa directly, so scans are not needed.
+		"PORTICO_REST_SCAN_EVERY=24h",
+	}
 }
 
 // pushDemo creates the records in db at the backend that the settings name.
