@@ -122,7 +122,7 @@ func TestNextKeys(t *testing.T) {
 	d, raw := openShopOf(t, magento1test.Rich)
 	mustExec(t, raw, "ALTER TABLE catalog_product_entity AUTO_INCREMENT = 101")
 	mustExec(t, raw, "ALTER TABLE sales_flat_order_item AUTO_INCREMENT = 5001")
-	mustExec(t, raw, "DROP TABLE admin_user")
+	magento1test.Break(t, raw, "DROP TABLE admin_user")
 	keys, err := d.NextKeys(t.Context())
 	if err != nil {
 		t.Fatal(err)

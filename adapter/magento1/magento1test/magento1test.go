@@ -7,7 +7,8 @@
 //  2. Three shops have every case that a reader must handle. [Broken] is small and has rows
 //     that no shop should have (broken.sql). [Demo] and [Rich] are what an original stored
 //     (testdata): Rich has all types of products, values of store views, images, reviews,
-//     prices of all kinds, and orders of every state.
+//     prices of all kinds, and orders of every state. These two have foreign keys (keys.sql),
+//     which the server checks against every row; Broken cannot have any.
 //  3. The database is on a real server, which package sqltest starts.
 //
 // # How it is tested
@@ -31,7 +32,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-//go:embed tables.sql broken.sql testdata
+//go:embed tables.sql keys.sql broken.sql testdata
 var files embed.FS
 
 // Password is the password of every customer and administrator of the shop Broken who has
@@ -74,12 +75,33 @@ func NewShop(tb testing.TB, shop Shop, prefix string) (dsn string, db *sql.DB) {
 	}
 	db = sql.OpenDB(connector)
 	tb.Cleanup(func() { _ = db.Close() })
-	for _, text := range []string{read(tb, "tables.sql"), rows(tb, shop)} {
+	statements := []string{read(tb, "tables.sql"), rows(tb, shop)}
+	if shop != Broken {
+		statements = append(statements, read(tb, "keys.sql"))
+	}
+	for _, text := range statements {
 		if _, err := db.ExecContext(tb.Context(), strings.ReplaceAll(text, "{p}", prefix)); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	return dsn, db
+}
+
+// Break executes statements on a shop without checking foreign keys, as in old shops that
+// have lost some: there may be rows that refer to nothing afterwards, and rows that refer to
+// a removed one stay.
+func Break(tb testing.TB, db *sql.DB, statements ...string) {
+	tb.Helper()
+	conn, err := db.Conn(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for _, s := range slices.Concat([]string{"SET foreign_key_checks = 0"}, statements, []string{"SET foreign_key_checks = 1"}) {
+		if _, err := conn.ExecContext(tb.Context(), s); err != nil {
+			tb.Fatalf("%s: %v", s, err)
+		}
+	}
 }
 
 // Media returns the files of the images of the shop Rich, and some more, with their paths

@@ -1,6 +1,5 @@
 -- The tables of Magento 1.9 and OpenMage that matter. {p} is the table prefix. They have the
--- original's columns and the keys that reads use. Foreign keys are left out, as old shops
--- have lost some: there are rows that refer to nothing.
+-- original's columns and the keys that reads use. Foreign keys are in keys.sql.
 
 CREATE TABLE {p}core_website (
     website_id SMALLINT UNSIGNED NOT NULL AUTO_INCREMENT, code VARCHAR(32) DEFAULT NULL, name VARCHAR(64) DEFAULT NULL, sort_order SMALLINT UNSIGNED NOT NULL DEFAULT 0,

@@ -194,8 +194,8 @@ func TestImportStops(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			save, back := copied(c.tables...)
-			execute(t, shop.old, append(save, c.change...)...)
-			defer execute(t, shop.old, back...)
+			magento1test.Break(t, shop.old, append(save, c.change...)...) // or what refers to the rows would go with them
+			defer magento1test.Break(t, shop.old, back...)
 			from := shop.from
 			if slices.Contains(c.arguments, "--from") {
 				from = nil
