@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"net"
 	"strconv"
 
@@ -27,14 +28,33 @@ const (
 type batchReader[T any] interface {
 	// prepare is called before the first batch. It may be called again.
 	prepare(ctx context.Context, tx *sql.Tx) error
-	// next returns the batch of at most limit records that follow an id, and the greatest
-	// id that it has looked at; that is after itself if there are no more rows.
-	next(ctx context.Context, tx *sql.Tx, after int64, limit int) (batch []T, last int64, err error)
+	// next returns the next batch of a window, and the greatest id that it has looked at;
+	// that is after itself if there are no more rows.
+	next(ctx context.Context, tx *sql.Tx, w window) (batch []T, last int64, err error)
 }
 
-// readAll yields everything that a batchReader reads after an id. A failure ends the
-// sequence with an error.
-func readAll[T any](ctx context.Context, d *Database, r batchReader[T], from int64) iter.Seq2[T, error] {
+// A window asks for the first limit records of those with ids in (after, through].
+// endless as through is no bound.
+type window struct {
+	after, through int64
+	limit          int
+}
+
+const endless = math.MaxInt64
+
+// looked returns up to which id a batch has looked, whose count records end with the id
+// last: up to the end of the window if there are no more records in it, so that rows of
+// deleted records behind the last one are found.
+func (w window) looked(count int, last int64) int64 {
+	if count < w.limit && w.through != endless {
+		return w.through
+	}
+	return last
+}
+
+// readAll yields everything that a batchReader reads with ids in (from, through]. A failure
+// ends the sequence with an error.
+func readAll[T any](ctx context.Context, d *Database, r batchReader[T], from, through int64) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var nothing T
 		if err := d.retry(ctx, func(tx *sql.Tx) error { return r.prepare(ctx, tx) }); err != nil {
@@ -47,7 +67,7 @@ func readAll[T any](ctx context.Context, d *Database, r batchReader[T], from int
 			var batch []T
 			last := after
 			err := d.retry(ctx, func(tx *sql.Tx) (err error) {
-				batch, last, err = r.next(ctx, tx, after, limit)
+				batch, last, err = r.next(ctx, tx, window{after, through, limit})
 				return err
 			})
 			if err != nil {

@@ -74,10 +74,10 @@ func (c *categoryReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	}, "name", "is_active")
 }
 
-func (c *categoryReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	b, last, err := c.entityReader.next(ctx, tx, after, limit)
+func (c *categoryReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
+	b, last, err := c.entityReader.next(ctx, tx, w)
 	if err != nil || b == nil {
-		return nil, after, err
+		return nil, w.after, err
 	}
 	return c.checked(b.aggregates), last, nil
 }

@@ -18,7 +18,7 @@ func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.Admin, error] {
 		read: func(id int64, columns row) adapter.Admin {
 			return adapter.Admin{ID: id, Username: d.textOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
 		},
-	}, 0)
+	}, 0, endless)
 }
 
 // Consumers yields the OAuth consumers by ascending id. A failure ends the sequence with an
@@ -30,7 +30,7 @@ func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, er
 			return adapter.Consumer{ID: id, Name: d.textOf(columns[0]), Key: string(columns[1]), Secret: string(columns[2]),
 				Callback: d.textOf(columns[3]), RejectedCallback: d.textOf(columns[4])}
 		},
-	}, 0)
+	}, 0, endless)
 }
 
 // Tokens yields the OAuth tokens by ascending id, of both types, revoked ones included.
@@ -51,7 +51,7 @@ func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, er
 			}
 			return adapter.LegacyToken{Token: t, CustomerEmail: d.textOf(columns[9])}
 		},
-	}, 0)
+	}, 0, endless)
 }
 
 // textOf returns a column as a text.
@@ -75,13 +75,13 @@ func (t *simpleTable[T]) prepare(context.Context, *sql.Tx) error {
 	if t.extra != "" {
 		t.statement += ", " + t.extra
 	}
-	t.statement += " FROM " + t.d.table(t.table) + " t WHERE `" + t.key + "` > "
+	t.statement += " FROM " + t.d.table(t.table) + " t WHERE "
 	return nil
 }
 
-func (t *simpleTable[T]) next(ctx context.Context, tx *sql.Tx, after int64, limit int) (batch []T, last int64, err error) {
-	last = after
-	err = t.d.each(ctx, tx, t.statement+formatID(after)+" ORDER BY `"+t.key+"` LIMIT "+formatID(int64(limit)), func(r row) error {
+func (t *simpleTable[T]) next(ctx context.Context, tx *sql.Tx, w window) (batch []T, last int64, err error) {
+	last = w.after
+	err = t.d.each(ctx, tx, t.statement+between("`"+t.key+"`", w.after, w.through)+" ORDER BY `"+t.key+"` LIMIT "+formatID(int64(w.limit)), func(r row) error {
 		last = r.id(0)
 		batch = append(batch, t.read(last, r[1:]))
 		return nil

@@ -58,10 +58,10 @@ func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
 	})
 }
 
-func (c *customerReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	b, last, err := c.entityReader.next(ctx, tx, after, limit)
+func (c *customerReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
+	b, last, err := c.entityReader.next(ctx, tx, w)
 	if err != nil || b == nil {
-		return nil, after, err
+		return nil, w.after, err
 	}
 	for _, a := range b.aggregates {
 		r := a.Record
@@ -95,10 +95,10 @@ func (a *addressReader) prepare(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-func (a *addressReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	b, last, err := a.entityReader.next(ctx, tx, after, limit)
+func (a *addressReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
+	b, last, err := a.entityReader.next(ctx, tx, w)
 	if err != nil || b == nil {
-		return nil, after, err
+		return nil, w.after, err
 	}
 	for _, one := range b.aggregates {
 		one.Record.Set("is_default_billing", zero())
@@ -107,7 +107,7 @@ func (a *addressReader) next(ctx context.Context, tx *sql.Tx, after int64, limit
 			one.Record.Set("street", adapter.TextsValue(nil))
 		}
 	}
-	return b.aggregates, last, a.setDefaults(ctx, tx, b, after, last)
+	return b.aggregates, last, a.setDefaults(ctx, tx, b, w.after, last)
 }
 
 // setDefaults marks the addresses that are default addresses of their customers.

@@ -332,27 +332,28 @@ func (r *entityReader) prepare(ctx context.Context, tx *sql.Tx, e entity, f flat
 	return err
 }
 
-// next returns the batch of at most limit records that follow an id, which is nil if there
-// are no more, and the greatest id in it.
-func (r *entityReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) (*eavBatch, int64, error) {
-	records, last, err := r.rows.nextBatch(ctx, tx, after, limit)
+// next returns the next batch of a window, which is nil if there are no more rows, and up to
+// which id it has looked.
+func (r *entityReader) next(ctx context.Context, tx *sql.Tx, w window) (*eavBatch, int64, error) {
+	records, last, err := r.rows.nextBatch(ctx, tx, w)
 	if err != nil {
-		return nil, after, err
+		return nil, w.after, err
 	}
-	if len(records) == 0 {
-		return nil, after, r.values.skipOrphans(ctx, tx, after)
+	if last == w.after {
+		return nil, w.after, r.values.skipOrphans(ctx, tx, w.after, w.through)
 	}
 	b := newEAVBatch(records)
-	err = r.values.setValues(ctx, tx, b, r.views, after, last)
+	err = r.values.setValues(ctx, tx, b, r.views, w.after, last)
 	b.sortLevels()
 	return b, last, err
 }
 
-// skipOrphans reports the values of entities with ids above the greatest one.
-func (e *eavReader) skipOrphans(ctx context.Context, tx *sql.Tx, after int64) error {
+// skipOrphans reports the values of entities with ids in (after, through], none of which
+// exists.
+func (e *eavReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	for _, s := range e.sources {
 		table := strings.TrimPrefix(s.table, e.d.prefix)
-		err := e.d.each(ctx, tx, "SELECT entity_id, attribute_id FROM "+quoteName(s.table)+" WHERE entity_id > "+formatID(after)+
+		err := e.d.each(ctx, tx, "SELECT entity_id, attribute_id FROM "+quoteName(s.table)+" WHERE "+between("entity_id", after, through)+
 			" AND attribute_id IN ("+joinIDs(slices.Sorted(maps.Keys(s.wanted)))+") ORDER BY entity_id LIMIT "+formatID(maxOrphans), func(r row) error {
 			e.skip(value{entity: r.id(0), attribute: r.id(1), table: table}, ReasonNoRecord)
 			return nil

@@ -93,15 +93,18 @@ func (s *tableReader) record(columns row) adapter.Record {
 	return r
 }
 
-// nextBatch returns the batch of records that follow an id, and the greatest id in it, which
-// is after itself if the batch is empty.
-func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, after int64, limit int) (records []adapter.Record, last int64, err error) {
+// nextBatch returns the next batch of a window, and up to which id it has looked, which is
+// after itself if there are no more rows.
+func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, w window) (records []adapter.Record, last int64, err error) {
 	key := quoteName(s.keyColumn)
-	records, err = s.records(ctx, tx, key+" > "+formatID(after)+" ORDER BY "+key+" LIMIT "+formatID(int64(limit)))
-	if err != nil || len(records) == 0 {
-		return nil, after, err
+	records, err = s.records(ctx, tx, between(key, w.after, w.through)+" ORDER BY "+key+" LIMIT "+formatID(int64(w.limit)))
+	if err != nil {
+		return nil, w.after, err
 	}
-	return records, keyOf(records[len(records)-1]), nil
+	if last = w.after; len(records) > 0 {
+		last = keyOf(records[len(records)-1])
+	}
+	return records, w.looked(len(records), last), nil
 }
 
 // keyOf returns the key of a record.

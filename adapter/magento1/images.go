@@ -66,15 +66,16 @@ func (m *imageReader) pointer(code string) (int, bool) {
 	return len(m.pointers) - 1, ok
 }
 
-func (m *imageReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	b := &imageBatch{imageReader: m, index: map[int64]int{}, files: map[imageFile]int64{}, levels: map[imageLevel]adapter.Record{}, after: after, last: after}
-	err := m.d.each(ctx, tx, "SELECT entity_id FROM "+m.d.table("catalog_product_entity")+" WHERE entity_id > "+formatID(after)+
-		" ORDER BY entity_id LIMIT "+formatID(int64(limit)), func(r row) error {
+func (m *imageReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
+	b := &imageBatch{imageReader: m, index: map[int64]int{}, files: map[imageFile]int64{}, levels: map[imageLevel]adapter.Record{}, after: w.after, last: w.after}
+	err := m.d.each(ctx, tx, "SELECT entity_id FROM "+m.d.table("catalog_product_entity")+" WHERE "+between("entity_id", w.after, w.through)+
+		" ORDER BY entity_id LIMIT "+formatID(int64(w.limit)), func(r row) error {
 		b.add(r.id(0))
 		return nil
 	})
+	b.last = w.looked(len(b.aggregates), b.last)
 	for _, step := range []func(context.Context, *sql.Tx) error{b.addImages, b.setValues, b.setPointers} {
-		if err == nil && b.last > after {
+		if err == nil && b.last > w.after {
 			err = step(ctx, tx)
 		}
 	}

@@ -52,15 +52,15 @@ func (o *orderReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	return err
 }
 
-func (o *orderReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	records, last, err := o.rows.nextBatch(ctx, tx, after, limit)
-	if err != nil || len(records) == 0 {
-		return nil, last, err
+func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
+	records, last, err := o.rows.nextBatch(ctx, tx, w)
+	if err != nil || last == w.after {
+		return nil, w.after, err
 	}
-	b := &orderBatch{orderReader: o, tx: tx, records: records, index: indexByKey(records), after: after, last: last}
+	b := &orderBatch{orderReader: o, tx: tx, records: records, index: indexByKey(records), after: w.after, last: last}
 	for _, step := range []func(context.Context) error{b.clearDeletedCustomers, b.setPayments, b.setTaxes, b.setGiftMessages} {
 		if err := step(ctx); err != nil {
-			return nil, after, err
+			return nil, w.after, err
 		}
 	}
 	for _, r := range records {
@@ -70,7 +70,7 @@ func (o *orderReader) next(ctx context.Context, tx *sql.Tx, after int64, limit i
 	all := aggregates(records)
 	for _, part := range o.parts {
 		if err := b.addParts(ctx, part, all); err != nil {
-			return nil, after, err
+			return nil, w.after, err
 		}
 	}
 	return all, last, nil

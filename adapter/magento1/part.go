@@ -76,9 +76,15 @@ func (d *Database) Records(ctx context.Context, p Part) iter.Seq2[adapter.Aggreg
 // import can go on where it stopped. It yields all records of the parts [Websites],
 // [Directory], [CustomerGroups] and [Taxes], which are small, whatever after is.
 func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) iter.Seq2[adapter.Aggregate, error] {
+	return d.RecordsBetween(ctx, p, after, endless)
+}
+
+// RecordsBetween is RecordsAfter for the records whose keys are at most through. What is
+// skipped is of keys in (after, through], too.
+func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through adapter.Key) iter.Seq2[adapter.Aggregate, error] {
 	whole := map[Part]wholeReader{Websites: d.websites, Directory: d.directory, CustomerGroups: d.customerGroups, Taxes: d.taxes}
 	if read, ok := whole[p]; ok {
-		return readAll[adapter.Aggregate](ctx, d, read, -1)
+		return readAll[adapter.Aggregate](ctx, d, read, -1, endless)
 	}
 	readers := map[Part]batchReader[adapter.Aggregate]{
 		Categories: &categoryReader{entityReader: entityReader{d: d}}, Products: &productReader{entityReader: entityReader{d: d}}, Images: &imageReader{d: d}, Stock: &stockReader{d: d},
@@ -90,7 +96,27 @@ func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) 
 			yield(adapter.Aggregate{}, fmt.Errorf("a shop has no part %q", p))
 		}
 	}
-	return readAll(ctx, d, reader, int64(max(after, 0)))
+	return readAll(ctx, d, reader, int64(max(after, 0)), int64(through))
+}
+
+// NextKey returns the least key greater than after that a record of a part may have, or 0 if
+// there is none. The part is not one that RecordsAfter always reads as a whole.
+func (d *Database) NextKey(ctx context.Context, p Part, after adapter.Key) (next adapter.Key, err error) {
+	table, ok := map[Part][2]string{
+		Categories: {"catalog_category_entity", "entity_id"}, Products: {"catalog_product_entity", "entity_id"}, Images: {"catalog_product_entity", "entity_id"},
+		Stock: {"cataloginventory_stock_item", "item_id"}, Customers: {"customer_entity", "entity_id"}, Addresses: {"customer_address_entity", "entity_id"},
+		Orders: {"sales_flat_order", "entity_id"},
+	}[p]
+	if !ok {
+		return 0, fmt.Errorf("part %q has no keys of its own", p)
+	}
+	err = d.retry(ctx, func(tx *sql.Tx) error {
+		return d.each(ctx, tx, "SELECT MIN("+table[1]+") FROM "+d.table(table[0])+" WHERE "+table[1]+" > "+formatID(int64(after)), func(r row) error {
+			next = adapter.Key(r.id(0))
+			return nil
+		})
+	})
+	return next, err
 }
 
 // Count returns the number of rows of the tables from which Records makes the records of a

@@ -34,12 +34,12 @@ func (p *productReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	return p.entityReader.prepare(ctx, tx, productEntity(), productTable(), "price_type")
 }
 
-func (p *productReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	read, last, err := p.entityReader.next(ctx, tx, after, limit)
+func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
+	read, last, err := p.entityReader.next(ctx, tx, w)
 	if err != nil || read == nil {
-		return nil, after, err
+		return nil, w.after, err
 	}
-	b := &productBatch{eavBatch: read, productReader: p, tx: tx, after: after, last: last}
+	b := &productBatch{eavBatch: read, productReader: p, tx: tx, after: w.after, last: last}
 	for i := range b.aggregates {
 		b.aggregates[i].PartsOf = []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories}
 	}
@@ -47,7 +47,7 @@ func (p *productReader) next(ctx context.Context, tx *sql.Tx, after int64, limit
 		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus,
 	} {
 		if err := step(ctx); err != nil {
-			return nil, after, err
+			return nil, w.after, err
 		}
 	}
 	b.sortLevels()

@@ -3,9 +3,13 @@ package magento1_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
@@ -44,6 +48,60 @@ func TestRecordsAfter(t *testing.T) {
 		if err == nil {
 			t.Error("there are carts")
 		}
+	}
+}
+
+// TestRecordsBetween reads a shop window by window. Everything is yielded and skipped as
+// often as when it is read at once.
+func TestRecordsBetween(t *testing.T) {
+	s := openRich(t, magento1.Options{}, "UPDATE catalog_product_entity SET entity_id = 2500 WHERE entity_id = 45",
+		"INSERT INTO catalog_product_entity_varchar (entity_type_id, attribute_id, store_id, entity_id, value) VALUES (4, 73, 0, 900, 'in a gap'), (4, 73, 0, 1900, 'in another gap'), (4, 73, 99, 2500, 'of no store view')",
+		"INSERT INTO catalog_product_website VALUES (1900, 1), (2500, 77)",
+		"INSERT INTO sales_flat_order_status_history (entity_id, parent_id, comment) VALUES (900, 900, 'of no order')", "UPDATE sales_flat_order SET entity_id = 2500 WHERE entity_id = 12")
+	for _, p := range []magento1.Part{magento1.Categories, magento1.Products, magento1.Images, magento1.Stock, magento1.Customers, magento1.Addresses, magento1.Orders} {
+		t.Run(string(p), func(t *testing.T) {
+			keysOf := func(after, through adapter.Key) (keys []int64) {
+				for a, err := range s.RecordsBetween(t.Context(), p, after, through) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					keys = append(keys, a.Record.Get(a.Record.Schema.Key).Int())
+				}
+				return keys
+			}
+			s.skipped = nil
+			want := keysOf(0, math.MaxInt64)
+			wantSkipped := s.skipped
+			s.skipped = nil
+			var got []int64
+			for after := adapter.Key(0); after >= 0; {
+				through := after + 7
+				next, err := s.NextKey(t.Context(), p, through)
+				if err != nil {
+					t.Fatal(err)
+				}
+				end, following := next-1, next-1
+				if next == 0 {
+					end, following = math.MaxInt64, -1
+				}
+				got = append(got, keysOf(after, end)...)
+				after = following
+			}
+			if !slices.Equal(want, got) {
+				t.Errorf("%v, want %v", got, want)
+			}
+			sorted := func(all []magento1.Skipped) []magento1.Skipped {
+				all = slices.DeleteFunc(all, func(s magento1.Skipped) bool { return s.Reason == magento1.ReasonNoSetting }) // given once
+				slices.SortFunc(all, func(a, b magento1.Skipped) int { return strings.Compare(a.Table+a.Key+a.Reason, b.Table+b.Key+b.Reason) })
+				return all
+			}
+			if difference := cmp.Diff(sorted(wantSkipped), sorted(s.skipped)); difference != "" {
+				t.Errorf("skipped: want -, got +:\n%s", difference)
+			}
+		})
+	}
+	if _, err := s.NextKey(t.Context(), magento1.Websites, 0); err == nil {
+		t.Error("a part that is read as a whole has a next key")
 	}
 }
 

@@ -14,9 +14,9 @@ type wholeReader func(context.Context, *sql.Tx) ([]adapter.Record, error)
 
 func (wholeReader) prepare(context.Context, *sql.Tx) error { return nil }
 
-func (w wholeReader) next(ctx context.Context, tx *sql.Tx, after int64, _ int) ([]adapter.Aggregate, int64, error) {
-	if after >= 0 {
-		return nil, after, nil // the one batch has been read
+func (w wholeReader) next(ctx context.Context, tx *sql.Tx, at window) ([]adapter.Aggregate, int64, error) {
+	if at.after >= 0 {
+		return nil, at.after, nil // the one batch has been read
 	}
 	records, err := w(ctx, tx)
 	return aggregates(records), 0, err

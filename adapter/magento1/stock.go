@@ -40,14 +40,14 @@ func (s *stockReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	return err
 }
 
-func (s *stockReader) next(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]adapter.Aggregate, int64, error) {
-	records, last, err := s.rows.nextBatch(ctx, tx, after, limit)
-	if err != nil || len(records) == 0 {
-		return nil, after, err
+func (s *stockReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
+	records, last, err := s.rows.nextBatch(ctx, tx, w)
+	if err != nil || last == w.after {
+		return nil, w.after, err
 	}
 	lost := map[int64]bool{}
 	err = s.d.each(ctx, tx, "SELECT i.item_id FROM "+s.d.table("cataloginventory_stock_item")+" i LEFT JOIN "+s.d.table("catalog_product_entity")+
-		" e ON e.entity_id = i.product_id WHERE "+between("i.item_id", after, last)+" AND e.entity_id IS NULL", func(r row) error {
+		" e ON e.entity_id = i.product_id WHERE "+between("i.item_id", w.after, last)+" AND e.entity_id IS NULL", func(r row) error {
 		lost[r.id(0)] = true
 		return nil
 	})

@@ -96,8 +96,16 @@ func changedRuns(ranges []*keyRange) (runs [][]*keyRange) {
 // eachRecord calls f for the records of the old shop in a run of ranges. next is the key of
 // the first record behind it, 0 for none.
 func (imp *importer) eachRecord(ctx context.Context, p magento1.Part, run []*keyRange, f func(r *keyRange, one adapter.Aggregate) error) (next adapter.Key, err error) {
-	at := 0
-	for one, err := range imp.legacyDB.RecordsAfter(ctx, p, run[0].after) {
+	at, end := 0, adapter.Key(math.MaxInt64)
+	if !readWhole(p) {
+		if next, err = imp.legacyDB.NextKey(ctx, p, run[len(run)-1].through); err != nil {
+			return 0, err
+		}
+		if next > 0 {
+			end = rangeOf(p, next).after // what is between refers to no record, and is reported here
+		}
+	}
+	for one, err := range imp.legacyDB.RecordsBetween(ctx, p, run[0].after, end) {
 		if err != nil {
 			return 0, err
 		}
@@ -106,7 +114,7 @@ func (imp *importer) eachRecord(ctx context.Context, p magento1.Part, run []*key
 			for at < len(run) && key > run[at].through {
 				at++
 			}
-			if at == len(run) {
+			if at == len(run) { // the shop has got it since
 				return key, nil
 			}
 		}
@@ -114,7 +122,7 @@ func (imp *importer) eachRecord(ctx context.Context, p magento1.Part, run []*key
 			return 0, err
 		}
 	}
-	return 0, nil
+	return next, nil
 }
 
 // forget removes the digests of ranges before their records are imported: until all are,
