@@ -95,8 +95,12 @@ func (p pools) close() error {
 
 // listedAsNull returns a condition that the column nulls lists an attribute.
 func (e *engine) listedAsNull(sb *sqlbuilder.SelectBuilder, nulls, attribute string) string {
-	return fmt.Sprintf(e.likeFormat, nulls, "", sb.Var("%,"+strings.ReplaceAll(attribute, "_", `\_`)+",%"))
+	return fmt.Sprintf(e.likeFormat, nulls, "", sb.Var(inNulls(attribute)))
 }
+
+// inNulls returns the LIKE pattern of a list of attributes that holds one. In their names,
+// which are letters, digits and underscores, only these have a meaning.
+func inNulls(attribute string) string { return "%," + strings.ReplaceAll(attribute, "_", `\_`) + ",%" }
 
 // cast returns an expression that converts a stored text to a value of the kind.
 func (e *engine) cast(expression string, kind adapter.Kind) string {

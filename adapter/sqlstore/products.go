@@ -216,7 +216,7 @@ func (s products) neverStored(c *column, attribute string) string {
 	if c.null != "" {
 		return c.name + " IS NULL AND NOT (" + c.null + ")"
 	}
-	return c.name + " IS NULL AND " + s.table.name + ".nulls NOT LIKE '%," + attribute + ",%'"
+	return c.name + " IS NULL AND " + fmt.Sprintf(s.db.engine.likeFormat, s.table.name+".nulls", "NOT ", "'"+inNulls(attribute)+"'")
 }
 
 // inScope reports whether p, a list at a store view, shows the value of a that the store
