@@ -105,6 +105,11 @@ func (s *productSuite) testPriceLists(t *testing.T) {
 	if after := ids(); len(after) != 0 {
 		t.Errorf("an empty list left %v", after)
 	}
+	s.mustUpdate(t, key, 0, attrs{"tier_price": []attrs{tier(1, "9.0000", "1.0000"), {"website_id": aWebsite, "cust_group": 1, "price": "5.0000", "price_qty": "1.0000"}}})
+	s.mustUpdate(t, key, 0, attrs{"tier_price": []attrs{tier(2, "8.0000", "1.0000")}})
+	if got := prices(s.getProduct(t, key, 0, "tier_price"), "tier_price"); got != "1 5.0000 1.0000|2 8.0000 1.0000" {
+		t.Errorf("a list of prices of all websites left %s, want those of a single website to stay", got)
+	}
 	group := func(id int) attrs { return attrs{"website_id": 0, "cust_group": id, "price": "1.0000"} }
 	wantError(t, "same group", s.updateProduct(t, key, 0, attrs{"group_price": []attrs{group(1), group(1)}}), adapter.Invalid, "group_price")
 }

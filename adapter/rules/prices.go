@@ -34,7 +34,8 @@ var errSamePrice = errors.New("two prices have the same website, group and quant
 
 // setPriceLists stores the price lists that r, a new product or a change of one, has, and
 // reports whether anything changes. Entries that exist already keep their keys, and so
-// their order (products 5.6). product has the stored lists, or none if it is new.
+// their order (products 5.6). Entries of single websites stay, unless the list has some of the
+// same website: clients read and write those of all websites only. product has the stored lists, or none if it is new.
 func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record) (changed bool, err error) {
 	for _, list := range PriceLists() {
 		v := r.Get(list)
@@ -45,6 +46,7 @@ func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, produ
 		if err != nil {
 			return false, err
 		}
+		change.keepOtherWebsites(product.Get(list), v)
 		if change.isEmpty() {
 			continue
 		}
@@ -55,6 +57,19 @@ func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, produ
 		}
 	}
 	return changed, nil
+}
+
+// keepOtherWebsites removes nothing of single websites of which the new list has no entries.
+func (c *PriceChange) keepOtherWebsites(stored, list adapter.Value) {
+	listed := map[int64]bool{0: true}
+	for _, entry := range list.Records() {
+		listed[entry.Get("website_id").Int()] = true
+	}
+	kept := map[adapter.Key]bool{}
+	for _, entry := range stored.Records() {
+		kept[entry.Key()] = !listed[entry.Get("website_id").Int()]
+	}
+	c.Removed = slices.DeleteFunc(c.Removed, func(key adapter.Key) bool { return kept[key] })
 }
 
 // isEmpty reports whether a change changes nothing.
