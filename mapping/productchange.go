@@ -150,9 +150,10 @@ func (w *productWrite) urlKey(text string) adapter.Value {
 // minuteFormat is time.DateTime with the seconds set to 0.
 const minuteFormat = "2006-01-02 15:04:00"
 
-// defaultSpecialFromDate sets special_from_date to the current time if there is a special
-// price without a start: at every save of the default scope, and elsewhere when the save
-// clears the date. A special price that is sent as zero does not count as one; a
+// defaultSpecialFromDate sets special_from_date to the current time, in the time zone of the
+// shop even where a website has its own (calls run in the scope of administrators), if there
+// is a special price without a start: at every save of the default scope, and elsewhere when
+// the save clears the date. A special price that is sent as zero does not count as one; a
 // special_from_date that is sent as zero or false does not count as cleared.
 func (w *productWrite) defaultSpecialFromDate(current, next adapter.Record, storeID int64) {
 	from := next.Get("special_from_date")
