@@ -90,6 +90,9 @@ type LegacyToken struct {
 	// "" for none. It guards against ids that belong to different people in the two
 	// systems.
 	CustomerEmail string
+	// Unauthorized says that the legacy system does not accept the access token, since
+	// nobody has authorized it.
+	Unauthorized bool
 }
 
 // HashAPIKey returns the hash under which an API key is stored: the SHA-256 of its text in

@@ -25,7 +25,7 @@ func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.Admin, error] {
 // error.
 func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, error] {
 	return readAll[adapter.Consumer](ctx, d, &simpleTable[adapter.Consumer]{
-		d: d, table: "oauth_consumer", key: "entity_id", columns: []string{"name", "key", "secret", "callback_url", "rejected_callback_url"},
+		d: d, table: "oauth_consumer", later: true, key: "entity_id", columns: []string{"name", "key", "secret", "callback_url", "rejected_callback_url"},
 		read: func(id int64, columns row) adapter.Consumer {
 			return adapter.Consumer{ID: id, Name: d.textOf(columns[0]), Key: string(columns[1]), Secret: string(columns[2]),
 				Callback: d.textOf(columns[3]), RejectedCallback: d.textOf(columns[4])}
@@ -38,8 +38,8 @@ func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, er
 // sequence with an error.
 func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, error] {
 	return readAll[adapter.LegacyToken](ctx, d, &simpleTable[adapter.LegacyToken]{
-		d: d, table: "oauth_token", key: "entity_id",
-		columns: []string{"consumer_id", "admin_id", "customer_id", "type", "token", "secret", "verifier", "revoked", "created_at"},
+		d: d, table: "oauth_token", later: true, key: "entity_id",
+		columns: []string{"consumer_id", "admin_id", "customer_id", "type", "token", "secret", "verifier", "revoked", "created_at", "authorized"},
 		extra:   "(SELECT c.email FROM " + d.table("customer_entity") + " c WHERE c.entity_id = t.customer_id)",
 		read: func(id int64, columns row) adapter.LegacyToken {
 			t := adapter.Token{
@@ -49,7 +49,7 @@ func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, er
 			if created, ok := normalizeTime(string(columns[8])); ok {
 				t.CreatedAt, _ = time.Parse(time.DateTime, created) // normalizeTime has checked the form
 			}
-			return adapter.LegacyToken{Token: t, CustomerEmail: d.textOf(columns[9])}
+			return adapter.LegacyToken{Token: t, CustomerEmail: d.textOf(columns[10]), Unauthorized: columns.id(9) == 0}
 		},
 	}, 0, endless)
 }
@@ -64,13 +64,23 @@ func (d *Database) textOf(column sql.RawBytes) string {
 type simpleTable[T any] struct {
 	d          *Database
 	table, key string
+	later      bool // earlier versions do not have the table, and no such records
 	columns    []string
 	extra      string // an SQL expression that is read after the columns; the table's alias is t; "" for none
 	read       func(id int64, columns row) T
-	statement  string
+	statement  string // "" if there is no table
 }
 
-func (t *simpleTable[T]) prepare(context.Context, *sql.Tx) error {
+func (t *simpleTable[T]) prepare(ctx context.Context, tx *sql.Tx) error {
+	there, err := t.d.columnsOf(ctx, tx, t.table)
+	if err != nil {
+		return err
+	}
+	if there == nil && t.later { // unless the prefix is wrong, which the statement finds out
+		if shop, err := t.d.columnsOf(ctx, tx, "core_store"); err != nil || shop != nil {
+			return err
+		}
+	}
 	t.statement = "SELECT `" + t.key + "`, `" + strings.Join(t.columns, "`, `") + "`"
 	if t.extra != "" {
 		t.statement += ", " + t.extra
@@ -80,7 +90,9 @@ func (t *simpleTable[T]) prepare(context.Context, *sql.Tx) error {
 }
 
 func (t *simpleTable[T]) next(ctx context.Context, tx *sql.Tx, w window) (batch []T, last int64, err error) {
-	last = w.after
+	if last = w.after; t.statement == "" {
+		return nil, last, nil
+	}
 	err = t.d.each(ctx, tx, t.statement+between("`"+t.key+"`", w.after, w.through)+" ORDER BY `"+t.key+"` LIMIT "+formatID(int64(w.limit)), func(r row) error {
 		last = r.id(0)
 		batch = append(batch, t.read(last, r[1:]))

@@ -220,7 +220,7 @@ func (d *Database) wrapError(ctx context.Context, err error) error {
 		return ctx.Err()
 	case isMissingTable(err):
 		return fmt.Errorf("%w: check that it is a database of Magento 1 or OpenMage and that its table prefix is %q", err, d.prefix)
-	case fault != nil && fault.Number == 1142: // a table may not be read
+	case fault != nil && (fault.Number == 1142 || fault.Number == 1143): // a table or a column may not be read
 		name := "*"
 		if found := deniedTable.FindStringSubmatch(fault.Message); found != nil {
 			name = quoteName(found[1])

@@ -23,7 +23,8 @@
 //     computes when it is read or indexed is computed here or read from its index:
 //     reviews, custom options, stock status, prices of catalogue price rules.
 //  5. Values that the contract cannot hold are converted as it requires: a zero date is null,
-//     a decimal has four decimal places, a gender is 1 or 2 in the order of the attribute's
+//     or, as the time of a record, the record's other time, or 1970-01-01 00:00:00, a
+//     decimal has four decimal places, a gender is 1 or 2 in the order of the attribute's
 //     options.
 //  6. Everything in a table that no record holds is reported ([Skipped]): rows that refer to
 //     nothing, values that are none, attributes that the configuration does not have. Rows

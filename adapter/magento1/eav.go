@@ -342,6 +342,11 @@ func (r *entityReader) next(ctx context.Context, tx *sql.Tx, w window) (*eavBatc
 	if last == w.after {
 		return nil, w.after, r.values.skipOrphans(ctx, tx, w.after, w.through)
 	}
+	if r.rows.schema.DistinctNulls { // others need no times
+		for _, record := range records {
+			r.d.completeTimes(r.values.part, r.values.table, r.values.noun, record)
+		}
+	}
 	b := newEAVBatch(records)
 	err = r.values.setValues(ctx, tx, b, r.views, w.after, last)
 	b.sortLevels()

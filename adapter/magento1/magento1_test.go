@@ -88,6 +88,7 @@ func TestCustomers(t *testing.T) {
 			"dob": nil, "gender": 1,
 			"password_hash": "731c43d58ae3da6b1d1540b9da227fa3aec66b8b574ab1a1495ed03df4bf22b1:Qx9LbnTz0pC4vR7sYwE2uK8mAaDfGhJk"},
 		{"entity_id": 3, "website_id": 0, "store_id": 0, "email": "eve@example.com", "group_id": 1, "disable_auto_group_change": 0,
+			"created_at": "1970-01-01 00:00:00", "updated_at": "1970-01-01 00:00:00",
 			"password_hash": "$2y$04$wQm0xO8XfjtikjsVG.ySQ.C6duXVi/mYfCl3S6Kfno7PiZnNbsIVO"},
 		{"entity_id": 5, "website_id": 1, "store_id": 1, "email": nil, "group_id": 1, "created_at": "2012-01-02 03:04:05",
 			"updated_at": "2012-01-05 00:00:00", "disable_auto_group_change": 0},
@@ -124,7 +125,8 @@ func TestAddresses(t *testing.T) {
 			"is_default_billing": 1, "is_default_shipping": 0},
 		{"entity_id": 2, "customer_id": 1, "firstname": "Ada", "lastname": "Byron", "street": []string{"12 St James Sq", "Floor 2"},
 			"city": "London", "country_id": "GB", "fax": "020-555-0199", "vat_id": "GB999", "is_default_billing": 0, "is_default_shipping": 1},
-		{"entity_id": 3, "customer_id": 2, "street": []string(nil), "is_default_billing": 0, "is_default_shipping": 0},
+		{"entity_id": 3, "customer_id": 2, "street": []string(nil), "is_default_billing": 0, "is_default_shipping": 0,
+			"created_at": "1970-01-01 00:00:00", "updated_at": "1970-01-01 00:00:00"},
 		{"entity_id": 4, "customer_id": 98, "street": []string(nil), "is_default_billing": 0, "is_default_shipping": 0},
 		{"entity_id": 5, "customer_id": nil, "street": []string(nil), "is_default_billing": 0, "is_default_shipping": 0},
 	}
@@ -207,7 +209,7 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("%+v", consumers)
 	}
 	tokens := collect(t, d.Tokens(t.Context()))
-	if len(tokens) != 11 {
+	if len(tokens) != 12 {
 		t.Fatalf("%d tokens", len(tokens))
 	}
 	first := tokens[0]
@@ -222,6 +224,11 @@ func TestCredentials(t *testing.T) {
 	for i, email := range map[int]string{0: "", 3: "ada@example.com", 4: "łukasz@example.com", 5: ""} {
 		if tokens[i].CustomerEmail != email {
 			t.Errorf("%+v, want the e-mail address %q", tokens[i], email)
+		}
+	}
+	for i, token := range tokens {
+		if unauthorized := i == 6 || i == 11; token.Unauthorized != unauthorized {
+			t.Errorf("%+v", token)
 		}
 	}
 	if tokens[6].Type != adapter.RequestToken {

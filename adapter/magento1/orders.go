@@ -64,8 +64,7 @@ func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 		}
 	}
 	for _, r := range records {
-		setTimeIfEmpty(r, "created_at", r.Get("updated_at"))
-		setTimeIfEmpty(r, "updated_at", r.Get("created_at"))
+		o.d.completeTimes(Orders, o.rows.table, "order", r)
 	}
 	all := aggregates(records)
 	for _, part := range o.parts {
@@ -74,6 +73,21 @@ func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 		}
 	}
 	return all, last, nil
+}
+
+// unknownTime is what stands for the times of a record of which the old shop has none, so
+// that an import is the same each time.
+const unknownTime = "1970-01-01 00:00:00"
+
+// completeTimes sets created_at and updated_at where the old shop has none, which is the case
+// for dates of zeros: to the other one, or to unknownTime.
+func (d *Database) completeTimes(p Part, table, noun string, r adapter.Record) {
+	if r.Get("created_at").Empty() && r.Get("updated_at").Empty() {
+		d.skip(p, table, fmt.Sprintf("%s %d", noun, keyOf(r)), ReasonNoTime)
+		r.Set("created_at", adapter.TextValue(unknownTime))
+	}
+	setTimeIfEmpty(r, "created_at", r.Get("updated_at"))
+	setTimeIfEmpty(r, "updated_at", r.Get("created_at"))
 }
 
 // setTimeIfEmpty sets a time that a record lacks to another one.

@@ -168,5 +168,7 @@ const (
 	ReasonValue     = "the value is not of the attribute's kind and is null instead"
 	ReasonEncoding  = "the text is not valid in its character set, and U+FFFD stands for what is not"
 	ReasonFile      = "it names no file, or none of the product's images"
+	ReasonNoTime    = "the old shop has neither of its times, so both are " + unknownTime
+	ReasonTimezone  = "its time zone is none that is known here, so the setting store.timezone counts"
 	ReasonStock     = "it is not of the first stock"
 )

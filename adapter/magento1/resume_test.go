@@ -92,7 +92,9 @@ func TestRecordsBetween(t *testing.T) {
 			}
 			sorted := func(all []magento1.Skipped) []magento1.Skipped {
 				all = slices.DeleteFunc(all, func(s magento1.Skipped) bool { return s.Reason == magento1.ReasonNoSetting }) // given once
-				slices.SortFunc(all, func(a, b magento1.Skipped) int { return strings.Compare(a.Table+a.Key+a.Reason, b.Table+b.Key+b.Reason) })
+				slices.SortFunc(all, func(a, b magento1.Skipped) int {
+					return strings.Compare(a.Table+a.Key+a.Reason, b.Table+b.Key+b.Reason)
+				})
 				return all
 			}
 			if difference := cmp.Diff(sorted(wantSkipped), sorted(s.skipped)); difference != "" {
@@ -108,7 +110,7 @@ func TestRecordsBetween(t *testing.T) {
 // TestOldShop reads everything from a shop that lacks tables and columns of later versions.
 func TestOldShop(t *testing.T) {
 	s := openRich(t, magento1.Options{},
-		"DROP TABLE catalog_product_entity_group_price, catalogrule_product_price, review, review_store, review_detail, review_entity, cataloginventory_stock_status, log_customer, "+
+		"DROP TABLE catalog_product_entity_group_price, catalogrule_product_price, review, review_store, review_detail, review_entity, cataloginventory_stock_status, log_customer, oauth_consumer, oauth_token, "+
 			"gift_message, sales_order_tax, eav_attribute_option, customer_eav_attribute, api2_acl_role, api2_acl_rule, api2_acl_user, api2_acl_attribute",
 		"ALTER TABLE catalog_product_entity DROP COLUMN has_options",
 		"ALTER TABLE tax_calculation_rate DROP COLUMN zip_is_range, DROP COLUMN zip_from, DROP COLUMN zip_to",
@@ -125,6 +127,9 @@ func TestOldShop(t *testing.T) {
 	}
 	if _, err := s.Settings(t.Context()); err != nil {
 		t.Error(err)
+	}
+	if consumers, tokens := collect(t, s.Consumers(t.Context())), collect(t, s.Tokens(t.Context())); len(consumers)+len(tokens) > 0 {
+		t.Errorf("%d consumers and %d tokens of a version without them", len(consumers), len(tokens))
 	}
 	products := s.read(t, magento1.Products, adapter.Products)
 	compare(t, values{"name": "Steel Kettle", "has_custom_options": "absent", "reviews_count": "absent", "meta_title": "absent"}, products[1].Record)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -78,7 +79,11 @@ func (d *Database) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 			d.table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id > 0 ORDER BY w.website_id",
 		func(r adapter.Record, _ row) bool {
 			id := keyOf(r)
-			r.Set("timezone", text(config.website(id, pathTimezone)))
+			zone := config.website(id, pathTimezone)
+			if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+				d.skip(Websites, "core_config_data", fmt.Sprintf("website %d, %s", id, pathTimezone), ReasonTimezone)
+			}
+			r.Set("timezone", text(zone))
 			r.Set("tax_country", text(config.website(id, pathTaxCountry)))
 			region, _ := d.text.valueOf(adapter.KindInteger, sql.RawBytes(config.website(id, pathTaxRegion)))
 			r.Set("tax_region_id", region)

@@ -139,6 +139,7 @@ func TestShop(t *testing.T) {
 	s := openRich(t, magento1.Options{Prefix: "mg_"},
 		"DELETE FROM mg_core_config_data WHERE path = 'general/locale/timezone' AND scope = 'default'",
 		"UPDATE mg_tax_calculation_rate SET tax_region_id = 9999 WHERE tax_calculation_rate_id = 6",
+		"INSERT INTO mg_core_config_data (scope, scope_id, path, value) VALUES ('websites', 2, 'general/locale/timezone', 'Mars/Phobos')",
 		"INSERT INTO mg_core_store (store_id, code, website_id, name) VALUES (9, 'lost', 77, 'Lost')",
 		"INSERT INTO mg_tax_calculation VALUES (8, 99, 2, 3, 2)")
 	websites, stores := s.read(t, magento1.Websites, adapter.Websites), s.read(t, magento1.Websites, adapter.Stores)
@@ -172,6 +173,7 @@ func TestShop(t *testing.T) {
 		t.Errorf("%d websites, %d stores, %d groups, %d taxes, %d countries, %d regions", len(websites), len(stores), len(groups), len(taxes), len(countries), len(regions))
 	}
 	s.mustHaveSkipped(t,
+		magento1.Skipped{Part: magento1.Websites, Table: "core_config_data", Key: "website 2, general/locale/timezone", Reason: magento1.ReasonTimezone},
 		magento1.Skipped{Part: magento1.Websites, Table: "core_store", Key: "store 9, website 77", Reason: magento1.ReasonNoWebsite},
 		magento1.Skipped{Part: magento1.Taxes, Table: "tax_calculation", Key: "tax_calculation_id 8", Reason: magento1.ReasonNoRecord})
 }

@@ -47,6 +47,7 @@ const (
 	BadName     Reason = "the name is empty or too long"
 	NoImport    Reason = "not here, and administrators are not imported"
 	NotAccess   Reason = "a request token: it ages out"
+	NotGranted  Reason = "nobody has authorized it"
 	NoConsumer  Reason = "its consumer is not here"
 	NoAdmin     Reason = "its administrator is not here"
 	AdminLocked Reason = "its administrator is not active in the old system, or disabled here"

@@ -53,7 +53,7 @@ func anotherSystem() *foreign {
 		},
 		tokens: []adapter.LegacyToken{
 			access(0, 50, 7, 0), access(1, 50, 1, 0), access(2, 50, 9, 0), access(3, 50, 10, 0), access(4, 50, 99, 0), access(5, 1, 0, 1), access(6, 1, 0, 999),
-			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2), access(12, 1, 0, 2), access(13, 61, 0, 2), access(14, 1, 0, 2), access(15, 1, 0, 2),
+			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2), access(12, 1, 0, 2), access(13, 61, 0, 2), access(14, 1, 0, 2), access(15, 1, 0, 2), access(16, 1, 0, 2),
 		},
 	}
 	f.tokens[9].Revoked = true
@@ -62,6 +62,7 @@ func anotherSystem() *foreign {
 	f.tokens[12].Secret = ""
 	f.tokens[14].CustomerEmail = "somebody.else@example.com"
 	f.tokens[15].CustomerEmail = "" // the customer no longer exists there
+	f.tokens[16].Unauthorized = true
 	return f
 }
 
@@ -87,7 +88,7 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	}
 	from := anotherSystem()
 	skippedTokens := map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 1, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.NotGranted: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}
 	first := sqlstore.ImportReport{
 		Admins:    sqlstore.Tally{Added: 3, Unchanged: 1},
 		Consumers: sqlstore.Tally{Added: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
@@ -104,7 +105,7 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	withoutAdmins := first
 	withoutAdmins.Admins = sqlstore.Tally{Unchanged: 1, Skipped: map[sqlstore.Reason]int{sqlstore.NoImport: 3}}
 	withoutAdmins.Tokens = sqlstore.Tally{Added: 3, Skipped: map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 3, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}}
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.NotGranted: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}}
 	run("dry, without administrators", from, sqlstore.ImportOptions{DryRun: true}, withoutAdmins)
 
 	run("first", from, sqlstore.ImportOptions{Admins: true}, first)

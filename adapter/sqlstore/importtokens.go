@@ -17,6 +17,8 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Le
 	switch {
 	case t.Type != adapter.AccessToken:
 		return t, NotAccess, nil
+	case foreign.Unauthorized:
+		return t, NotGranted, nil
 	case len(t.Token) != tokenLength || !storable(t.Token, tokenLength) || !storable(t.Verifier, maxVersion):
 		return t, BadToken, nil
 	case !ok:
@@ -108,7 +110,7 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.Leg
 // refuseToken counts a token that cannot be stored. An earlier import may have stored it,
 // when its owner was still allowed: then it is revoked.
 func (in *credentialImport) refuseToken(ctx context.Context, lower string, revoked bool, why Reason) error {
-	if why == AdminLocked || why == OtherCustomer && revoked {
+	if why == AdminLocked || why == NotGranted || why == OtherCustomer && revoked {
 		if here, found, err := in.storedToken(ctx, lower); err != nil || found && !here.Revoked {
 			in.result.Tokens.Updated++
 			if err != nil || in.DryRun {

@@ -89,4 +89,5 @@ INSERT INTO {p}oauth_token (entity_id, consumer_id, admin_id, customer_id, type,
     (8, 4, NULL, NULL, 'access', 'tokenofnobody0000000000000000032', 'tokensecretofnobody0000000000032', NULL, 'oob', 0, 1, '2012-01-03 00:00:00'),
     (9, 9, NULL, 1, 'access', 'tokenofbroken0000000000000000032', 'tokensecretofbroken0000000000032', NULL, 'oob', 0, 1, '2012-01-03 00:00:00'),
     (10, 4, NULL, 1, 'access', 'short', 'shorttokensecret0000000000000032', NULL, 'oob', 0, 1, '2012-01-03 00:00:00'),
-    (11, 3, 99, NULL, 'access', 'tokenofadmin000000000000000adm99', 'tokensecretofadmin00000000adm099', NULL, 'oob', 0, 1, '2012-01-03 00:00:00');
+    (11, 3, 99, NULL, 'access', 'tokenofadmin000000000000000adm99', 'tokensecretofadmin00000000adm099', NULL, 'oob', 0, 1, '2012-01-03 00:00:00'),
+    (12, 3, 4, NULL, 'access', 'tokenunauthorized000000000000a04', 'tokensecretunauthorized00000ad04', NULL, 'oob', 0, 0, '2012-01-03 00:00:00');

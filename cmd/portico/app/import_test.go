@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
@@ -87,10 +88,13 @@ func TestImport(t *testing.T) {
 	}
 	want := printedRecords{DryRun: true, Resources: []*importedRecords{
 		{Resource: "customers", Read: 5, Stored: 4, Skipped: []*skippedRecords{skipped("no email that can be stored", 5)}, LeftOut: []*skippedRecords{
+			{Reason: "customer_entity: " + magento1.ReasonNoTime, Count: 1, Keys: []string{"customer 3"}},
 			{Reason: "customer_entity_varchar: its attribute does not exist", Count: 1, Keys: []string{"customer 1, attribute 71, store 0"}},
 			{Reason: "customer_entity_varchar: the record that it belongs to does not exist", Count: 1, Keys: []string{"customer 4, attribute firstname, store 0"}},
 		}},
-		{Resource: "addresses", Read: 5, Stored: 3, Skipped: []*skippedRecords{skipped("its customer is not here", 4), skipped("no customer_id that can be stored", 5)}},
+		{Resource: "addresses", Read: 5, Stored: 3, Skipped: []*skippedRecords{skipped("its customer is not here", 4), skipped("no customer_id that can be stored", 5)}, LeftOut: []*skippedRecords{
+			{Reason: "customer_address_entity: " + magento1.ReasonNoTime, Count: 1, Keys: []string{"address 3"}},
+		}},
 		{Resource: "orders", Read: 5, Stored: 4, Skipped: []*skippedRecords{skipped("its customer is not here", 5)}},
 	}}
 	before := storeContents(t, path)
