@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // A document is a document of the backend, with the document that is joined to it. Both are
@@ -254,7 +256,7 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 		return t.String(), nil
 	case '0':
 		n := t.String()
-		if len(n) > maxNumberLength {
+		if len(n) > adapter.MaxScaledLength {
 			return nil, fmt.Errorf("contains a number of %d characters", len(n))
 		}
 		return json.Number(n), nil

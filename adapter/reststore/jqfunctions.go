@@ -13,6 +13,8 @@ import (
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // The functions that expressions can call in addition to jq's own.
@@ -35,7 +37,7 @@ func jqNumber(v any, arguments []any) any {
 		return err
 	}
 	if len(arguments) == 0 {
-		units = maxPlaces
+		units = adapter.ScaledPlaces
 	}
 	n, err := parseScaled(v, units)
 	if err != nil {
@@ -44,7 +46,7 @@ func jqNumber(v any, arguments []any) any {
 	if len(arguments) > 0 {
 		return n
 	}
-	exact := formatScaled(n, maxPlaces)
+	exact := adapter.FormatScaled(n, adapter.ScaledPlaces)
 	return json.Number(strings.TrimSuffix(strings.TrimRight(exact, "0"), "."))
 }
 
