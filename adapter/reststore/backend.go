@@ -28,7 +28,7 @@ type Options struct {
 	Vars map[string]string
 	// Schemas describe the records; nil means the standard schemas.
 	Schemas *adapter.Schemas
-	// IDs translates references between records.
+	// IDs translates references between records. A mapping without references needs none.
 	IDs IDs
 	// Registerer receives the metrics; nil means they are not registered.
 	Registerer prometheus.Registerer
@@ -57,9 +57,7 @@ type Backend struct {
 	log     *slog.Logger
 	metrics *metrics
 	closed  atomic.Bool
-
-	keys       idMap[string, adapter.Key]
-	backendIDs idMap[adapter.Key, string]
+	ids     IDs
 }
 
 var _ replica.Backend = (*Backend)(nil)
@@ -85,11 +83,7 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{mapping: m, client: c, log: o.Logger, metrics: requestMetrics}
-	if o.IDs != nil {
-		b.keys, b.backendIDs = o.IDs.Keys, o.IDs.BackendIDs
-	}
-	return b, nil
+	return &Backend{mapping: m, client: c, log: o.Logger, metrics: requestMetrics, ids: o.IDs}, nil
 }
 
 // Name returns the backend's name from the mapping file.

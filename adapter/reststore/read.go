@@ -205,7 +205,7 @@ func (b *Backend) resolve(ctx context.Context, r *resource, object map[string]an
 	}
 	wanted := map[adapter.Resource][]string{}
 	r.addReferences(wanted, object, "")
-	if err := keys.lookUp(ctx, b.keys, wanted); err != nil {
+	if err := keys.lookUp(ctx, b.ids, wanted); err != nil {
 		return err
 	}
 	for to, ids := range wanted {

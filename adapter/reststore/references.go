@@ -1,9 +1,7 @@
 package reststore
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -15,67 +13,45 @@ import (
 // website_id.
 const refSuffix = "_ref"
 
-// errNoIDs is the error of a reference if Options.IDs is nil.
-var errNoIDs = errors.New("the mapping has references, but there is no ID map to translate them")
-
-// An idMap is one direction of Options.IDs; nil if there is no ID map.
-type idMap[From cmp.Ordered, To any] func(context.Context, adapter.Resource, []From) (map[From]To, error)
-
-// An idCache caches what an idMap has, because the documents of a response refer to the same
-// few records. It is safe for concurrent use.
-type idCache[From cmp.Ordered, To any] struct {
+// A keyCache caches the legacy ids to which the documents of a response refer, as these refer
+// to the same few records. It is safe for concurrent use.
+type keyCache struct {
 	mu    sync.Mutex
-	known map[reference[From]]To // the zero value for ids that the ID map does not have
+	known map[adapter.Resource]map[string]adapter.Key // 0 for ids that the ID map does not have
 }
-
-// A reference refers to a record by its id.
-type reference[ID cmp.Ordered] struct {
-	resource adapter.Resource
-	id       ID
-}
-
-// A keyCache caches the legacy ids to which documents refer.
-type keyCache = idCache[string, adapter.Key]
 
 // lookUp looks up the ids that are not cached yet. They may be repeated. Other calls wait, as
 // most of them want the same ids.
-func (c *idCache[From, To]) lookUp(ctx context.Context, ids idMap[From, To], wanted map[adapter.Resource][]From) error {
+func (c *keyCache) lookUp(ctx context.Context, ids IDs, wanted map[adapter.Resource][]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil {
-		c.known = map[reference[From]]To{}
+		c.known = map[adapter.Resource]map[string]adapter.Key{}
 	}
 	for r, all := range wanted {
-		missing := make([]From, 0, len(all))
-		for _, id := range all {
-			if _, known := c.known[reference[From]{r, id}]; !known {
-				missing = append(missing, id)
-			}
+		if c.known[r] == nil {
+			c.known[r] = map[string]adapter.Key{}
 		}
+		missing := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(all))), func(id string) bool { _, known := c.known[r][id]; return known })
 		if len(missing) == 0 {
 			continue
 		}
-		if ids == nil {
-			return errNoIDs
-		}
-		slices.Sort(missing)
-		missing = slices.Compact(missing)
-		found, err := ids(ctx, r, missing)
+		found, err := ids.Keys(ctx, r, missing)
 		if err != nil {
 			return err
 		}
 		for _, id := range missing {
-			c.known[reference[From]{r, id}] = found[id]
+			c.known[r][id] = found[id]
 		}
 	}
 	return nil
 }
 
-// get returns the other id of a record that was looked up, or the zero value.
-func (c *idCache[From, To]) get(r adapter.Resource, id From) To {
+// get returns the legacy id of a record that was looked up, 0 for none.
+func (c *keyCache) get(r adapter.Resource, id string) adapter.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known[reference[From]{r, id}]
+	return c.known[r][id]
 }
 
 // documentKeys are the legacy ids that one document refers to.
@@ -86,8 +62,8 @@ type documentKeys struct {
 
 // writeIDs are the backend ids to which the records of one write refer.
 type writeIDs struct {
-	idCache[adapter.Key, string]
 	wanted map[adapter.Resource][]adapter.Key
+	found  map[adapter.Resource]map[adapter.Key]string
 	setIDs []func() // put the ids into the objects that expressions see
 }
 
@@ -96,16 +72,21 @@ func (w *writeIDs) add(object map[string]any, name string, to adapter.Resource, 
 	if key > 0 {
 		w.wanted[to] = append(w.wanted[to], key)
 	}
-	w.setIDs = append(w.setIDs, func() { object[name+refSuffix] = nullable(w.get(to, key)) })
+	w.setIDs = append(w.setIDs, func() { object[name+refSuffix] = nullable(w.found[to][key]) })
 }
 
 // resolve looks up the ids and sets them.
-func (w *writeIDs) resolve(ctx context.Context, ids idMap[adapter.Key, string]) error {
-	err := w.lookUp(ctx, ids, w.wanted)
+func (w *writeIDs) resolve(ctx context.Context, ids IDs) (err error) {
+	w.found = make(map[adapter.Resource]map[adapter.Key]string, len(w.wanted))
+	for r, keys := range w.wanted {
+		if w.found[r], err = ids.BackendIDs(ctx, r, slices.Compact(slices.Sorted(slices.Values(keys)))); err != nil {
+			return err
+		}
+	}
 	for _, set := range w.setIDs {
 		set()
 	}
-	return err
+	return nil
 }
 
 // addReferences adds the backend ids of the references in an object to all. prefix is the

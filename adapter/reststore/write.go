@@ -98,7 +98,7 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 		"old":  r.fromRecord(w.Old, "", ids), "new": r.fromRecord(w.New, "", ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}
-	if err := ids.resolve(ctx, b.backendIDs); err != nil {
+	if err := ids.resolve(ctx, b.ids); err != nil {
 		return nil, err
 	}
 	if len(w.New.Values) == 0 {
@@ -106,7 +106,7 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 	}
 	for _, name := range r.Match {
 		to, mapped := r.References[name]
-		if key := adapter.Key(w.New.Get(name).Int()); mapped && key != 0 && ids.get(to, key) == "" {
+		if key := adapter.Key(w.New.Get(name).Int()); mapped && key != 0 && ids.found[to][key] == "" {
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "write " + string(r.name), Field: name,
 				Err: fmt.Errorf("%d in %s has no backend id: import it with portico ids import", key, to)}
 		}
