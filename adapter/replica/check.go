@@ -142,33 +142,32 @@ func (c *check) checkParts(ctx context.Context, rootKey adapter.Key, parts map[a
 	if err != nil {
 		return err
 	}
-	unseen := map[backendRef]bool{}
-	for _, mapping := range mappings {
-		if mapping.BackendID != "" && mapping.Intent == nil {
-			unseen[backendRef{mapping.Resource, mapping.BackendID}] = true
-		}
-	}
 	detail := fmt.Sprintf("part of %s %d", c.Resource, rootKey)
 	for _, part := range c.parts {
-		if !part.HasIDs {
+		items, present := parts[part.Resource]
+		if !part.HasIDs || !present {
 			continue
 		}
-		for _, item := range parts[part.Resource] {
-			ref := backendRef{part.Resource, item.ID}
-			if unseen[ref] {
-				delete(unseen, ref)
+		unseen := map[string]bool{}
+		for _, mapping := range mappings {
+			if mapping.Resource == part.Resource && mapping.BackendID != "" && mapping.Intent == nil {
+				unseen[mapping.BackendID] = true
+			}
+		}
+		for _, item := range items {
+			if unseen[item.ID] {
+				delete(unseen, item.ID)
 			} else if err := c.report(Finding{Kind: NoLegacyID, Resource: part.Resource, ID: item.ID, Detail: detail}); err != nil {
 				return err
 			}
 		}
-	}
-	for _, mapping := range mappings {
-		_, present := parts[mapping.Resource]
-		if !present || !unseen[backendRef{mapping.Resource, mapping.BackendID}] {
-			continue
-		}
-		if err := c.report(Finding{Kind: MissingAtBackend, Resource: mapping.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: detail}); err != nil {
-			return err
+		for _, mapping := range mappings {
+			if mapping.Resource != part.Resource || !unseen[mapping.BackendID] {
+				continue
+			}
+			if err := c.report(Finding{Kind: MissingAtBackend, Resource: part.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: detail}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -23,6 +24,7 @@ type staticBackend struct {
 
 func (b *staticBackend) Name() string                         { return "static" }
 func (b *staticBackend) Resources() []replica.BackendResource { return testResources() }
+func (b *staticBackend) Close() error                         { return nil }
 
 func (b *staticBackend) Fetch(_ context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
 	return slices.DeleteFunc(slices.Clone(b.documents[root]), func(d replica.Document) bool { return !slices.Contains(ids, d.ID) }), b.fail
@@ -76,7 +78,7 @@ func newAgreeingPair(t *testing.T) (replica.Replica, *staticBackend) {
 		key, owner := r.Get("entity_id").Int(), r.Get("customer_id").Int()
 		id := fmt.Sprint("addr_", key)
 		addresses[owner] = append(addresses[owner], id)
-		if err := local.PutMappings(t.Context(), replica.Mapping{Resource: adapter.CustomerAddresses, Key: adapter.Key(key), BackendID: id, Root: adapter.Customers, RootKey: adapter.Key(owner)}); err != nil {
+		if err := local.PutMappings(t.Context(), idmap.Mapping{Resource: adapter.CustomerAddresses, Key: adapter.Key(key), BackendID: id, Root: adapter.Customers, RootKey: adapter.Key(owner)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +86,7 @@ func newAgreeingPair(t *testing.T) (replica.Replica, *staticBackend) {
 		for _, r := range listed(root) {
 			key := r.Get("entity_id").Int()
 			id := fmt.Sprint(root, "_", key)
-			if err := local.PutMappings(t.Context(), replica.Mapping{Resource: root, Key: adapter.Key(key), BackendID: id, Base: []byte("{}")}); err != nil {
+			if err := local.PutMappings(t.Context(), idmap.Mapping{Resource: root, Key: adapter.Key(key), BackendID: id, Base: []byte("{}")}); err != nil {
 				t.Fatal(err)
 			}
 			document := newDocument(id, adapter.Key(key))
@@ -133,7 +135,7 @@ func TestCheck(t *testing.T) {
 	without := func(r adapter.Resource, id string) {
 		backend.documents[r] = slices.DeleteFunc(backend.documents[r], func(d replica.Document) bool { return d.ID == id })
 	}
-	enter := func(mappings ...replica.Mapping) {
+	enter := func(mappings ...idmap.Mapping) {
 		t.Helper()
 		if err := local.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
@@ -147,10 +149,10 @@ func TestCheck(t *testing.T) {
 	without(adapter.Products, "products_5")
 	without(adapter.Customers, "customers_1")
 	enter(
-		replica.Mapping{Resource: adapter.Products, Key: 3, BackendID: "products_3", Intent: []byte("{}")},
-		replica.Mapping{Resource: adapter.Products, Key: 4},
-		replica.Mapping{Resource: adapter.Products, Key: 99999, BackendID: "products_99999"},
-		replica.Mapping{Resource: adapter.CustomerAddresses, Key: 99999, BackendID: "addr_99999", Root: adapter.Customers, RootKey: 1},
+		idmap.Mapping{Resource: adapter.Products, Key: 3, BackendID: "products_3", Intent: []byte("{}")},
+		idmap.Mapping{Resource: adapter.Products, Key: 4},
+		idmap.Mapping{Resource: adapter.Products, Key: 99999, BackendID: "products_99999"},
+		idmap.Mapping{Resource: adapter.CustomerAddresses, Key: 99999, BackendID: "addr_99999", Root: adapter.Customers, RootKey: 1},
 	)
 	backend.documents[adapter.Products] = append(backend.documents[adapter.Products],
 		newDocument("new", 0), newDocument("old", 777), newDocument("copy", 6), newDocument("old 2", 777), newUnreadableDocument("broken"), newUnreadableDocument("products_5"))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -423,14 +424,14 @@ type hookedReplica struct {
 	afterCreate, afterUpdate, beforeMappings, beforeComplete func()
 }
 
-func (m *hookedReplica) CompleteIntent(ctx context.Context, intent []byte, root replica.Mapping, parts ...replica.Mapping) (completed bool, err error) {
+func (m *hookedReplica) CompleteIntent(ctx context.Context, intent []byte, root idmap.Mapping, parts ...idmap.Mapping) (completed bool, err error) {
 	if m.beforeComplete != nil {
 		m.beforeComplete()
 	}
 	return m.Replica.CompleteIntent(ctx, intent, root, parts...)
 }
 
-func (m *hookedReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
+func (m *hookedReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]idmap.Mapping, error) {
 	if m.beforeMappings != nil {
 		m.beforeMappings()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
@@ -67,21 +68,21 @@ func (s *crashingReplica) UpdateReadOnly(ctx context.Context, r adapter.Resource
 	return s.step(func() error { return s.Replica.UpdateReadOnly(ctx, r, key, values) })
 }
 
-func (s *crashingReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) (mappings []replica.Mapping, err error) {
+func (s *crashingReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) (mappings []idmap.Mapping, err error) {
 	err = s.step(func() (err error) { mappings, err = s.Replica.MappingsByKey(ctx, r, keys); return err })
 	return mappings, err
 }
 
-func (s *crashingReplica) MappingsOfParts(ctx context.Context, r adapter.Resource, rootKey adapter.Key) (mappings []replica.Mapping, err error) {
+func (s *crashingReplica) MappingsOfParts(ctx context.Context, r adapter.Resource, rootKey adapter.Key) (mappings []idmap.Mapping, err error) {
 	err = s.step(func() (err error) { mappings, err = s.Replica.MappingsOfParts(ctx, r, rootKey); return err })
 	return mappings, err
 }
 
-func (s *crashingReplica) PutMappings(ctx context.Context, mappings ...replica.Mapping) error {
+func (s *crashingReplica) PutMappings(ctx context.Context, mappings ...idmap.Mapping) error {
 	return s.step(func() error { return s.Replica.PutMappings(ctx, mappings...) })
 }
 
-func (s *crashingReplica) CompleteIntent(ctx context.Context, intent []byte, root replica.Mapping, parts ...replica.Mapping) (completed bool, err error) {
+func (s *crashingReplica) CompleteIntent(ctx context.Context, intent []byte, root idmap.Mapping, parts ...idmap.Mapping) (completed bool, err error) {
 	err = s.step(func() (err error) { completed, err = s.Replica.CompleteIntent(ctx, intent, root, parts...); return err })
 	return completed, err
 }

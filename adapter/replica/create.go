@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 var (
@@ -42,7 +43,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 		return 0, err
 	}
 	intent := writeIntent{Op: opCreate, Resource: s.Resource, Key: key}
-	w := &pendingWrite{store: s, mapping: Mapping{Resource: s.Resource, Key: key}, intent: intent}
+	w := &pendingWrite{store: s, mapping: idmap.Mapping{Resource: s.Resource, Key: key}, intent: intent}
 	unlock, err := s.locks.lock(ctx, s.Resource, key)
 	if err == nil {
 		defer unlock()
@@ -144,7 +145,7 @@ func (w *pendingWrite) createAtBackend(ctx context.Context, sent *Write) error {
 
 // restorePart stores a new part again if another process has deleted it. That happens when
 // the process resolved the write intent before the backend had the part.
-func (s *store) restorePart(ctx context.Context, part Mapping, newRecord adapter.Record) error {
+func (s *store) restorePart(ctx context.Context, part idmap.Mapping, newRecord adapter.Record) error {
 	_, err := s.store.Get(ctx, &adapter.GetParams{Key: part.Key, Only: []string{}})
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 var errDeletable = errors.New("the record can be deleted")
@@ -37,7 +38,7 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 
 // deleteFromLevel removes a record from one level, the default scope or a store view. The
 // record itself is deleted when no other level uses it, which only the local replica knows.
-func (s *store) deleteFromLevel(ctx context.Context, mapping Mapping, p *adapter.DeleteParams) error {
+func (s *store) deleteFromLevel(ctx context.Context, mapping idmap.Mapping, p *adapter.DeleteParams) error {
 	w, err := s.beginChange(ctx, mapping, writeIntent{Op: opDelete, Key: p.Key, StoreID: p.StoreID, Attributes: s.exclusive})
 	if err != nil {
 		return err

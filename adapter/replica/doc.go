@@ -4,8 +4,9 @@
 // # Terms
 //
 // A root is a record that the backend has on its own, such as a product; its parts, such
-// as its stock item, are contained in the root's document. The local replica, the ID map,
-// write intents, backend-owned attributes and reconciling are defined in package adapter.
+// as its stock item, are contained in the root's document. The local replica, write intents,
+// backend-owned attributes and reconciling are defined in package adapter, mappings in
+// package idmap.
 //
 // # Principles
 //

@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // A base is the content of a document when the local replica was last reconciled with it.
+// Its JSON has an item, unlike idmap.EmptyBase.
 type base struct {
 	item       adapter.Record
 	parts      map[adapter.Resource][]Item
@@ -30,12 +32,8 @@ type basePartJSON struct {
 	Item recordJSON `json:"item"`
 }
 
-// emptyBase is the base of a mapping that only ties two ids together: all values of the
-// document are taken over. The JSON of any other base has an item.
-const emptyBase = "{}"
-
 // withBase returns a root's mapping with a new base.
-func withBase(mapping Mapping, b base) (Mapping, error) {
+func withBase(mapping idmap.Mapping, b base) (idmap.Mapping, error) {
 	out := baseJSON{Unresolved: b.unresolved, Item: toJSON(b.item), Parts: map[adapter.Resource][]basePartJSON{}}
 	for r, items := range b.parts {
 		out.Parts[r] = convert(items, func(i Item) basePartJSON { return basePartJSON{i.ID, toJSON(i.Record)} })
@@ -56,7 +54,7 @@ func internalError(err error, op string, r adapter.Resource, key adapter.Key) er
 
 // baseOf returns the base of a root's mapping. Resources and attributes that the schemas no
 // longer have are left out.
-func baseOf(root *resourcePlan, mapping Mapping) (base, error) {
+func baseOf(root *resourcePlan, mapping idmap.Mapping) (base, error) {
 	var in baseJSON
 	err := unmarshal(mapping.Base, &in)
 	b := base{parts: map[adapter.Resource][]Item{}, unresolved: in.Unresolved}

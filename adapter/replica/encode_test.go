@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // newProductPlan returns a plan of products and their stock items that has no replica.
@@ -55,23 +56,23 @@ func TestEncodeBase(t *testing.T) {
 		"parts":               {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {{ID: "x\"", Record: stock}, {Record: stock}}}},
 		"empty list of parts": {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {}}},
 	} {
-		mapping, err := withBase(Mapping{}, b)
+		mapping, err := withBase(idmap.Mapping{}, b)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if decoded, err := baseOf(root, mapping); err != nil || !sameBase(b, decoded) || string(mapping.Base) == emptyBase {
+		if decoded, err := baseOf(root, mapping); err != nil || !sameBase(b, decoded) || string(mapping.Base) == idmap.EmptyBase {
 			t.Errorf("%s: %s is %+v, %v", name, mapping.Base, decoded, err)
 		}
 	}
-	unset, err := withBase(Mapping{}, with("name", adapter.UnsetValue()))
+	unset, err := withBase(idmap.Mapping{}, with("name", adapter.UnsetValue()))
 	if err != nil || string(unset.Base) != `{"item":{}}` {
 		t.Errorf("an unset value is encoded as %s, %v", unset.Base, err)
 	}
 	streets := adapter.NewSchemas().Of(adapter.CustomerAddresses)
 	r := adapter.NewRecord(streets)
 	r.Set("street", adapter.TextsValue([]string{"a", "", "\xff"}))
-	mapping, err := withBase(Mapping{}, base{item: r})
+	mapping, err := withBase(idmap.Mapping{}, base{item: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +86,14 @@ func TestEncodeBase(t *testing.T) {
 func TestUnresolvedIn(t *testing.T) {
 	root := newProductPlan()
 	b := base{item: adapter.NewRecord(root.schema), unresolved: map[adapter.Resource][]string{adapter.Categories: {"a", "b"}}}
-	mapping, err := withBase(Mapping{}, b)
+	mapping, err := withBase(idmap.Mapping{}, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := unresolvedIn(mapping.Base); !slices.Equal(got[adapter.Categories], []string{"a", "b"}) {
 		t.Errorf("%s: %v", mapping.Base, got)
 	}
-	for _, none := range []string{"", emptyBase, `{"item":{"name":"{\"unresolved\":"}}`, `{"unresolved":7}`} {
+	for _, none := range []string{"", idmap.EmptyBase, `{"item":{"name":"{\"unresolved\":"}}`, `{"unresolved":7}`} {
 		if got := unresolvedIn([]byte(none)); got != nil {
 			t.Errorf("%s: %v", none, got)
 		}
@@ -112,11 +113,11 @@ func FuzzDecodeBase(f *testing.F) {
 	}
 	root := newProductPlan()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		b, err := baseOf(root, Mapping{Base: encoded})
+		b, err := baseOf(root, idmap.Mapping{Base: encoded})
 		if err != nil {
 			return
 		}
-		again, err := withBase(Mapping{}, b)
+		again, err := withBase(idmap.Mapping{}, b)
 		if err != nil {
 			t.Fatalf("%s is decoded, but not encoded again: %v", encoded, err)
 		}
@@ -132,7 +133,7 @@ func FuzzDecodeIntent(f *testing.F) {
 	}
 	root := newProductPlan()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		intent, err := decodeIntent(Mapping{Intent: encoded})
+		intent, err := decodeIntent(idmap.Mapping{Intent: encoded})
 		if err != nil {
 			return
 		}

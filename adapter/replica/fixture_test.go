@@ -15,6 +15,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
@@ -289,14 +290,14 @@ func (f *fixture) keys(r adapter.Resource, q adapter.Query) []adapter.Key {
 }
 
 // mapping returns the mapping of a record.
-func (f *fixture) mapping(r adapter.Resource, key adapter.Key) (replica.Mapping, bool) {
+func (f *fixture) mapping(r adapter.Resource, key adapter.Key) (idmap.Mapping, bool) {
 	f.t.Helper()
 	mappings, err := f.local.MappingsByKey(f.t.Context(), r, []adapter.Key{key})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	if len(mappings) == 0 {
-		return replica.Mapping{}, false
+		return idmap.Mapping{}, false
 	}
 	return mappings[0], true
 }
@@ -353,4 +354,25 @@ func (l *logRecorder) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines)
+}
+
+// demoReplica returns the demo store as a local replica on SQLite, with an empty ID map.
+func demoReplica(tb testing.TB) replica.Replica {
+	tb.Helper()
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: demotest.SQLite(tb)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db.Replica()
+}
+
+// testResources are the resources of the backends in these tests.
+func testResources() []replica.BackendResource {
+	return []replica.BackendResource{
+		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"name", "stock_item"}},
+		{Resource: adapter.StockItems, Root: adapter.Products, Attributes: []string{"qty"}},
+		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email"}},
+		{Resource: adapter.CustomerAddresses, Root: adapter.Customers, HasIDs: true, Attributes: []string{"city"}},
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 var (
@@ -49,7 +50,7 @@ func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Ke
 }
 
 // checkForget returns an error if a record must not be deleted.
-func (a *Adapter) checkForget(ctx context.Context, op string, plan *resourcePlan, mapping *Mapping) error {
+func (a *Adapter) checkForget(ctx context.Context, op string, plan *resourcePlan, mapping *idmap.Mapping) error {
 	conflict := func(why error) error { return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: why} }
 	roots, err := a.rowsOf(ctx, plan.root, []adapter.Key{cmp.Or(mapping.RootKey, mapping.Key)})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -22,7 +23,7 @@ func (b *staticBackend) FindByKey(ctx context.Context, root adapter.Resource, ke
 func TestForget(t *testing.T) {
 	local, backend := newAgreeingPair(t)
 	ctx := t.Context()
-	enter := func(mappings ...replica.Mapping) {
+	enter := func(mappings ...idmap.Mapping) {
 		t.Helper()
 		if err := local.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
@@ -37,12 +38,12 @@ func TestForget(t *testing.T) {
 	without(adapter.Customers, "customers_2")
 	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], newDocument("customers_1", 0, "addr_2"))
 	enter(
-		replica.Mapping{Resource: adapter.Products, Key: 4, BackendID: "products_4", Intent: []byte("{}")},
-		replica.Mapping{Resource: adapter.Products, Key: 5}, // its document carries the key
-		replica.Mapping{Resource: adapter.Products, Key: 99999, BackendID: "products_1 "},
+		idmap.Mapping{Resource: adapter.Products, Key: 4, BackendID: "products_4", Intent: []byte("{}")},
+		idmap.Mapping{Resource: adapter.Products, Key: 5}, // its document carries the key
+		idmap.Mapping{Resource: adapter.Products, Key: 99999, BackendID: "products_1 "},
 	)
 	without(adapter.Products, "products_6")
-	enter(replica.Mapping{Resource: adapter.Products, Key: 6})
+	enter(idmap.Mapping{Resource: adapter.Products, Key: 6})
 	if err := local.DeleteMapping(ctx, adapter.Products, 7); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // importUnmapped imports a document that has no entry in the ID map, or counts it if no
@@ -28,7 +29,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(withIntent, func(m Mapping) bool { return m.Resource == root.Resource && m.BackendID == "" }) {
+	if slices.ContainsFunc(withIntent, func(m idmap.Mapping) bool { return m.Resource == root.Resource && m.BackendID == "" }) {
 		return false, nil
 	}
 	// A record created by this or another process has its mapping by now.
@@ -58,7 +59,7 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 		return err
 	}
 	if bound.mapping == nil {
-		bound.mapping = &Mapping{Resource: root.Resource, Key: key, Base: []byte(emptyBase)}
+		bound.mapping = &idmap.Mapping{Resource: root.Resource, Key: key, Base: []byte(idmap.EmptyBase)}
 	}
 	switch bound.mapping.BackendID {
 	case "":
@@ -75,7 +76,7 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 // id, or under the next one for key 0. It reports false for a record that the local replica
 // refuses.
 func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
-	mapping, err := withBase(Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, base{item.Record, parts, item.Unresolved})
+	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, base{item.Record, parts, item.Unresolved})
 	if err != nil {
 		return false, err
 	}
@@ -106,8 +107,8 @@ func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id 
 // importMapped imports a document whose mapping exists, such as one from an ID import, if
 // the local replica does not have the record. It returns the row's mapping, nil if the
 // replica does not have the record afterwards. The caller holds the root's lock.
-func (rc *reconciler) importMapped(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
-	if _, err := root.get(ctx, r.key); adapter.KindOf(err) != adapter.NotFound {
+func (rc *reconciler) importMapped(ctx context.Context, root *resourcePlan, r *row) (*idmap.Mapping, error) {
+	if found, err := root.findRecords(ctx, []adapter.Key{r.key}); err != nil || len(found) > 0 {
 		return r.mapping, err
 	}
 	item, parts, err := r.doc.Read(ctx)
@@ -131,4 +132,23 @@ func (rc *reconciler) importMapped(ctx context.Context, root *resourcePlan, r *r
 	}
 	imported, err := rc.rowOf(ctx, root, r.key)
 	return imported.mapping, err
+}
+
+// ImportIDs adds mappings to the ID map for records that both the local replica and the
+// backend already have: see [idmap.Importer.Import]. The first read of an imported record
+// takes over the backend's values.
+func (a *Adapter) ImportIDs(ctx context.Context, pairs []idmap.Pair, dryRun bool, progress func(done, total int)) (idmap.ImportResult, error) {
+	if err := a.checkOpen("import ids"); err != nil {
+		return idmap.ImportResult{}, err
+	}
+	importer := idmap.Importer{
+		Map: a.replica,
+		Resources: convert(a.ordered, func(plan *resourcePlan) idmap.Resource {
+			return idmap.Resource{Name: plan.Resource, Root: plan.Root, HasMappings: plan.hasMappings()}
+		}),
+		FindRecords: func(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+			return a.plans[r].findRecords(ctx, keys)
+		},
+	}
+	return importer.Import(ctx, pairs, dryRun, progress)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // The operations of write intents.
@@ -36,7 +37,7 @@ type writeIntent struct {
 	Siblings map[adapter.Key]recordJSON `json:"before,omitempty"`
 }
 
-func decodeIntent(mapping Mapping) (writeIntent, error) {
+func decodeIntent(mapping idmap.Mapping) (writeIntent, error) {
 	var intent writeIntent
 	err := unmarshal(mapping.Intent, &intent)
 	return intent, internalError(err, "decode intent of", mapping.Resource, mapping.Key)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -23,7 +24,7 @@ type memoryBackend struct {
 	// withoutKeys: documents carry no legacy ids.
 	withoutKeys bool
 	// ids translates the references of documents.
-	ids *replica.IDCache
+	ids *idmap.Cache
 	// before and after, unless nil, may fail a call before or after it is done. call is the
 	// method and the resource, as in "Create products".
 	before, after func(ctx context.Context, call string) error

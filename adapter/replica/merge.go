@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // A merge is a three-way merge of one root and its parts: it stores in the local replica the
@@ -23,7 +24,7 @@ type merge struct {
 	// the backend stored the written values, possibly less exactly, so they are not taken over.
 	own *Write
 	// partMappings are new mappings of parts.
-	partMappings []Mapping
+	partMappings []idmap.Mapping
 }
 
 // covers reports whether an attribute of a record was written by m.own.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // replicaParts are the parts of one root and one resource in the local replica.
@@ -73,8 +74,8 @@ func (plan *resourcePlan) itemIdentity(item Item) string {
 }
 
 // partMapping returns the mapping of a part.
-func partMapping(plan *resourcePlan, key adapter.Key, id string, rootKey adapter.Key) Mapping {
-	return Mapping{Resource: plan.Resource, Key: key, BackendID: id, Root: plan.root.Resource, RootKey: rootKey}
+func partMapping(plan *resourcePlan, key adapter.Key, id string, rootKey adapter.Key) idmap.Mapping {
+	return idmap.Mapping{Resource: plan.Resource, Key: key, BackendID: id, Root: plan.root.Resource, RootKey: rootKey}
 }
 
 // importedPart returns what is imported of a part that only the backend has.

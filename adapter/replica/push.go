@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // Push creates at the backend every record of the local replica that it lacks: the roots
@@ -149,7 +150,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 			return &adapter.Error{Kind: adapter.Conflict, Op: "create " + string(root.Resource), Err: errInDoubt}
 		}
 	case unmapped:
-		if err := a.pushRecord(ctx, root, Mapping{Resource: root.Resource, Key: key}, key, adapter.Record{}); err != nil {
+		if err := a.pushRecord(ctx, root, idmap.Mapping{Resource: root.Resource, Key: key}, key, adapter.Record{}); err != nil {
 			return err
 		}
 	}
@@ -177,7 +178,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 
 // pushRecord creates a record at the backend, under the lock of the root with this mapping.
 // input has its write-only values; it may be empty.
-func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping Mapping, key adapter.Key, input adapter.Record) error {
+func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, key adapter.Key, input adapter.Record) error {
 	w, err := (&store{a, plan}).begin(ctx, mapping, writeIntent{Op: opPush, Key: key})
 	if err != nil {
 		return err
@@ -207,7 +208,7 @@ func (w *pendingWrite) release(ctx context.Context) {
 
 // pushParts creates the parts of a root that the backend lacks. mapping is the root's, just
 // reconciled, and stays current. refused says which parts the backend refuses.
-func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping *Mapping) (refused, err error) {
+func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping *idmap.Mapping) (refused, err error) {
 	parts, err := a.loadParts(ctx, plan, mapping.Key)
 	if err != nil || len(parts.records) == 0 {
 		return nil, err

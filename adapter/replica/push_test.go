@@ -14,6 +14,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
@@ -212,7 +213,7 @@ func TestPushTree(t *testing.T) {
 // creates it when that process has had its time.
 func TestPushInDoubt(t *testing.T) {
 	local := demoReplica(t)
-	intent := replica.Mapping{Resource: adapter.Products, Key: 3, Intent: []byte(`{"by":"another","op":"push","resource":"products","key":3}`)}
+	intent := idmap.Mapping{Resource: adapter.Products, Key: 3, Intent: []byte(`{"by":"another","op":"push","resource":"products","key":3}`)}
 	if err := local.PutMappings(t.Context(), intent); err != nil {
 		t.Fatal(err)
 	}

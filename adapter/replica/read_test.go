@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -273,7 +274,7 @@ func TestUnmapped(t *testing.T) {
 			}}); err != nil {
 				t.Fatal(err)
 			}
-			imported := replica.Mapping{Resource: adapter.Products, Key: 2, BackendID: mapping.BackendID}
+			imported := idmap.Mapping{Resource: adapter.Products, Key: 2, BackendID: mapping.BackendID}
 			if base != "" {
 				imported.Base = []byte(base)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // A reconciler makes the local replica and the backend agree, root by root.
@@ -74,7 +75,7 @@ func asUnavailable(op string, err error) error {
 // reconcileLocked reconciles roots that the caller has locked. It returns the mappings of
 // those that the backend has, none of them with a write intent. Kinds: Unavailable,
 // Internal.
-func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]idmap.Mapping, error) {
 	deadline := time.Now().Add(rc.foreignWriteWait)
 	for {
 		rows, err := rc.rowsOf(ctx, root, keys)
@@ -116,14 +117,14 @@ func (rc *reconciler) reconcileIdle(ctx context.Context, root *resourcePlan, key
 }
 
 // reconcileRows is reconcileLocked for rows that have their mappings.
-func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]Mapping, error) {
-	reconciled := make(map[adapter.Key]Mapping, len(rows))
+func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]idmap.Mapping, error) {
+	reconciled := make(map[adapter.Key]idmap.Mapping, len(rows))
 	for i := range rows {
 		rc.resolveCreate(ctx, root, &rows[i])
 	}
 	err := cmp.Or(ctx.Err(), rc.addDocuments(ctx, root, rows))
 	for i := 0; i < len(rows) && err == nil; i++ {
-		var mapping *Mapping
+		var mapping *idmap.Mapping
 		if mapping, err = rc.reconcileRow(ctx, root, &rows[i]); mapping != nil {
 			reconciled[mapping.Key] = *mapping
 		}
@@ -134,7 +135,7 @@ func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, row
 // reconcileRow resolves the write intent of a root, imports the root if its mapping is newer
 // than the local replica, and reconciles it. It returns its mapping, nil for a root that the
 // backend does not have or that must not be visible.
-func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *row) (*Mapping, error) {
+func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *row) (*idmap.Mapping, error) {
 	if r.mapping == nil || r.mapping.BackendID == "" {
 		return nil, nil
 	}
@@ -146,7 +147,7 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 	if r.doc == nil {
 		return nil, nil
 	}
-	if string(r.mapping.Base) == emptyBase {
+	if string(r.mapping.Base) == idmap.EmptyBase {
 		var err error
 		if r.mapping, err = rc.importMapped(ctx, root, r); err != nil || r.mapping == nil {
 			return nil, err
@@ -173,7 +174,7 @@ func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
 // base and without its write intent. own is the write that led to the document; nil for
 // none. It returns errResolved if another process has changed the intent meanwhile. The
 // caller holds the root's lock.
-func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *Write) (Mapping, error) {
+func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc Document, own *Write) (idmap.Mapping, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return mapping, err
@@ -214,7 +215,7 @@ var errResolved = &adapter.Error{Kind: adapter.Unavailable, Op: "store mappings"
 // would hide that the backend has it; and another process that stored an intent relies on
 // it. A process that resolves an intent stores its result in any case, with the old base, so
 // that the next comparison takes over what the writer did.
-func (rc *reconciler) putReconciled(ctx context.Context, current Mapping, own *Write, root Mapping, parts ...Mapping) error {
+func (rc *reconciler) putReconciled(ctx context.Context, current idmap.Mapping, own *Write, root idmap.Mapping, parts ...idmap.Mapping) error {
 	isNew, resolves := current.ChangedAt.IsZero(), current.Intent != nil
 	if own == nil && (isNew || resolves) {
 		return rc.replica.PutMappings(ctx, append(parts, root)...)
@@ -223,7 +224,7 @@ func (rc *reconciler) putReconciled(ctx context.Context, current Mapping, own *W
 }
 
 // completeIntent is Replica.CompleteIntent with errResolved for an intent that has changed.
-func (rc *reconciler) completeIntent(ctx context.Context, intent []byte, root Mapping, parts ...Mapping) error {
+func (rc *reconciler) completeIntent(ctx context.Context, intent []byte, root idmap.Mapping, parts ...idmap.Mapping) error {
 	completed, err := rc.replica.CompleteIntent(ctx, intent, root, parts...)
 	if err == nil && !completed {
 		err = errResolved

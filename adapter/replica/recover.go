@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // resolveCreate resolves the intent of creating a root, if the row has one: if the backend
@@ -71,7 +72,7 @@ func (rc *reconciler) deleteWithMapping(ctx context.Context, plan *resourcePlan,
 // document with the intent and completes the write in the local replica or rolls it back.
 // The caller clears the intent by reconciling the document, nil if the backend has none,
 // and holds the root's lock.
-func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc *Document) error {
+func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc *Document) error {
 	intent, err := decodeIntent(mapping)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 // resolveUpdate rolls an update back unless the backend has done it. It has if the document
 // differs from the base in any attribute that the update sets. Reconciling the document
 // afterwards takes over the backend's values.
-func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
 	oldBase, err := baseOf(root, mapping)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, map
 // resolvePart resolves the create or the delete of a part. It deletes from the local replica
 // a part that the document does not have or that cannot be matched, and rolls back the
 // delete of one that it has. Reconciling the document afterwards maps or imports the others.
-func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
 	existing, err := rc.loadParts(ctx, plan, mapping.Key)
 	if err != nil {
 		return err

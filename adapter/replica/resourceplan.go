@@ -173,6 +173,18 @@ func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]ad
 	return found.Records, nil
 }
 
+// findRecords returns those of some keys that the local replica has records of, each with the
+// key of its root.
+func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keys...)}}
+	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
+	rootKeys := make(map[adapter.Key]adapter.Key, len(records))
+	for _, r := range records {
+		rootKeys[r.Key()] = plan.rootKeyOf(r)
+	}
+	return rootKeys, err
+}
+
 // listParts returns the parts of a root from the local replica, sorted by key, as a store
 // view shows them, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -149,8 +150,8 @@ func TestScanImportsMapped(t *testing.T) {
 	f := newFixture(t)
 	d := placeOrder(f, 0)
 	if err := f.local.PutMappings(t.Context(),
-		replica.Mapping{Resource: adapter.Orders, Key: 900, BackendID: d.id, Base: []byte("{}")},
-		replica.Mapping{Resource: adapter.OrderItems, Key: 901, BackendID: f.memory.docs[adapter.Orders][d.id].parts[adapter.OrderItems][0].id, Root: adapter.Orders, RootKey: 900},
+		idmap.Mapping{Resource: adapter.Orders, Key: 900, BackendID: d.id, Base: []byte("{}")},
+		idmap.Mapping{Resource: adapter.OrderItems, Key: 901, BackendID: f.memory.docs[adapter.Orders][d.id].parts[adapter.OrderItems][0].id, Root: adapter.Orders, RootKey: 900},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -164,12 +165,12 @@ func TestScanImportsMapped(t *testing.T) {
 // refer to it are read again.
 func TestScanCategory(t *testing.T) {
 	f := newFixture(t)
-	f.memory.ids = replica.NewIDCache(f.local)
+	f.memory.ids = idmap.NewCache(f.local)
 	f.memory.resources = append(memoryResources(), replica.BackendResource{Resource: adapter.Categories, Root: adapter.Categories, Attributes: []string{"name", "parent_id"}})
 	f = reopen(t, f.local, f.memory, replica.Options{AllocateIDs: true})
 	f.memory.edit(adapter.Products, f.id(adapter.Products, 2), func(d *memoryDoc) { d.categories = []string{"new"} })
-	mappings := func() map[adapter.Key]replica.Mapping {
-		all := map[adapter.Key]replica.Mapping{}
+	mappings := func() map[adapter.Key]idmap.Mapping {
+		all := map[adapter.Key]idmap.Mapping{}
 		for _, key := range f.keys(adapter.Products, adapter.Query{}) { // reads all documents
 			all[key], _ = f.mapping(adapter.Products, key)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // A walker puts together what the local replica, the ID map and the backend hold.
@@ -33,11 +34,11 @@ func (w *walker) checkOpen(op string) error {
 // A row is one row of the join of the local replica, the ID map and the backend: what each
 // of them holds of one record.
 type row struct {
-	key     adapter.Key // the legacy id; 0 for a document without a mapping
-	exists  bool        // the local replica has the record
-	rootKey adapter.Key // of a record that exists: the key of its root
-	mapping *Mapping    // nil for none
-	doc     *Document   // nil for none, or one that was not looked up
+	key     adapter.Key    // the legacy id; 0 for a document without a mapping
+	exists  bool           // the local replica has the record
+	rootKey adapter.Key    // of a record that exists: the key of its root
+	mapping *idmap.Mapping // nil for none
+	doc     *Document      // nil for none, or one that was not looked up
 	// outdated: the document refers to a record that has got its legacy id since the
 	// document was last reconciled.
 	outdated bool
@@ -126,7 +127,7 @@ func (w *walker) nextMappings(ctx context.Context, plan *resourcePlan, after ada
 	if err != nil {
 		return nil, err
 	}
-	rows := convert(mappings, func(m Mapping) row { return row{key: m.Key, mapping: &m} })
+	rows := convert(mappings, func(m idmap.Mapping) row { return row{key: m.Key, mapping: &m} })
 	if err := w.addRecords(ctx, plan, rows); err != nil || !plan.isRoot() {
 		return rows, err
 	}
@@ -149,25 +150,16 @@ func (w *walker) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs [
 }
 
 // mappingsByID returns the mappings that exist for backend ids, by these.
-func (w *walker) mappingsByID(ctx context.Context, r adapter.Resource, ids []string) (map[string]*Mapping, error) {
+func (w *walker) mappingsByID(ctx context.Context, r adapter.Resource, ids []string) (map[string]*idmap.Mapping, error) {
 	mappings, err := w.replica.MappingsByBackendID(ctx, r, ids)
-	byID := make(map[string]*Mapping, len(mappings))
-	for i := range mappings {
-		byID[mappings[i].BackendID] = &mappings[i]
-	}
-	return byID, err
+	return idmap.ByBackendID(mappings), err
 }
 
 // addRecords looks up which rows the local replica has, by their keys.
 func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
-	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keysOf(rows)...)}}
-	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
-	roots := make(map[adapter.Key]adapter.Key, len(records))
-	for _, r := range records {
-		roots[r.Key()] = plan.rootKeyOf(r)
-	}
+	rootKeys, err := plan.findRecords(ctx, keysOf(rows))
 	for i := range rows {
-		rows[i].rootKey, rows[i].exists = roots[rows[i].key]
+		rows[i].rootKey, rows[i].exists = rootKeys[rows[i].key]
 	}
 	return err
 }
@@ -175,10 +167,7 @@ func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row)
 // addMappings looks up the mappings of rows by their keys.
 func (w *walker) addMappings(ctx context.Context, plan *resourcePlan, rows []row) error {
 	mappings, err := w.replica.MappingsByKey(ctx, plan.Resource, keysOf(rows))
-	byKey := make(map[adapter.Key]*Mapping, len(mappings))
-	for i := range mappings {
-		byKey[mappings[i].Key] = &mappings[i]
-	}
+	byKey := idmap.ByKey(mappings)
 	for i := range rows {
 		rows[i].mapping = byKey[rows[i].key]
 	}

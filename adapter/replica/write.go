@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 var (
@@ -19,14 +20,14 @@ var (
 // A pendingWrite is a write between storing its write intent and its end.
 type pendingWrite struct {
 	*store
-	mapping Mapping // of the root, with the intent; the writer holds the root's lock
+	mapping idmap.Mapping // of the root, with the intent; the writer holds the root's lock
 	intent  writeIntent
 	before  adapter.Record // the values at the default scope, of a record that exists before the write
 }
 
 // lockRecord locks the root of an existing record, reconciles it with the backend, and
 // returns its mapping. Kinds: NotFound, Unavailable, Internal.
-func (s *store) lockRecord(ctx context.Context, verb string, key adapter.Key, ownerID int64) (mapping Mapping, unlock func(), err error) {
+func (s *store) lockRecord(ctx context.Context, verb string, key adapter.Key, ownerID int64) (mapping idmap.Mapping, unlock func(), err error) {
 	r, err := s.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID, Only: s.withRootKey([]string{})})
 	if err != nil {
 		return mapping, nil, err
@@ -35,7 +36,7 @@ func (s *store) lockRecord(ctx context.Context, verb string, key adapter.Key, ow
 }
 
 // lockRoot is lockRecord for the key of the root.
-func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) (mapping Mapping, unlock func(), err error) {
+func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) (mapping idmap.Mapping, unlock func(), err error) {
 	if unlock, err = s.locks.lock(ctx, s.root.Resource, rootKey); err != nil {
 		return mapping, nil, err
 	}
@@ -51,7 +52,7 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 }
 
 // begin stores the write intent of a write whose root is locked.
-func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) (w *pendingWrite, err error) {
+func (s *store) begin(ctx context.Context, mapping idmap.Mapping, intent writeIntent) (w *pendingWrite, err error) {
 	intent.Resource, intent.Writer = s.Resource, s.instanceID
 	w = &pendingWrite{store: s, mapping: mapping, intent: intent}
 	if w.mapping.Intent, err = json.Marshal(intent); err != nil {
@@ -65,7 +66,7 @@ func (s *store) begin(ctx context.Context, mapping Mapping, intent writeIntent) 
 
 // beginChange is begin for an update or a delete, before the local replica changes. The
 // intent has the attributes that the write sets, if any.
-func (s *store) beginChange(ctx context.Context, mapping Mapping, intent writeIntent) (*pendingWrite, error) {
+func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent writeIntent) (*pendingWrite, error) {
 	onDemand := s.onDemandOf(intent.Attributes)
 	before, err := s.get(ctx, intent.Key, onDemand...)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
@@ -91,7 +92,7 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 
 // mapFixtures adds the fake shop's ids of read-only resources to the ID map.
 func mapFixtures(ctx context.Context, local replica.Replica) error {
-	var entries []replica.Mapping
+	var entries []idmap.Mapping
 	for r, form := range map[adapter.Resource]string{
 		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
 		adapter.CustomerGroups: "1abe1000-0000-4000-8000-%012d",
@@ -107,7 +108,7 @@ func mapFixtures(ctx context.Context, local replica.Replica) error {
 		}
 		for _, record := range found.Records {
 			if key := record.Get(record.Schema.Key).Int(); key > 0 {
-				entries = append(entries, replica.Mapping{Resource: r, Key: adapter.Key(key), BackendID: fmt.Sprintf(form, key)})
+				entries = append(entries, idmap.Mapping{Resource: r, Key: adapter.Key(key), BackendID: fmt.Sprintf(form, key)})
 			}
 		}
 	}
@@ -139,7 +140,7 @@ func createOrders(ctx context.Context, local replica.Replica, s *fakeShop) error
 	if err != nil {
 		return err
 	}
-	ids := replica.NewIDCache(local)
+	ids := idmap.NewCache(local)
 	for _, o := range orders {
 		key := o.Get("entity_id").Int()
 		inner := jsonObject{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
@@ -208,7 +209,7 @@ func fakeShopOptions(s *fakeShop, ids reststore.IDs, reg prometheus.Registerer) 
 
 // openAdapter opens an adapter with a local replica and a fake shop.
 func openAdapter(local replica.Replica, s *fakeShop, reg prometheus.Registerer) (*replica.Adapter, error) {
-	o, err := fakeShopOptions(s, replica.NewIDCache(local), reg)
+	o, err := fakeShopOptions(s, idmap.NewCache(local), reg)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
@@ -55,7 +56,7 @@ func openMedusaShop(t *testing.T) *medusaShop {
 	local := db.Replica()
 	mapping, _ := reststore.Mapping("medusa")
 	backend, err := reststore.Open(reststore.Options{
-		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: replica.NewIDCache(local),
+		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: idmap.NewCache(local),
 		Vars: map[string]string{"currency": m.Currency, "location": m.Location, "region": m.Region, "profile": m.Profile},
 	})
 	if err != nil {

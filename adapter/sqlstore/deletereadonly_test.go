@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
@@ -22,10 +22,10 @@ func testRemove(t *testing.T, e sqlstore.Engine) {
 			lines = append(lines, r)
 		}
 	}
-	mappings := []replica.Mapping{{Resource: adapter.Orders, Key: order, BackendID: "o"}, {Resource: adapter.StockItems, Key: 1, BackendID: "s", Root: adapter.Products, RootKey: 1}}
+	mappings := []idmap.Mapping{{Resource: adapter.Orders, Key: order, BackendID: "o"}, {Resource: adapter.StockItems, Key: 1, BackendID: "s", Root: adapter.Products, RootKey: 1}}
 	for _, r := range lines {
 		key := adapter.Key(r.Get("item_id").Int())
-		mappings = append(mappings, replica.Mapping{Resource: adapter.OrderItems, Key: key, BackendID: r.Get("item_id").Text(), Root: adapter.Orders, RootKey: order})
+		mappings = append(mappings, idmap.Mapping{Resource: adapter.OrderItems, Key: key, BackendID: r.Get("item_id").Text(), Root: adapter.Orders, RootKey: order})
 	}
 	if err := local.PutMappings(ctx, mappings...); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -28,8 +29,6 @@ func (db *DB) Replica() *Replica { return &Replica{Adapter: db.Adapter()} }
 const (
 	// mappingsPerStatement is the number of keys or ids that one statement looks up.
 	mappingsPerStatement = 128
-	// maxBackendID is the greatest length of a backend's id, in characters.
-	maxBackendID = 255
 	// maxVersion is the greatest length of a version, in characters.
 	maxVersion = 255
 )
@@ -52,7 +51,7 @@ const (
 
 // MappingsByKey returns the mappings that exist for these legacy ids, in any order.
 // Kinds: Unavailable, Internal.
-func (s *Replica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
+func (s *Replica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]idmap.Mapping, error) {
 	wanted := make([]any, len(keys))
 	for i, key := range keys {
 		wanted[i] = int64(key)
@@ -62,18 +61,18 @@ func (s *Replica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []
 
 // MappingsByBackendID returns the mappings that exist for these backend ids, in any
 // order. Kinds: Unavailable, Internal.
-func (s *Replica) MappingsByBackendID(ctx context.Context, r adapter.Resource, ids []string) ([]replica.Mapping, error) {
+func (s *Replica) MappingsByBackendID(ctx context.Context, r adapter.Resource, ids []string) ([]idmap.Mapping, error) {
 	wanted := make([]any, 0, len(ids))
 	for _, id := range ids {
-		if id != "" && storable(id, maxBackendID) {
+		if id != "" && storable(id, idmap.MaxBackendID) {
 			wanted = append(wanted, id)
 		}
 	}
 	return s.mappingsBy(ctx, r, "backend_id", wanted)
 }
 
-func (s *Replica) mappingsBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Mapping, error) {
-	var mappings []replica.Mapping
+func (s *Replica) mappingsBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]idmap.Mapping, error) {
+	var mappings []idmap.Mapping
 	for batch := range slices.Chunk(wanted, mappingsPerStatement) {
 		batch = padToPowerOfTwo(batch)
 		some, err := s.mappings(ctx, "resource = ? AND "+column+inPlaceholders(len(batch)), append([]any{string(r)}, batch...)...)
@@ -90,25 +89,25 @@ func inPlaceholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1)
 
 // MappingsOfParts returns the mappings of the parts of a root, of all resources, sorted
 // by resource and key. Kinds: Unavailable, Internal.
-func (s *Replica) MappingsOfParts(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]replica.Mapping, error) {
+func (s *Replica) MappingsOfParts(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]idmap.Mapping, error) {
 	return s.mappings(ctx, "root = ? AND owner_id = ? ORDER BY resource, legacy_id", string(root), int64(owner))
 }
 
 // ListMappings returns up to limit mappings whose key is greater than after, sorted by
 // key. Kinds: Unavailable, Internal.
-func (s *Replica) ListMappings(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]replica.Mapping, error) {
+func (s *Replica) ListMappings(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]idmap.Mapping, error) {
 	return s.mappings(ctx, "resource = ? AND legacy_id > ? ORDER BY legacy_id LIMIT ?", string(r), int64(after), limit)
 }
 
 // MappingsWithIntent returns up to limit mappings, of all resources, that hold a write
 // intent and were last stored before the given time, the oldest first. Kinds: Unavailable, Internal.
-func (s *Replica) MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]replica.Mapping, error) {
+func (s *Replica) MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]idmap.Mapping, error) {
 	return s.mappings(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
 }
 
 // mappings returns the mappings that a condition selects.
-func (s *Replica) mappings(ctx context.Context, where string, arguments ...any) ([]replica.Mapping, error) {
-	var mappings []replica.Mapping
+func (s *Replica) mappings(ctx context.Context, where string, arguments ...any) ([]idmap.Mapping, error) {
+	var mappings []idmap.Mapping
 	err := eachRow(ctx, s.db.readStatements.query, func(rows *sql.Rows) error {
 		m, err := scanMapping(rows)
 		mappings = append(mappings, m)
@@ -120,8 +119,8 @@ func (s *Replica) mappings(ctx context.Context, where string, arguments ...any) 
 	return mappings, nil
 }
 
-func scanMapping(rows *sql.Rows) (replica.Mapping, error) {
-	var m replica.Mapping
+func scanMapping(rows *sql.Rows) (idmap.Mapping, error) {
+	var m idmap.Mapping
 	var id, root sql.NullString
 	var owner sql.NullInt64
 	var changed int64
@@ -136,7 +135,7 @@ func scanMapping(rows *sql.Rows) (replica.Mapping, error) {
 // PutMappings inserts or replaces mappings, by resource and key, all of them or none.
 // Kinds: Conflict when another key already has the backend id, Invalid for an id of more
 // than 255 characters, Unavailable, Internal.
-func (s *Replica) PutMappings(ctx context.Context, mappings ...replica.Mapping) error {
+func (s *Replica) PutMappings(ctx context.Context, mappings ...idmap.Mapping) error {
 	_, err := s.putMappingsIf(ctx, func(*sql.Tx) (bool, error) { return true, nil }, mappings)
 	return err
 }
@@ -144,7 +143,7 @@ func (s *Replica) PutMappings(ctx context.Context, mappings ...replica.Mapping) 
 // CompleteIntent is PutMappings for a root and parts of it, unless the stored mapping of the
 // root no longer has the given write intent. It then stores nothing and reports false.
 // Kinds: as for PutMappings.
-func (s *Replica) CompleteIntent(ctx context.Context, intent []byte, root replica.Mapping, parts ...replica.Mapping) (completed bool, err error) {
+func (s *Replica) CompleteIntent(ctx context.Context, intent []byte, root idmap.Mapping, parts ...idmap.Mapping) (completed bool, err error) {
 	return s.putMappingsIf(ctx, func(tx *sql.Tx) (bool, error) {
 		var stored []byte
 		rows, err := s.db.writeStatements.queryTx(ctx, tx, selectIntent, string(root.Resource), int64(root.Key))
@@ -160,7 +159,7 @@ func (s *Replica) CompleteIntent(ctx context.Context, intent []byte, root replic
 
 // putMappingsIf stores mappings in a transaction that has locked them, if the condition
 // holds there, and reports whether it does.
-func (s *Replica) putMappingsIf(ctx context.Context, condition func(*sql.Tx) (bool, error), mappings []replica.Mapping) (holds bool, err error) {
+func (s *Replica) putMappingsIf(ctx context.Context, condition func(*sql.Tx) (bool, error), mappings []idmap.Mapping) (holds bool, err error) {
 	const op = "put mappings"
 	if len(mappings) == 0 {
 		return true, nil
@@ -177,7 +176,7 @@ func (s *Replica) putMappingsIf(ctx context.Context, condition func(*sql.Tx) (bo
 	}
 	// All writers lock in this order, so that they cannot deadlock.
 	mappings = slices.Clone(mappings)
-	slices.SortFunc(mappings, func(a, b replica.Mapping) int {
+	slices.SortFunc(mappings, func(a, b idmap.Mapping) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
 	})
 	enter := func() error {
@@ -202,7 +201,7 @@ func (s *Replica) putMappingsIf(ctx context.Context, condition func(*sql.Tx) (bo
 }
 
 // putMappings stores mappings, of which some are stored already.
-func (s *Replica) putMappings(ctx context.Context, tx *sql.Tx, mappings []replica.Mapping, stored map[recordID]bool) error {
+func (s *Replica) putMappings(ctx context.Context, tx *sql.Tx, mappings []idmap.Mapping, stored map[recordID]bool) error {
 	moment := time.Now().UnixMicro()
 	for i := range mappings {
 		m := &mappings[i]
@@ -224,7 +223,7 @@ type recordID struct {
 }
 
 // lockStored locks those mappings that are stored already, and returns their ids.
-func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, mappings []replica.Mapping) (map[recordID]bool, error) {
+func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, mappings []idmap.Mapping) (map[recordID]bool, error) {
 	there := map[recordID]bool{}
 	for len(mappings) > 0 {
 		r := mappings[0].Resource
@@ -249,7 +248,7 @@ func (s *Replica) lockMappingsSQL(n int) string {
 	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + inPlaceholders(n) + " ORDER BY legacy_id" + s.db.engine.lockClause
 }
 
-func mappingArguments(m *replica.Mapping, moment int64) []any {
+func mappingArguments(m *idmap.Mapping, moment int64) []any {
 	return []any{
 		nullIfZero(m.BackendID), nullIfZero(string(m.Root)), nullIfZero(int64(m.RootKey)), m.Version, nullIfZero(string(m.Base)), nullIfZero(string(m.Intent)), moment,
 		string(m.Resource), int64(m.Key),
@@ -257,11 +256,11 @@ func mappingArguments(m *replica.Mapping, moment int64) []any {
 }
 
 // checkMapping refuses mappings that some engine cannot store.
-func checkMapping(op string, m *replica.Mapping) error {
+func checkMapping(op string, m *idmap.Mapping) error {
 	for _, field := range []struct {
 		name, value string
 		longest     int
-	}{{"backend_id", m.BackendID, maxBackendID}, {"version", m.Version, maxVersion}, {"base", string(m.Base), 0}, {"intent", string(m.Intent), 0}} {
+	}{{"backend_id", m.BackendID, idmap.MaxBackendID}, {"version", m.Version, maxVersion}, {"base", string(m.Base), 0}, {"intent", string(m.Intent), 0}} {
 		if !storable(field.value, field.longest) {
 			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field.name, Err: errText}
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
 // withoutTimes returns mappings without the times at which they were stored.
-func withoutTimes(tb testing.TB, mappings []replica.Mapping, err error) []replica.Mapping {
+func withoutTimes(tb testing.TB, mappings []idmap.Mapping, err error) []idmap.Mapping {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
@@ -32,7 +32,7 @@ func withoutTimes(tb testing.TB, mappings []replica.Mapping, err error) []replic
 }
 
 // keysOf returns the keys of mappings, sorted.
-func keysOf(mappings []replica.Mapping) []adapter.Key {
+func keysOf(mappings []idmap.Mapping) []adapter.Key {
 	keys := make([]adapter.Key, len(mappings))
 	for i, m := range mappings {
 		keys[i] = m.Key
@@ -56,7 +56,7 @@ func TestIDMap(t *testing.T) {
 func testLedger(t *testing.T, e sqlstore.Engine) {
 	ctx, db := t.Context(), open(t, e.NewDSN(t))
 	idMap := db.Replica()
-	enter := func(mappings ...replica.Mapping) {
+	enter := func(mappings ...idmap.Mapping) {
 		t.Helper()
 		if err := idMap.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	}
 	long := strings.Repeat("🂡", 255)
 	odd := []string{"a", "A", "a ", "a\n", "ä", "a\u0308", "1", "01", "%", `\`, "'", long}
-	all := []replica.Mapping{
+	all := []idmap.Mapping{
 		{Resource: adapter.Orders, Key: 1, BackendID: "a", Version: "t", Base: []byte(`{"sku":"ä"}`)}, // the same id as a product
 		{Resource: adapter.Products, Key: 100},
 		{Resource: adapter.Products, Key: 101, Base: []byte("{}"), Intent: []byte(`{"op":"create"}`)},
@@ -74,13 +74,13 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		{Resource: adapter.CustomerAddresses, Key: 2, BackendID: "x", Root: adapter.Customers, RootKey: 1},
 	}
 	for i, id := range odd {
-		all = append(all, replica.Mapping{Resource: adapter.Products, Key: adapter.Key(i + 1), BackendID: id, Version: strings.Repeat("t", 255)})
+		all = append(all, idmap.Mapping{Resource: adapter.Products, Key: adapter.Key(i + 1), BackendID: id, Version: strings.Repeat("t", 255)})
 	}
 	enter(all...)
 	enter()
 
 	t.Run("by key", func(t *testing.T) {
-		var got []replica.Mapping
+		var got []idmap.Mapping
 		for _, r := range []adapter.Resource{adapter.Orders, adapter.Products, adapter.StockItems, adapter.ProductWebsites, adapter.CustomerAddresses} {
 			var keys []adapter.Key
 			for _, m := range all {
@@ -91,7 +91,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			some, err := idMap.MappingsByKey(ctx, r, append(keys, 77777))
 			got = append(got, withoutTimes(t, some, err)...)
 		}
-		order := func(a, b replica.Mapping) int {
+		order := func(a, b idmap.Mapping) int {
 			return strings.Compare(fmt.Sprintf("%s %09d", a.Resource, a.Key), fmt.Sprintf("%s %09d", b.Resource, b.Key))
 		}
 		slices.SortFunc(got, order)
@@ -158,38 +158,38 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		if got, err := idMap.MappingsWithIntent(ctx, time.Now().Add(-time.Hour), 10); len(got) != 0 || err != nil {
 			t.Errorf("before: %v, %v", got, err)
 		}
-		enter(replica.Mapping{Resource: adapter.Orders, Key: 1, BackendID: "a", Intent: []byte("{}")})
+		enter(idmap.Mapping{Resource: adapter.Orders, Key: 1, BackendID: "a", Intent: []byte("{}")})
 		got, err = idMap.MappingsWithIntent(ctx, time.Now().Add(time.Minute), 1)
 		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("the oldest: %v, want 101", keys)
 		}
 	})
 	t.Run("replace", func(t *testing.T) {
-		want := replica.Mapping{Resource: adapter.Products, Key: 101, BackendID: "new", Version: "u", Base: []byte(`{"a":1}`)}
+		want := idmap.Mapping{Resource: adapter.Products, Key: 101, BackendID: "new", Version: "u", Base: []byte(`{"a":1}`)}
 		enter(want)
 		got, err := idMap.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
-		if diff := cmp.Diff([]replica.Mapping{want}, withoutTimes(t, got, err)); diff != "" {
+		if diff := cmp.Diff([]idmap.Mapping{want}, withoutTimes(t, got, err)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		enter(replica.Mapping{Resource: adapter.Products, Key: 101, BackendID: "newer"})
+		enter(idmap.Mapping{Resource: adapter.Products, Key: 101, BackendID: "newer"})
 		got, err = idMap.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
 		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("an id that was given up: %v", got)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
-		good := replica.Mapping{Resource: adapter.Products, Key: 200, BackendID: "good"}
+		good := idmap.Mapping{Resource: adapter.Products, Key: 200, BackendID: "good"}
 		for name, c := range map[string]struct {
-			mapping replica.Mapping
+			mapping idmap.Mapping
 			want    adapter.ErrorKind
 		}{
-			"id of another key":         {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a "}, adapter.Conflict},
-			"id of an existing mapping": {replica.Mapping{Resource: adapter.Products, Key: 100, BackendID: "a"}, adapter.Conflict},
-			"same mapping twice":        {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "good"}, adapter.Conflict},
-			"too long":                  {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: long + "x"}, adapter.Invalid},
-			"zero byte":                 {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a\x00"}, adapter.Invalid},
-			"invalid UTF-8":             {replica.Mapping{Resource: adapter.Products, Key: 201, Intent: []byte("\xff")}, adapter.Invalid},
-			"long version":              {replica.Mapping{Resource: adapter.Products, Key: 201, Version: strings.Repeat("t", 256)}, adapter.Invalid},
+			"id of another key":         {idmap.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a "}, adapter.Conflict},
+			"id of an existing mapping": {idmap.Mapping{Resource: adapter.Products, Key: 100, BackendID: "a"}, adapter.Conflict},
+			"same mapping twice":        {idmap.Mapping{Resource: adapter.Products, Key: 201, BackendID: "good"}, adapter.Conflict},
+			"too long":                  {idmap.Mapping{Resource: adapter.Products, Key: 201, BackendID: long + "x"}, adapter.Invalid},
+			"zero byte":                 {idmap.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a\x00"}, adapter.Invalid},
+			"invalid UTF-8":             {idmap.Mapping{Resource: adapter.Products, Key: 201, Intent: []byte("\xff")}, adapter.Invalid},
+			"long version":              {idmap.Mapping{Resource: adapter.Products, Key: 201, Version: strings.Repeat("t", 256)}, adapter.Invalid},
 		} {
 			wantKind(t, name, idMap.PutMappings(ctx, good, c.mapping), c.want)
 		}
@@ -199,11 +199,11 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 	})
 	t.Run("many", func(t *testing.T) {
-		var many []replica.Mapping
+		var many []idmap.Mapping
 		var keys []adapter.Key
 		var ids []string
 		for n := range 300 {
-			many = append(many, replica.Mapping{Resource: adapter.Customers, Key: adapter.Key(300 - n), BackendID: fmt.Sprint("c", n), Version: "1"})
+			many = append(many, idmap.Mapping{Resource: adapter.Customers, Key: adapter.Key(300 - n), BackendID: fmt.Sprint("c", n), Version: "1"})
 			keys, ids = append(keys, many[n].Key), append(ids, many[n].BackendID)
 		}
 		enter(many[:150]...)
@@ -213,8 +213,8 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		enter(many...)
 		byKey, err := idMap.MappingsByKey(ctx, adapter.Customers, keys)
 		byID, err2 := idMap.MappingsByBackendID(ctx, adapter.Customers, ids)
-		for _, got := range [][]replica.Mapping{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
-			if len(got) != len(many) || slices.ContainsFunc(got, func(m replica.Mapping) bool { return m.Version != "2" }) {
+		for _, got := range [][]idmap.Mapping{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
+			if len(got) != len(many) || slices.ContainsFunc(got, func(m idmap.Mapping) bool { return m.Version != "2" }) {
 				t.Errorf("%d mappings, want %d with the second version", len(got), len(many))
 			}
 		}
@@ -260,8 +260,8 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 func TestCompleteIntent(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		ctx, idMap := t.Context(), open(t, e.NewDSN(t)).Replica()
-		root := replica.Mapping{Resource: adapter.Customers, Key: 1, BackendID: "a"}
-		part := replica.Mapping{Resource: adapter.CustomerAddresses, Key: 2, BackendID: "b", Root: adapter.Customers, RootKey: 1}
+		root := idmap.Mapping{Resource: adapter.Customers, Key: 1, BackendID: "a"}
+		part := idmap.Mapping{Resource: adapter.CustomerAddresses, Key: 2, BackendID: "b", Root: adapter.Customers, RootKey: 1}
 		for _, tt := range []struct {
 			name   string
 			stored []byte // the intent that the stored mapping has
@@ -314,7 +314,7 @@ func TestConcurrentMappings(t *testing.T) {
 func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	const writers = 8
 	ctx, idMap := t.Context(), open(t, e.NewDSN(t)).Replica()
-	together := func(mapping func(n int) replica.Mapping) (stored, conflicts int) {
+	together := func(mapping func(n int) idmap.Mapping) (stored, conflicts int) {
 		t.Helper()
 		var all sync.WaitGroup
 		failed := make([]error, writers)
@@ -336,8 +336,8 @@ func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	}
 	for round := range 5 {
 		id := fmt.Sprint("one ", round)
-		stored, conflicts := together(func(n int) replica.Mapping {
-			return replica.Mapping{Resource: adapter.Products, Key: adapter.Key(100*round + n + 1), BackendID: id}
+		stored, conflicts := together(func(n int) idmap.Mapping {
+			return idmap.Mapping{Resource: adapter.Products, Key: adapter.Key(100*round + n + 1), BackendID: id}
 		})
 		if stored != 1 || conflicts != writers-1 {
 			t.Errorf("one id: %d stored, %d conflicts", stored, conflicts)
@@ -345,8 +345,8 @@ func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 		if got, err := idMap.MappingsByBackendID(ctx, adapter.Products, []string{id}); len(got) != 1 || err != nil {
 			t.Errorf("one id: %v, %v", got, err)
 		}
-		stored, _ = together(func(n int) replica.Mapping {
-			return replica.Mapping{Resource: adapter.Customers, Key: adapter.Key(round + 1), BackendID: fmt.Sprint("many ", round, n)}
+		stored, _ = together(func(n int) idmap.Mapping {
+			return idmap.Mapping{Resource: adapter.Customers, Key: adapter.Key(round + 1), BackendID: fmt.Sprint("many ", round, n)}
 		})
 		if stored != writers {
 			t.Errorf("one key: %d stored, want %d", stored, writers)

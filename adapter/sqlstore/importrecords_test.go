@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
@@ -51,7 +52,7 @@ func (g attrs) with(more attrs) attrs {
 // importedRecord returns a record for Replica.ImportRecords.
 func importedRecord(r adapter.Resource, key adapter.Key, id string, root adapter.Resource, g attrs) replica.ImportedRecord {
 	return replica.ImportedRecord{
-		Mapping: replica.Mapping{Resource: r, Key: key, BackendID: id, Root: root, Version: "t", Base: []byte("{}")},
+		Mapping: idmap.Mapping{Resource: r, Key: key, BackendID: id, Root: root, Version: "t", Base: []byte("{}")},
 		Record:  g.record(adapter.NewSchemas().Of(r)),
 	}
 }
@@ -125,7 +126,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			}
 		}
 	}
-	mapping := func(r adapter.Resource, key adapter.Key) replica.Mapping {
+	mapping := func(r adapter.Resource, key adapter.Key) idmap.Mapping {
 		t.Helper()
 		found, err := local.MappingsByKey(ctx, r, []adapter.Key{key})
 		if len(withoutTimes(t, found, err)) != 1 {
@@ -478,10 +479,10 @@ func TestImportReplacesMapping(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		ctx, local := t.Context(), openDemo(t, e).Replica()
 		values := attrs{"website_id": 1, "email": "new@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
-		if err := local.PutMappings(ctx, replica.Mapping{Resource: adapter.Customers, Key: 900, BackendID: "same", Base: []byte("{}")}); err != nil {
+		if err := local.PutMappings(ctx, idmap.Mapping{Resource: adapter.Customers, Key: 900, BackendID: "same", Base: []byte("{}")}); err != nil {
 			t.Fatal(err)
 		}
-		stored := func() []replica.Mapping {
+		stored := func() []idmap.Mapping {
 			mappings, err := local.MappingsByKey(ctx, adapter.Customers, []adapter.Key{900})
 			return withoutTimes(t, mappings, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -97,7 +97,7 @@ func TestIDMapPlans(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	local, ctx := db.Replica(), t.Context()
-	mapping := replica.Mapping{Resource: adapter.Products, Key: 1, BackendID: "a"}
+	mapping := idmap.Mapping{Resource: adapter.Products, Key: 1, BackendID: "a"}
 	for name, call := range map[string]func() error{
 		"MappingsByKey": func() error { _, err := local.MappingsByKey(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
 		"MappingsByBackendID": func() error {

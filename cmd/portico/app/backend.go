@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
@@ -63,7 +64,7 @@ type Environment struct {
 	// Schemas describe the records, with the attributes that the configuration adds.
 	Schemas *adapter.Schemas
 	// IDs translates between legacy ids and those of a backend. Adapters have none.
-	IDs *replica.IDCache
+	IDs *idmap.Cache
 	// Registerer takes the backend's metrics.
 	Registerer prometheus.Registerer
 	// Log is the program's log. Secrets and personal data do not belong there.
@@ -162,7 +163,7 @@ func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlst
 	}
 	localReplica := db.Replica()
 	backend, err := p.backend(cfg.Adapter).Open(ctx, &Environment{
-		Settings: section, Schemas: schemas, IDs: replica.NewIDCache(localReplica), Registerer: registerer, Log: log,
+		Settings: section, Schemas: schemas, IDs: idmap.NewCache(localReplica), Registerer: registerer, Log: log,
 	})
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 const (
@@ -23,13 +23,11 @@ const (
 	// maxPairLines bounds its lines. All pairs are held in memory, as a single error means
 	// that none is stored.
 	maxPairLines = 1_000_001
-	// maxBackendID bounds a backend id, in characters, as ID maps do.
-	maxBackendID = 255
 )
 
 // readIDPairs reads a CSV file with the header resource,legacy_id,backend_id and optionally
 // owner_id. It returns the valid pairs and the errors of the other lines.
-func readIDPairs(file io.Reader) (pairs []replica.IDPair, faults adapter.LineErrors, err error) {
+func readIDPairs(file io.Reader) (pairs []idmap.Pair, faults adapter.LineErrors, err error) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 0, maxPairLine), maxPairLine)
 	line, columns := 0, 0
@@ -88,8 +86,8 @@ func headerColumns(fields []string) int {
 }
 
 // parseIDPair parses the fields of one line, and calls fail for each that is not valid.
-func parseIDPair(fields []string, fail func(format string, arguments ...any)) replica.IDPair {
-	pair := replica.IDPair{Resource: adapter.Resource(fields[0]), BackendID: fields[2]}
+func parseIDPair(fields []string, fail func(format string, arguments ...any)) idmap.Pair {
+	pair := idmap.Pair{Resource: adapter.Resource(fields[0]), BackendID: fields[2]}
 	var ok bool
 	if pair.Key, ok = parseKey(fields[1]); !ok {
 		fail("legacy_id %q is not an id: it must be digits", fields[1])
@@ -122,8 +120,8 @@ func backendIDProblem(id string) string {
 		return "starts or ends with white space"
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "contains a control character"
-	case utf8.RuneCountInString(id) > maxBackendID:
-		return fmt.Sprintf("is longer than %d characters", maxBackendID)
+	case utf8.RuneCountInString(id) > idmap.MaxBackendID:
+		return fmt.Sprintf("is longer than %d characters", idmap.MaxBackendID)
 	default:
 		return ""
 	}

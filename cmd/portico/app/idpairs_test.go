@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 const pairsHeader = "resource,legacy_id,backend_id\n"
@@ -18,7 +18,7 @@ func TestReadIDPairs(t *testing.T) {
 		"products,1,prod_1,\r\n\r\n" +
 		"customers,0,\"cus,2\",\n" +
 		"customer_addresses,3,addr_3,2\n"
-	want := []replica.IDPair{
+	want := []idmap.Pair{
 		{Line: 2, Resource: adapter.Products, Key: 1, BackendID: "prod_1"},
 		{Line: 4, Resource: adapter.Customers, Key: 0, BackendID: "cus,2"},
 		{Line: 5, Resource: adapter.CustomerAddresses, Key: 3, BackendID: "addr_3", RootKey: 2},

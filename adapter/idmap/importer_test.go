@@ -1,6 +1,8 @@
-package replica_test
+package idmap_test
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,25 +10,71 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
+
+// openReplica returns the demo store as a local replica on SQLite, with an empty ID map.
+func openReplica(tb testing.TB) *sqlstore.Replica {
+	tb.Helper()
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: demotest.SQLite(tb)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db.Replica()
+}
+
+// newImporter returns an importer for a backend that has products with their stock items,
+// which have no ids, and customers with their addresses, which have ids.
+func newImporter(local *sqlstore.Replica) *idmap.Importer {
+	schemas := adapter.NewSchemas()
+	return &idmap.Importer{
+		Map: local,
+		Resources: []idmap.Resource{
+			{Name: adapter.Products, Root: adapter.Products, HasMappings: true},
+			{Name: adapter.StockItems, Root: adapter.Products},
+			{Name: adapter.Customers, Root: adapter.Customers, HasMappings: true},
+			{Name: adapter.CustomerAddresses, Root: adapter.Customers, HasMappings: true},
+		},
+		FindRecords: func(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+			store, err := local.Store(r)
+			if err != nil {
+				return nil, err
+			}
+			schema, rootKeys := schemas.Of(r), map[adapter.Key]adapter.Key{}
+			for _, key := range keys {
+				found, err := store.Get(ctx, &adapter.GetParams{Key: key})
+				switch {
+				case err == nil:
+					rootKeys[key] = adapter.Key(found.Get(cmp.Or(schema.RootAttribute, schema.Key)).Int())
+				case adapter.KindOf(err) != adapter.NotFound:
+					return nil, err
+				}
+			}
+			return rootKeys, nil
+		},
+	}
+}
 
 // runImport imports pairs, one a line: resource, legacy id, backend id, and the root's
 // legacy id or 0. The first line is line 2, as in a file with a header.
-func runImport(tb testing.TB, local replica.Replica, lines string, dry bool) (replica.IDImportResult, error) {
+func runImport(tb testing.TB, local *sqlstore.Replica, lines string, dry bool) (idmap.ImportResult, error) {
 	tb.Helper()
-	var pairs []replica.IDPair
+	var pairs []idmap.Pair
 	for i, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
-		pair := replica.IDPair{Line: i + 2}
+		pair := idmap.Pair{Line: i + 2}
 		if _, err := fmt.Sscan(line, &pair.Resource, &pair.Key, &pair.BackendID, &pair.RootKey); err != nil {
 			tb.Fatalf("%q: %v", line, err)
 		}
 		pairs = append(pairs, pair)
 	}
-	return newAdapter(tb, local, &staticBackend{}).ImportIDs(tb.Context(), pairs, dry, nil)
+	return newImporter(local).Import(tb.Context(), pairs, dry, nil)
 }
 
-func allMappings(tb testing.TB, local replica.Replica) []string {
+func allMappings(tb testing.TB, local *sqlstore.Replica) []string {
 	tb.Helper()
 	var all []string
 	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems, adapter.Customers, adapter.CustomerAddresses} {
@@ -41,8 +89,8 @@ func allMappings(tb testing.TB, local replica.Replica) []string {
 	return all
 }
 
-func TestIDImport(t *testing.T) {
-	local := demoReplica(t)
+func TestImport(t *testing.T) {
+	local := openReplica(t)
 	file := "products 1 prod_1 0\ncustomers 2 cus_2 0\ncustomer_addresses 3 addr_3 2\ncustomer_addresses 1 addr_1 0\nproducts 2 prod_2 0\n"
 	want := []string{
 		"products 1 prod_1 /0 {}", "products 2 prod_2 /0 {}", "customers 2 cus_2 /0 {}",
@@ -51,18 +99,18 @@ func TestIDImport(t *testing.T) {
 	if done, err := runImport(t, local, file, true); err != nil || done.Rows != 5 || done.Stored != 0 || len(allMappings(t, local)) != 0 {
 		t.Errorf("dry run: %+v, %v; mappings %q", done, err, allMappings(t, local))
 	}
-	if done, err := runImport(t, local, file, false); err != nil || done != (replica.IDImportResult{Rows: 5, Stored: 5}) {
+	if done, err := runImport(t, local, file, false); err != nil || done != (idmap.ImportResult{Rows: 5, Stored: 5}) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if got := allMappings(t, local); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	// Values agreed on since then stay as they are.
-	agreed := replica.Mapping{Resource: adapter.Products, Key: 1, BackendID: "prod_1", Version: "t", Base: []byte(`{"name":"n"}`)}
+	agreed := idmap.Mapping{Resource: adapter.Products, Key: 1, BackendID: "prod_1", Version: "t", Base: []byte(`{"name":"n"}`)}
 	if err := local.PutMappings(t.Context(), agreed); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := runImport(t, local, file+"products 3 prod_3 0\n", false); err != nil || done != (replica.IDImportResult{Rows: 6, Existing: 5, Stored: 1}) {
+	if done, err := runImport(t, local, file+"products 3 prod_3 0\n", false); err != nil || done != (idmap.ImportResult{Rows: 6, Existing: 5, Stored: 1}) {
 		t.Errorf("repeated import: %+v, %v", done, err)
 	}
 	if got := allMappings(t, local); !slices.Contains(got, `products 1 prod_1 /0 {"name":"n"}`) || len(got) != 6 {
@@ -74,11 +122,11 @@ func TestIDImport(t *testing.T) {
 	}
 }
 
-func TestIDImportErrors(t *testing.T) {
-	local := demoReplica(t)
+func TestImportErrors(t *testing.T) {
+	local := openReplica(t)
 	if err := local.PutMappings(t.Context(),
-		replica.Mapping{Resource: adapter.Products, Key: 7, BackendID: "prod_7"},
-		replica.Mapping{Resource: adapter.Products, Key: 8, Intent: []byte("{}")},
+		idmap.Mapping{Resource: adapter.Products, Key: 7, BackendID: "prod_7"},
+		idmap.Mapping{Resource: adapter.Products, Key: 8, Intent: []byte("{}")},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +169,9 @@ func TestIDImportErrors(t *testing.T) {
 	}
 }
 
-// TestIDImportBatches imports more pairs than one batch holds.
-func TestIDImportBatches(t *testing.T) {
-	local := demoReplica(t)
+// TestImportBatches imports more pairs than one batch holds.
+func TestImportBatches(t *testing.T) {
+	local := openReplica(t)
 	schema := adapter.NewSchemas().Of(adapter.Customers)
 	var records []replica.ImportedRecord
 	for n := range 1100 {
@@ -132,9 +180,9 @@ func TestIDImportBatches(t *testing.T) {
 			r.Set(name, adapter.IntegerValue(v))
 		}
 		r.Set("email", adapter.TextValue(fmt.Sprintf("c%d@example.com", n)))
-		records = append(records, replica.ImportedRecord{Mapping: replica.Mapping{Resource: adapter.Customers, BackendID: fmt.Sprint("old ", n)}, Record: r})
+		records = append(records, replica.ImportedRecord{Mapping: idmap.Mapping{Resource: adapter.Customers, BackendID: fmt.Sprint("old ", n)}, Record: r})
 	}
-	var pairs []replica.IDPair
+	var pairs []idmap.Pair
 	for n, r := range records {
 		keys, err := local.ImportRecords(t.Context(), []replica.ImportedRecord{r})
 		if err != nil {
@@ -143,15 +191,62 @@ func TestIDImportBatches(t *testing.T) {
 		if err := local.DeleteMapping(t.Context(), adapter.Customers, keys[0]); err != nil {
 			t.Fatal(err)
 		}
-		pairs = append(pairs, replica.IDPair{Resource: adapter.Customers, Key: keys[0], BackendID: fmt.Sprint("cus_", n), Line: n + 2})
+		pairs = append(pairs, idmap.Pair{Resource: adapter.Customers, Key: keys[0], BackendID: fmt.Sprint("cus_", n), Line: n + 2})
 	}
 	last := 0
-	done, err := newAdapter(t, local, &staticBackend{}).ImportIDs(t.Context(), pairs, false, func(done, total int) {
+	done, err := newImporter(local).Import(t.Context(), pairs, false, func(done, total int) {
 		if last = done; total != 1100 {
 			t.Errorf("%d of %d", done, total)
 		}
 	})
 	if err != nil || done.Stored != 1100 || last != 1100 {
 		t.Errorf("%+v, %v, progress ended at %d", done, err, last)
+	}
+}
+
+// A refusingMap is an ID map without mappings in which another process stores one of the
+// mappings of the second batch.
+type refusingMap struct {
+	countingMap
+	puts int
+}
+
+func (m *refusingMap) PutMappings(context.Context, ...idmap.Mapping) error {
+	if m.puts++; m.puts == 2 {
+		return &adapter.Error{Kind: adapter.Conflict, Op: "put mappings"}
+	}
+	return nil
+}
+
+func TestImportFailures(t *testing.T) {
+	var pairs []idmap.Pair
+	for key := range adapter.Key(250) {
+		pairs = append(pairs, idmap.Pair{Resource: adapter.Products, Key: key + 1, BackendID: fmt.Sprint("p", key)})
+	}
+	found := func(_ context.Context, _ adapter.Resource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+		rootKeys := map[adapter.Key]adapter.Key{}
+		for _, key := range keys {
+			rootKeys[key] = key
+		}
+		return rootKeys, nil
+	}
+	unavailable := func(context.Context, adapter.Resource, []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "list products"}
+	}
+	for name, c := range map[string]struct {
+		idMap       idmap.Map
+		findRecords func(context.Context, adapter.Resource, []adapter.Key) (map[adapter.Key]adapter.Key, error)
+		want        adapter.ErrorKind
+		stored      int
+	}{
+		"records cannot be read":  {&refusingMap{}, unavailable, adapter.Unavailable, 0},
+		"mappings cannot be read": {failingMap{}, found, adapter.Unavailable, 0},
+		"a pair is stored since":  {&refusingMap{}, found, adapter.Conflict, 100},
+	} {
+		importer := idmap.Importer{Map: c.idMap, Resources: []idmap.Resource{{Name: adapter.Products, Root: adapter.Products, HasMappings: true}}, FindRecords: c.findRecords}
+		result, err := importer.Import(t.Context(), pairs, false, nil)
+		if adapter.KindOf(err) != c.want || result.Rows != 250 || result.Stored != c.stored {
+			t.Errorf("%s: %+v, %v; want %d stored and %v", name, result, err, c.stored, c.want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package replica
+package idmap
 
 import (
 	"context"
@@ -7,45 +7,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Replica is the local replica: Portico's own database with a copy of the backend's
-// records, the attributes that the backend cannot hold, and the ID map. The interface is
-// declared here so that this package depends on no database.
-type Replica interface {
-	adapter.Adapter
-	IDMap
-	// ImportRecords inserts a record of the backend and its parts, each with its mapping,
-	// in one transaction. The first record is the root; or all are parts of an existing
-	// root, which Mapping.Root and Mapping.RootKey of each name. Key 0 stands for the next
-	// free key. A mapping of the same key and backend id is replaced. A part's
-	// Mapping.RootKey, and the attribute with the key of its root, are set. Unlike a client's write
-	// it derives, checks and dates nothing. It returns the keys.
-	// Kinds: Conflict when a key, a backend id or a unique value is taken, Invalid,
-	// Unsupported.
-	ImportRecords(ctx context.Context, records []ImportedRecord) ([]adapter.Key, error)
-	// UpdateReadOnly changes a record of a resource that clients cannot write, such as an
-	// order. It stores all values that are not absent as given, and nothing else. Kinds:
-	// NotFound, Conflict, Invalid, Unsupported for a resource that clients can write.
-	UpdateReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error
-	// DeleteReadOnly deletes a record that clients cannot delete, such as an order or one
-	// of its lines, with everything that belongs to it, its mapping and those of its
-	// parts, in one transaction. Kinds: NotFound, Conflict, Unsupported for a resource
-	// whose records clients can delete.
-	DeleteReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key) error
-	// FileContent returns the bytes of a record's file, by the value of its attribute file.
-	// Records are read without them. Kinds: NotFound where there are none, because the record
-	// was imported without its file; Unavailable, Internal.
-	FileContent(ctx context.Context, file string) ([]byte, error)
-}
-
-// An ImportedRecord is a record to be imported into the local replica, with its mapping.
-type ImportedRecord struct {
-	Mapping Mapping
-	Record  adapter.Record
-}
-
-// An IDMap stores which backend id each legacy id belongs to. Every method may also
-// return kinds Unavailable and Internal.
-type IDMap interface {
+// A Map stores which backend id each legacy id belongs to. Every method may also return
+// kinds Unavailable and Internal.
+type Map interface {
 	// MappingsByKey returns the mappings that exist for these legacy ids, in any order.
 	MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]Mapping, error)
 	// MappingsByBackendID returns the mappings that exist for these backend ids, in any
@@ -61,7 +25,7 @@ type IDMap interface {
 	MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]Mapping, error)
 	// PutMappings inserts or replaces mappings, by resource and key, all of them or none.
 	// Kinds: Conflict when another key already has the backend id, Invalid for an id of
-	// more than 255 characters.
+	// more than MaxBackendID characters.
 	PutMappings(ctx context.Context, mappings ...Mapping) error
 	// CompleteIntent is PutMappings for a root and parts of it, unless the stored mapping
 	// of the root no longer has the given write intent, nil for none. It then stores nothing
@@ -85,7 +49,7 @@ type Mapping struct {
 	// reconciled; "" makes the next read reconcile it again. Only roots have one.
 	Version string
 	// Base is that document's content as JSON, the common ancestor that reconciling
-	// compares with. nil means that both agree and the content is not known; "{}" means
+	// compares with. nil means that both agree and the content is not known; EmptyBase means
 	// that all of the backend's values are to be taken over. Only roots have one.
 	Base []byte
 	// Intent is the write intent, as JSON: a write that may not have reached the backend.
@@ -93,4 +57,29 @@ type Mapping struct {
 	Intent []byte
 	// ChangedAt is when the mapping was last stored. PutMappings sets it.
 	ChangedAt time.Time
+}
+
+// EmptyBase is the base of a mapping that only ties two ids together. Package replica encodes
+// all other bases.
+const EmptyBase = "{}"
+
+// MaxBackendID is the greatest length of a backend id, in characters.
+const MaxBackendID = 255
+
+// ByKey returns mappings of one resource by their legacy ids.
+func ByKey(mappings []Mapping) map[adapter.Key]*Mapping {
+	byKey := make(map[adapter.Key]*Mapping, len(mappings))
+	for i := range mappings {
+		byKey[mappings[i].Key] = &mappings[i]
+	}
+	return byKey
+}
+
+// ByBackendID returns mappings of one resource by their backend ids.
+func ByBackendID(mappings []Mapping) map[string]*Mapping {
+	byID := make(map[string]*Mapping, len(mappings))
+	for i := range mappings {
+		byID[mappings[i].BackendID] = &mappings[i]
+	}
+	return byID
 }

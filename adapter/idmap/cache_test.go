@@ -1,8 +1,7 @@
-package replica_test
+package idmap_test
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -11,69 +10,39 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
-// demoReplica returns the demo store as a local replica on SQLite, with an empty ID map.
-func demoReplica(tb testing.TB) replica.Replica {
-	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(tb.TempDir(), "replica.db"), Migrate: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
-	data, err := demo.Load()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := db.Load(tb.Context(), data, nil); err != nil {
-		tb.Fatal(err)
-	}
-	return db.Replica()
-}
-
-// testResources are the resources of the backends in these tests.
-func testResources() []replica.BackendResource {
-	return []replica.BackendResource{
-		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"name", "stock_item"}},
-		{Resource: adapter.StockItems, Root: adapter.Products, Attributes: []string{"qty"}},
-		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email"}},
-		{Resource: adapter.CustomerAddresses, Root: adapter.Customers, HasIDs: true, Attributes: []string{"city"}},
-	}
-}
-
-// A countingIDMap counts the ids looked up. It is in memory, as a database cannot run
+// A countingMap counts the ids looked up. It is in memory, as a database cannot run
 // within testing/synctest.
-type countingIDMap struct {
-	replica.IDMap
-	mappings []replica.Mapping
+type countingMap struct {
+	idmap.Map
+	mappings []idmap.Mapping
 	lookups  int
 }
 
-func (l *countingIDMap) MappingsByKey(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
+func (l *countingMap) MappingsByKey(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]idmap.Mapping, error) {
 	l.lookups += len(keys)
-	return slices.DeleteFunc(slices.Clone(l.mappings), func(mapping replica.Mapping) bool {
+	return slices.DeleteFunc(slices.Clone(l.mappings), func(mapping idmap.Mapping) bool {
 		return mapping.Resource != r || !slices.Contains(keys, mapping.Key)
 	}), nil
 }
 
-func (l *countingIDMap) MappingsByBackendID(_ context.Context, r adapter.Resource, ids []string) ([]replica.Mapping, error) {
+func (l *countingMap) MappingsByBackendID(_ context.Context, r adapter.Resource, ids []string) ([]idmap.Mapping, error) {
 	l.lookups += len(ids)
-	return slices.DeleteFunc(slices.Clone(l.mappings), func(mapping replica.Mapping) bool {
+	return slices.DeleteFunc(slices.Clone(l.mappings), func(mapping idmap.Mapping) bool {
 		return mapping.Resource != r || !slices.Contains(ids, mapping.BackendID)
 	}), nil
 }
 
-func TestIDCache(t *testing.T) {
+func TestCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idMap := &countingIDMap{mappings: []replica.Mapping{
+		idMap := &countingMap{mappings: []idmap.Mapping{
 			{Resource: adapter.Products, Key: 1, BackendID: "p1"}, {Resource: adapter.Products, Key: 2, BackendID: "p2"},
 			{Resource: adapter.Products, Key: 3}, // still being created
-			{Resource: adapter.Websites, Key: 1, BackendID: "w1"},
+			{Resource: adapter.Websites, Key: 1, BackendID: "w1"}, {Resource: adapter.Websites, Key: 2, BackendID: "w2"},
 		}}
-		ids := replica.NewIDCache(idMap)
+		ids := idmap.NewCache(idMap)
 		want := func(name string, lookups int, r adapter.Resource, keys []adapter.Key, want map[adapter.Key]string) {
 			t.Helper()
 			idMap.lookups = 0
@@ -93,6 +62,8 @@ func TestIDCache(t *testing.T) {
 		want("first lookup", 2, adapter.Products, []adapter.Key{1, 9}, map[adapter.Key]string{1: "p1"})
 		want("second lookup", 1, adapter.Products, []adapter.Key{1, 9}, map[adapter.Key]string{1: "p1"})
 		want("another resource", 1, adapter.Websites, []adapter.Key{1}, map[adapter.Key]string{1: "w1"})
+		wantKeys("first lookup by id", 1, adapter.Websites, []string{"w2"}, map[string]adapter.Key{"w2": 2})
+		want("cached by a lookup by id", 0, adapter.Websites, []adapter.Key{2}, map[adapter.Key]string{2: "w2"})
 		want("partly cached", 1, adapter.Products, []adapter.Key{1, 2}, map[adapter.Key]string{1: "p1", 2: "p2"})
 		want("none", 0, adapter.Products, nil, map[adapter.Key]string{})
 		wantKeys("cached in the other direction", 0, adapter.Products, []string{"p1", "p2"}, map[string]adapter.Key{"p1": 1, "p2": 2})
@@ -111,18 +82,18 @@ func TestIDCache(t *testing.T) {
 	})
 }
 
-type failingIDMap struct{ replica.IDMap }
+type failingMap struct{ idmap.Map }
 
-func (failingIDMap) MappingsByKey(context.Context, adapter.Resource, []adapter.Key) ([]replica.Mapping, error) {
+func (failingMap) MappingsByKey(context.Context, adapter.Resource, []adapter.Key) ([]idmap.Mapping, error) {
 	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ID map"}
 }
 
-func (failingIDMap) MappingsByBackendID(context.Context, adapter.Resource, []string) ([]replica.Mapping, error) {
+func (failingMap) MappingsByBackendID(context.Context, adapter.Resource, []string) ([]idmap.Mapping, error) {
 	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ID map"}
 }
 
-func TestIDCacheUnavailable(t *testing.T) {
-	ids := replica.NewIDCache(failingIDMap{})
+func TestCacheUnavailable(t *testing.T) {
+	ids := idmap.NewCache(failingMap{})
 	if _, err := ids.BackendIDs(t.Context(), adapter.Products, []adapter.Key{1}); adapter.KindOf(err) != adapter.Unavailable {
 		t.Error(err)
 	}
