@@ -137,9 +137,9 @@ func FuzzDecodeIntent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = fromJSON(root.schema, intent.Old)
+		_, _ = intent.Old.Decode(root.schema)
 		for _, old := range intent.Siblings {
-			_, _ = fromJSON(root.schema, old)
+			_, _ = old.Decode(root.schema)
 		}
 	})
 }

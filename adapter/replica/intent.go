@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/recordjson"
 )
 
 // The operations of write intents.
@@ -28,18 +29,18 @@ type writeIntent struct {
 	Key      adapter.Key      `json:"key,omitempty"` // 0 for a part that is being created
 	// StoreID is the store view that is written to. Attributes are those that an update may
 	// change, and Old their values at that store view.
-	StoreID    int64      `json:"level,omitempty"`
-	Attributes []string   `json:"named,omitempty"`
-	Old        recordJSON `json:"old,omitempty"`
+	StoreID    int64             `json:"level,omitempty"`
+	Attributes []string          `json:"named,omitempty"`
+	Old        recordjson.Record `json:"old,omitempty"`
 	// Siblings are the root's parts of the same resource before the write, by key, each
 	// with the exclusive attributes that the write may take from it at the store view, such
 	// as being the default address.
-	Siblings map[adapter.Key]recordJSON `json:"before,omitempty"`
+	Siblings map[adapter.Key]recordjson.Record `json:"before,omitempty"`
 }
 
 func decodeIntent(mapping idmap.Mapping) (writeIntent, error) {
 	var intent writeIntent
-	err := unmarshal(mapping.Intent, &intent)
+	err := recordjson.Unmarshal(mapping.Intent, &intent)
 	return intent, internalError(err, "decode intent of", mapping.Resource, mapping.Key)
 }
 
@@ -56,7 +57,7 @@ func (rc *reconciler) isForeign(r row) bool {
 // undoValues returns the values that undoing an update must restore: those of the
 // attributes that it sets, and those that are null. atLevel is the record as the store view
 // shows it, byDefault as the default scope does.
-func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) recordJSON {
+func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) recordjson.Record {
 	old := adapter.NewRecord(plan.schema)
 	for i, a := range plan.schema.Attributes {
 		v := atLevel.Values[i]
@@ -68,23 +69,23 @@ func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID 
 			old.Values[i] = writable(v)
 		}
 	}
-	return toJSON(old)
+	return recordjson.Encode(old)
 }
 
 // siblingsBefore returns the parts of a root as the intent of a write at a store view
 // stores them.
-func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]recordJSON, error) {
+func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]recordjson.Record, error) {
 	records, err := plan.listParts(ctx, rootKey, storeID)
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[adapter.Key]recordJSON, len(records))
+	all := make(map[adapter.Key]recordjson.Record, len(records))
 	for _, r := range records {
 		taken := adapter.NewRecord(plan.schema)
 		for _, name := range plan.exclusive {
 			taken.Set(name, r.Get(name))
 		}
-		all[r.Key()] = toJSON(taken)
+		all[r.Key()] = recordjson.Encode(taken)
 	}
 	return all, nil
 }
@@ -95,7 +96,7 @@ func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, 
 		if key == intent.Key {
 			continue
 		}
-		old, err := fromJSON(plan.schema, intent.Siblings[key])
+		old, err := intent.Siblings[key].Decode(plan.schema)
 		if err != nil {
 			return internalError(err, "roll back", intent.Resource, key)
 		}
@@ -128,7 +129,7 @@ func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
 
 // rollBackRecord restores the values that an update has changed in its own record.
 func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent writeIntent) error {
-	old, err := fromJSON(plan.schema, intent.Old)
+	old, err := intent.Old.Decode(plan.schema)
 	if err != nil {
 		return internalError(err, "roll back", intent.Resource, intent.Key)
 	}

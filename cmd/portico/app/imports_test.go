@@ -65,7 +65,8 @@ func allowedImports() map[string][]string {
 		"adapter/reststore":     {"adapter", "adapter/replica", "config/strictyaml"},
 		// a private Medusa for tests
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
-		"adapter/replica":              {"adapter", "adapter/idmap"},
+		"adapter/recordjson":           {"adapter"},
+		"adapter/replica":              {"adapter", "adapter/idmap", "adapter/recordjson"},
 		"adapter/rules":                {"adapter"},
 		"adapter/memstore":             {"adapter", "adapter/rules"},
 		"adapter/sqlstore":             {"adapter", "adapter/idmap", "adapter/replica", "adapter/rules"},
