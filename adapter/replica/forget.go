@@ -30,20 +30,16 @@ func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Ke
 	if plan == nil || !plan.hasMappings() {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	rows, err := a.rowsOf(ctx, plan, []adapter.Key{key})
-	if err == nil {
-		err = a.addRecords(ctx, plan, rows)
-	}
-	if err != nil {
-		return err
-	}
+	found, err := a.rowWithRecord(ctx, plan, key)
 	switch {
-	case rows[0].mapping == nil:
+	case err != nil:
+		return err
+	case found.mapping == nil:
 		return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoMapping}
-	case !rows[0].exists:
+	case !found.exists:
 		return a.replica.DeleteMapping(ctx, r, key)
 	}
-	if err := a.checkForget(ctx, op, plan, rows[0].mapping); err != nil {
+	if err := a.checkForget(ctx, op, plan, found.mapping); err != nil {
 		return err
 	}
 	return a.deleteWithMapping(ctx, plan, key)

@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -40,6 +42,11 @@ func (rc *reconciler) loadParts(ctx context.Context, plan *resourcePlan, rootKey
 		}
 	}
 	return parts, err
+}
+
+// sorted returns the records, sorted by key.
+func (parts *replicaParts) sorted() []adapter.Record {
+	return slices.SortedFunc(maps.Values(parts.records), func(r, s adapter.Record) int { return cmp.Compare(r.Key(), s.Key()) })
 }
 
 // find returns the key of the part that an item describes; 0 for none.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -88,39 +87,29 @@ const maxLevels = 100
 
 // pushBelow pushes a root after those above it that the backend lacks. Keys do not tell the
 // order: a category may have moved below a newer one, and a backend may take the record above
-// only with a new one.
-func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter.Key) error {
-	lacking := []adapter.Key{key}
-	for root.schema.Parent != "" && len(lacking) <= maxLevels {
-		r, err := root.store.Get(ctx, &adapter.GetParams{Key: lacking[len(lacking)-1], Only: []string{root.schema.Parent}})
-		if adapter.KindOf(err) == adapter.NotFound {
-			break // another process has deleted it
-		}
+// only with a new one. below are the roots that wait for this one.
+func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter.Key, below ...adapter.Key) error {
+	if root.schema.Parent != "" && len(below) < maxLevels {
+		r, err := root.store.Get(ctx, &adapter.GetParams{Key: key, Only: []string{root.schema.Parent}})
 		if err != nil {
 			return err
 		}
-		rows, err := a.rowsOf(ctx, root, []adapter.Key{adapter.Key(r.Get(root.schema.Parent).Int())})
-		if err == nil {
-			err = a.addRecords(ctx, root, rows)
-		}
+		above, err := a.rowWithRecord(ctx, root, adapter.Key(r.Get(root.schema.Parent).Int()))
 		if err != nil {
 			return err
 		}
-		if above := rows[0]; !above.exists || above.state() != unmapped || slices.Contains(lacking, above.key) {
-			break
-		}
-		lacking = append(lacking, rows[0].key)
-	}
-	for _, each := range slices.Backward(lacking) {
-		err := a.pushRoot(ctx, root, each)
-		if err != nil && each != key {
-			err = fmt.Errorf("%s %d above it: %w", root.Resource, each, err)
-		}
-		if err != nil {
-			return err
+		waiting := append(slices.Clip(below), key)
+		if above.exists && above.state() == unmapped && !slices.Contains(waiting, above.key) {
+			if err := a.pushBelow(ctx, root, above.key, waiting...); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	err := a.pushRoot(ctx, root, key)
+	if err != nil && len(below) > 0 {
+		err = fmt.Errorf("%s %d above it: %w", root.Resource, key, err)
+	}
+	return err
 }
 
 // pushRoot creates one root at the backend, unless the ID map has it, and then those of its
@@ -131,47 +120,53 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		return err
 	}
 	defer unlock()
-	r, err := a.rowOf(ctx, root, key)
+	reconciled, err := a.reconcileRoot(ctx, root, key) // completes a push that was interrupted
 	if err != nil {
 		return err
 	}
-	if r.mapping != nil && r.mapping.BackendID == "" && r.mapping.Intent != nil {
-		// An earlier push was interrupted.
-		if _, err := a.reconcileLocked(ctx, root, []adapter.Key{key}); err != nil {
+	if reconciled == nil {
+		r, err := a.rowWithRecord(ctx, root, key)
+		switch {
+		case err != nil:
 			return err
-		}
-		if r, err = a.rowOf(ctx, root, key); err != nil {
-			return err
-		}
-	}
-	switch r.state() {
-	case inDoubt:
-		if r.mapping.BackendID == "" {
+		case r.mapping != nil && r.mapping.BackendID != "":
+			return nil // the backend no longer has it
+		case r.state() == inDoubt:
 			return &adapter.Error{Kind: adapter.Conflict, Op: "create " + string(root.Resource), Err: errInDoubt}
+		case !r.exists: // another process has deleted it
+			return notFound("get", root.Resource, key)
 		}
-	case unmapped:
 		if err := a.pushRecord(ctx, root, idmap.Mapping{Resource: root.Resource, Key: key}, key, adapter.Record{}); err != nil {
 			return err
 		}
+		if reconciled, err = a.reconcileRoot(ctx, root, key); err != nil || reconciled == nil {
+			return err
+		}
 	}
-	reconciled, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
-	if err != nil {
-		return err
-	}
-	mapping, ok := reconciled[key]
-	if !ok {
-		return nil // the backend no longer has it
-	}
+	return a.pushParts(ctx, root, key)
+}
+
+// pushParts creates the parts of a root that the backend lacks. It goes on after those that the
+// backend refuses, and returns an error that names them.
+func (a *Adapter) pushParts(ctx context.Context, root *resourcePlan, rootKey adapter.Key) error {
 	var refused error
 	for _, plan := range root.parts {
 		if !plan.Creates {
 			continue
 		}
-		partsRefused, err := a.pushParts(ctx, plan, &mapping)
+		parts, err := a.partsToPush(ctx, plan, rootKey)
 		if err != nil {
 			return err
 		}
-		refused = errors.Join(refused, partsRefused)
+		for _, part := range parts {
+			err := a.pushPart(ctx, plan, rootKey, part)
+			if err != nil && !adapter.IsRefusal(err) {
+				return fmt.Errorf("its %s %d: %w", plan.Resource, part.Key(), err)
+			}
+			if err != nil {
+				refused = errors.Join(refused, fmt.Errorf("its %s %d: %w", plan.Resource, part.Key(), err))
+			}
+		}
 	}
 	return refused
 }
@@ -193,75 +188,52 @@ func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping id
 // release says in the stored write intent that nobody is at work on the write any more, so that
 // the next push need not wait for it, even if that is another process.
 func (w *pendingWrite) release(ctx context.Context) {
-	ctx, cancel := detachedContext(ctx)
-	defer cancel()
-	released := w.mapping
-	w.intent.Writer = ""
-	var err error
-	if released.Intent, err = json.Marshal(w.intent); err == nil {
-		err = w.completeIntent(ctx, w.mapping.Intent, released)
-	}
-	if err != nil && !errors.Is(err, errResolved) {
-		w.log.Warn("a write that was interrupted is resolved in a minute at the earliest", "resource", w.Resource, "id", w.intent.Key, "error", err)
-	}
+	w.finish(ctx, "a write that was interrupted is resolved in a minute at the earliest", func(ctx context.Context) error {
+		w.intent.Writer = ""
+		released, err := json.Marshal(w.intent)
+		if err != nil {
+			return err
+		}
+		return w.replaceIntent(ctx, released)
+	})
 }
 
-// pushParts creates the parts of a root that the backend lacks. mapping is the root's, just
-// reconciled, and stays current. refused says which parts the backend refuses.
-func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping *idmap.Mapping) (refused, err error) {
-	parts, err := a.loadParts(ctx, plan, mapping.Key)
+// partsToPush returns the parts of a root that the backend lacks, sorted by key.
+func (a *Adapter) partsToPush(ctx context.Context, plan *resourcePlan, rootKey adapter.Key) ([]adapter.Record, error) {
+	parts, err := a.loadParts(ctx, plan, rootKey)
 	if err != nil || len(parts.records) == 0 {
 		return nil, err
 	}
-	base, err := baseOf(plan.root, *mapping)
-	if err != nil {
+	root, err := a.rowOf(ctx, plan.root, rootKey)
+	if err != nil || root.mapping == nil {
 		return nil, err
 	}
-	atBackend := map[adapter.Key]bool{}
+	base, err := baseOf(plan.root, *root.mapping)
 	for _, item := range base.parts[plan.Resource] {
-		atBackend[parts.find(item)] = true
+		delete(parts.records, parts.find(item))
 	}
-	for _, key := range slices.Sorted(maps.Keys(parts.records)) {
-		if atBackend[key] || parts.ids[key] != "" {
-			continue
-		}
-		input, err := a.fileOf(ctx, parts.records[key])
-		switch {
-		case adapter.KindOf(err) == adapter.NotFound:
-			continue // it can be created once its file has come
-		case err == nil:
-			err = a.pushRecord(ctx, plan, *mapping, key, input)
-		}
-		if err != nil {
-			err = fmt.Errorf("its %s %d: %w", plan.Resource, key, err)
-		}
-		if adapter.IsRefusal(err) {
-			refused = errors.Join(refused, err)
-			continue
-		}
-		if err != nil {
-			return refused, err
-		}
-		r, err := a.rowOf(ctx, plan.root, mapping.Key)
-		if err != nil || r.mapping == nil {
-			return refused, err
-		}
-		*mapping = *r.mapping
+	for key := range parts.ids {
+		delete(parts.records, key)
 	}
-	return refused, nil
+	return parts.sorted(), err
 }
 
-// fileOf returns the bytes of a record's file, as the attribute content; an empty record if
-// it is about no file.
-func (a *Adapter) fileOf(ctx context.Context, r adapter.Record) (adapter.Record, error) {
-	if !r.Schema.HasFile {
-		return adapter.Record{}, nil
+// pushPart creates a part at the backend, unless its file has not come yet.
+func (a *Adapter) pushPart(ctx context.Context, plan *resourcePlan, rootKey adapter.Key, part adapter.Record) error {
+	input := adapter.NewRecord(plan.schema)
+	if plan.schema.HasFile {
+		content, err := a.replica.FileContent(ctx, part.Get("file").Text())
+		if adapter.KindOf(err) == adapter.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		input.Set("content", adapter.TextValue(string(content)))
 	}
-	content, err := a.replica.FileContent(ctx, r.Get("file").Text())
-	if err != nil {
-		return adapter.Record{}, err
+	root, err := a.rowOf(ctx, plan.root, rootKey) // every part created has changed the mapping
+	if err != nil || root.mapping == nil {
+		return err
 	}
-	input := adapter.NewRecord(r.Schema)
-	input.Set("content", adapter.TextValue(string(content)))
-	return input, nil
+	return a.pushRecord(ctx, plan, *root.mapping, part.Key(), input)
 }

@@ -175,6 +175,13 @@ func TestPushFiles(t *testing.T) {
 	}
 }
 
+// newCategoryMemory returns a backend that owns categories alone.
+func newCategoryMemory() *memoryBackend {
+	m := newMemory()
+	m.resources = []replica.BackendResource{{Resource: adapter.Categories, Root: adapter.Categories, Attributes: []string{"name", "parent_id"}, Creates: true}}
+	return m
+}
+
 // TestPushTree checks that a category is created after the one above it, whatever their keys,
 // and not at all if that is refused.
 func TestPushTree(t *testing.T) {
@@ -184,9 +191,7 @@ func TestPushTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := newMemory()
-	m.resources = []replica.BackendResource{{Resource: adapter.Categories, Root: adapter.Categories, Attributes: []string{"name", "parent_id"}, Creates: true}}
-	f := reopen(t, local, m, replica.Options{})
+	f := reopen(t, local, newCategoryMemory(), replica.Options{})
 	f.memory.mu.Lock()
 	f.memory.before = func(_ context.Context, call string) error {
 		if call == "Create categories" && len(f.memory.created) == 1 {
@@ -206,6 +211,75 @@ func TestPushTree(t *testing.T) {
 	}
 	if want := []string{"categories 2", "categories 5", "categories 6", "categories 3", "categories 4"}; !slices.Equal(f.memory.created, want) || done != len(want) {
 		t.Errorf("created %q, want %q; %d done", f.memory.created, want, done)
+	}
+}
+
+// TestPushCycle checks that categories that are above each other are created all the same.
+func TestPushCycle(t *testing.T) {
+	local := demoReplica(t)
+	for key, above := range map[adapter.Key]int{3: 4, 4: 5, 5: 3, 6: 6} {
+		if err := local.UpdateReadOnly(t.Context(), adapter.Categories, key, values{"parent_id": above}.record(schemas().Of(adapter.Categories))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := reopen(t, local, newCategoryMemory(), replica.Options{})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"categories 2", "categories 5", "categories 4", "categories 3", "categories 6"}; !slices.Equal(f.memory.created, want) {
+		t.Errorf("created %q, want %q", f.memory.created, want)
+	}
+}
+
+// TestPushDeleted checks that a push creates nothing that another process deletes in the
+// replica meanwhile, and leaves no write intent for it.
+func TestPushDeleted(t *testing.T) {
+	for r, m := range map[adapter.Resource]*memoryBackend{adapter.Categories: newCategoryMemory(), adapter.Customers: newMemory()} {
+		t.Run(string(r), func(t *testing.T) {
+			local := demoReplica(t)
+			deleted := adapter.Key(3)
+			m.before = func(ctx context.Context, call string) error {
+				if call != "Create "+string(r) || m.callCount(call) > 1 {
+					return nil
+				}
+				if r == adapter.Categories {
+					return local.DeleteReadOnly(ctx, r, deleted)
+				}
+				store, err := local.Store(r)
+				if err != nil {
+					return err
+				}
+				return store.Delete(ctx, &adapter.DeleteParams{Key: deleted})
+			}
+			f := reopen(t, local, m, replica.Options{})
+			err := f.Push(t.Context(), nil)
+			if want := fmt.Sprintf("push %s %d: ", r, deleted); adapter.KindOf(err) != adapter.NotFound || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			f.checkNoIntents()
+			if name := fmt.Sprint(r, " ", deleted); slices.Contains(f.memory.created, name) {
+				t.Errorf("%s was created", name)
+			}
+		})
+	}
+}
+
+// TestPushKeepsDeleted checks that a push does not create again what the backend has deleted
+// since it was pushed.
+func TestPushKeepsDeleted(t *testing.T) {
+	f := reopen(t, demoReplica(t), newCategoryMemory(), replica.Options{})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	created := len(f.memory.created)
+	f.memory.mu.Lock()
+	delete(f.memory.docs[adapter.Categories], f.id(adapter.Categories, 5))
+	f.memory.mu.Unlock()
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if len(f.memory.created) != created {
+		t.Errorf("created %q", f.memory.created[created:])
 	}
 }
 

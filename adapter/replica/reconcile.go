@@ -100,6 +100,16 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 	}
 }
 
+// reconcileRoot is reconcileLocked for one root. It returns nil for one that the backend does
+// not have.
+func (rc *reconciler) reconcileRoot(ctx context.Context, root *resourcePlan, key adapter.Key) (*idmap.Mapping, error) {
+	reconciled, err := rc.reconcileLocked(ctx, root, []adapter.Key{key})
+	if mapping, ok := reconciled[key]; ok && err == nil {
+		return &mapping, nil
+	}
+	return nil, err
+}
+
 // foreignWritePoll is the time between two looks at an intent of another process, whose end
 // the ID map does not announce.
 const foreignWritePoll = 20 * time.Millisecond

@@ -80,9 +80,7 @@ func (w *pendingWrite) sendChange(ctx context.Context) error {
 	}
 	changed := w.changedAttributes(w.before, after)
 	if len(changed) == 0 {
-		detached, cancel := detachedContext(ctx)
-		defer cancel()
-		return w.clearIntent(detached)
+		return w.replaceIntent(ctx, nil)
 	}
 	return w.send(ctx, &Write{Old: w.before, New: after, Changed: changed})
 }

@@ -60,6 +60,15 @@ func (w *walker) rowOf(ctx context.Context, plan *resourcePlan, key adapter.Key)
 	return rows[0], err
 }
 
+// rowWithRecord is rowOf with what the local replica has.
+func (w *walker) rowWithRecord(ctx context.Context, plan *resourcePlan, key adapter.Key) (row, error) {
+	rows, err := w.rowsOf(ctx, plan, []adapter.Key{key})
+	if err == nil {
+		err = w.addRecords(ctx, plan, rows)
+	}
+	return rows[0], err
+}
+
 // keysOf returns the keys of rows.
 func keysOf(rows []row) []adapter.Key {
 	return convert(rows, func(r row) adapter.Key { return r.key })

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -40,15 +38,15 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 	if unlock, err = s.locks.lock(ctx, s.root.Resource, rootKey); err != nil {
 		return mapping, nil, err
 	}
-	reconciled, err := s.reconcileLocked(ctx, s.root, []adapter.Key{rootKey})
-	mapping, ok := reconciled[rootKey]
-	if err == nil && !ok {
+	reconciled, err := s.reconcileRoot(ctx, s.root, rootKey)
+	if err == nil && reconciled == nil {
 		err = notFound(verb, s.root.Resource, rootKey)
 	}
 	if err != nil {
 		unlock()
+		return mapping, nil, err
 	}
-	return mapping, unlock, err
+	return *reconciled, unlock, nil
 }
 
 // begin stores the write intent of a write whose root is locked.
@@ -91,20 +89,27 @@ func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent w
 	return w, err
 }
 
-// undo takes back in the local replica what was refused, and clears the intent, even if the
-// caller has gone away. If that fails, the intent remains, and a later scan undoes the
-// write.
+// undo takes back in the local replica what was refused, and clears the intent. If that fails,
+// the intent remains, and a later scan undoes the write.
 func (w *pendingWrite) undo(ctx context.Context) {
+	w.finish(ctx, "a write that was refused cannot be undone now; the next scan tries again", func(ctx context.Context) error {
+		if w.isRoot() && w.before.Schema == nil {
+			return w.rollBackCreate(ctx, w.intent)
+		}
+		if err := w.rollBack(ctx, w.intent); err != nil {
+			return err
+		}
+		return w.replaceIntent(ctx, nil)
+	})
+}
+
+// finish calls do even if the caller has gone away, and logs an error of it with the message,
+// unless another process has resolved the write.
+func (w *pendingWrite) finish(ctx context.Context, message string, do func(context.Context) error) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
-	var err error
-	if w.isRoot() && w.before.Schema == nil {
-		err = w.rollBackCreate(ctx, w.intent)
-	} else if err = w.rollBack(ctx, w.intent); err == nil {
-		err = w.clearIntent(ctx)
-	}
-	if err != nil && !errors.Is(err, errResolved) {
-		w.log.Warn("a write that was refused cannot be undone now; the next scan tries again", "resource", w.Resource, "id", w.intent.Key, "error", err)
+	if err := do(ctx); err != nil && !errors.Is(err, errResolved) {
+		w.log.Warn(message, "resource", w.Resource, "id", w.intent.Key, "error", err)
 	}
 }
 
@@ -137,7 +142,9 @@ func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
 		err = w.backend.Update(ctx, sent)
 	}
 	if err == nil {
-		err = w.complete(ctx, sent)
+		if err = w.complete(ctx, sent); errors.Is(err, errResolved) {
+			err = nil // the backend has the write
+		}
 	}
 	if adapter.IsRefusal(err) {
 		w.undo(ctx)
@@ -174,30 +181,27 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	if sent.ID = parts.ids[sent.Key]; sent.ID == "" && w.HasIDs && sent.Old.Schema != nil {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("%s %s %d", w.intent.Op, w.Resource, sent.Key), Err: errUnknownID}
 	}
-	for _, key := range slices.Sorted(maps.Keys(parts.records)) {
-		if key != sent.Key || sent.New.Schema != nil {
-			sent.Siblings = append(sent.Siblings, Sibling{ID: parts.ids[key], Record: parts.records[key]})
+	for _, r := range parts.sorted() {
+		if r.Key() != sent.Key || sent.New.Schema != nil {
+			sent.Siblings = append(sent.Siblings, Sibling{ID: parts.ids[r.Key()], Record: r})
 		}
 	}
 	return nil
 }
 
 // complete ends a write that the replica and the backend have both done: it reconciles with
-// the resulting document, which becomes the new base, and clears the intent.
+// the resulting document, which becomes the new base, and clears the intent. It returns
+// errResolved if another process has done so.
 func (w *pendingWrite) complete(ctx context.Context, sent *Write) error {
 	if w.isRoot() && sent.New.Schema == nil {
 		return nil // its mapping was deleted
 	}
-	if err := w.reconcileWritten(ctx, sent); err == nil {
-		return nil
-	}
-	w.mapping.Version = "" // the next read reconciles the record
-	detached, cancel := detachedContext(ctx)
-	defer cancel()
-	if err := w.clearIntent(detached); !errors.Is(err, errResolved) {
+	err := w.reconcileWritten(ctx, sent)
+	if err == nil || errors.Is(err, errResolved) {
 		return err
 	}
-	return nil
+	w.mapping.Version = "" // the next read reconciles the record
+	return w.replaceIntent(ctx, nil)
 }
 
 // reconcileWritten fetches the document that a write has led to, and reconciles with it.
@@ -217,15 +221,19 @@ func (w *pendingWrite) reconcileWritten(ctx context.Context, sent *Write) error 
 	}
 	_, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, sent)
 	if errors.Is(err, errResolved) {
-		_, err = w.reconcileLocked(detached, w.root, []adapter.Key{w.mapping.Key})
+		if _, failed := w.reconcileRoot(detached, w.root, w.mapping.Key); failed != nil {
+			return failed
+		}
 	}
 	return err
 }
 
-// clearIntent stores the mapping of the root without the intent. It returns errResolved if
-// another process has resolved it.
-func (w *pendingWrite) clearIntent(ctx context.Context) error {
-	cleared := w.mapping
-	cleared.Intent = nil
-	return w.completeIntent(ctx, w.mapping.Intent, cleared)
+// replaceIntent stores the mapping of the root with another intent, nil for none, even if the
+// caller has gone away. It returns errResolved if another process has resolved the current one.
+func (w *pendingWrite) replaceIntent(ctx context.Context, intent []byte) error {
+	ctx, cancel := detachedContext(ctx)
+	defer cancel()
+	replaced := w.mapping
+	replaced.Intent = intent
+	return w.completeIntent(ctx, w.mapping.Intent, replaced)
 }
