@@ -42,17 +42,34 @@ func (s *importSuite) testBatches(t *testing.T) {
 	for name, batch := range map[string][]adapter.Aggregate{
 		"one SKU twice":             {product(902, "same"), product(903, "SÁME ")},
 		"the SKU of another":        {product(902, strings.ToUpper("again"))},
-		"a SKU that becomes free":   {product(902, "again"), product(901, "other")},
 		"a SKU of the same product": {product(901, "many-3")},
 	} {
 		_, err := s.importer.Import(t.Context(), batch, replacing())
 		wantError(t, name, err, adapter.Conflict, "sku")
 	}
-	s.expect(t, "SKUs that move on", replacing(), outcomes(changed, created), product(901, "other"), product(902, "again"))
+	s.expect(t, "SKUs that move on", replacing(), outcomes(created, changed), product(902, "again"), product(901, "other"))
 	_, err := s.importer.Import(t.Context(), []adapter.Aggregate{s.aggregate(adapter.StockItems, importedStock(s.schemas.Of(adapter.StockItems), 900, 900))}, replacing())
 	wantError(t, "a stock item of no product", err, adapter.NotFound, "product_id")
 	s.expect(t, "what no client could write", replacing(), outcomes(created), s.aggregate(adapter.Products,
 		importedProduct(904, strings.Repeat("long", 20), attrs{"price": "-1.0000", "visibility": nil, "status": nil, "name": nil})))
+}
+
+// testExchanges imports batches whose records take unique values from each other.
+func (s *importSuite) testExchanges(t *testing.T) {
+	product := func(id int, sku string) adapter.Aggregate {
+		return s.aggregate(adapter.Products, importedProduct(id, sku, nil))
+	}
+	customer := func(id int, email string) adapter.Aggregate {
+		return s.aggregate(adapter.Customers, importedCustomer(id, attrs{"email": email}))
+	}
+	s.expect(t, "products", replacing(), outcomes(created, created, created), product(901, "a"), product(902, "b"), product(903, "c"))
+	s.expect(t, "customers", replacing(), outcomes(created, created), customer(950, "first@example.com"), customer(951, "second@example.com"))
+	products := []adapter.Aggregate{product(901, "b"), product(902, "c"), product(903, "a")}
+	customers := []adapter.Aggregate{customer(950, "second@example.com"), customer(951, "first@example.com")}
+	s.expect(t, "SKUs that change places", replacing(), outcomes(changed, changed, changed), products...)
+	s.expect(t, "SKUs that have changed places", replacing(), outcomes(equal, equal, equal), products...)
+	s.expect(t, "addresses that change places", replacing(), outcomes(changed, changed), customers...)
+	s.expect(t, "addresses that have changed places", replacing(), outcomes(equal, equal), customers...)
 }
 
 // testConcurrentImports imports the same products from many goroutines while clients change

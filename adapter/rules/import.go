@@ -86,7 +86,8 @@ type importTx struct {
 	// pictured holds the products of the batch whose images come as parts of further
 	// aggregates, and bare those of them that the import has created and that have none yet.
 	pictured, bare map[adapter.Key]bool
-	saved          []adapter.Key // products to be saved
+	giveUp         map[adapter.Key]bool // records of the group that give up unique values
+	saved          []adapter.Key        // products to be saved
 	saveAll        bool
 	// ownPointers: new products get no pointers to images besides those that come with
 	// them. Those that are created or imported otherwise get pointers to none.
@@ -98,7 +99,7 @@ func newImport(tx Tx, schemas *adapter.Schemas, op string, o adapter.ImportOptio
 		tx = dryTx{tx}
 	}
 	return &importTx{Tx: tx, ImportOptions: o, schemas: schemas, op: op, moment: now(), files: &importedFiles{}, exists: map[recordID]bool{},
-		pictured: map[adapter.Key]bool{}, bare: map[adapter.Key]bool{}}
+		pictured: map[adapter.Key]bool{}, bare: map[adapter.Key]bool{}, giveUp: map[adapter.Key]bool{}}
 }
 
 // run imports a batch of fitted aggregates.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -153,14 +154,9 @@ func (u *unit) hasImage(key adapter.Key) bool {
 	return slices.ContainsFunc(u.Parts, is) || !slices.Contains(u.PartsOf, adapter.ProductImages) && slices.ContainsFunc(u.stored.parts[adapter.ProductImages], is)
 }
 
-// An owner is who has unique values: a stored record, or one of the batch.
-type owner struct {
-	key  adapter.Key
-	unit *unit
-}
-
-// checkUnique fails with kind Conflict if a record would have the unique values of
-// another one. Records are stored in the order of the batch.
+// checkUnique fails with kind Conflict if a record would have the unique values of another
+// one. It judges what the whole group is to have, so that records may exchange such values,
+// and notes in giveUp which of them have to give theirs up first.
 func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 	if len(units) == 0 || units[0].PartsOnly {
 		return nil
@@ -170,17 +166,22 @@ func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 		return nil
 	}
 	next := map[*unit]string{}
+	moving := map[adapter.Key]*unit{} // the existing records whose values change
 	var changing []*unit
 	for _, u := range units {
 		values := uniqueValues(u.merged(), names)
 		if values != "" && (!u.exists || values != uniqueValues(u.stored.record, names)) {
 			changing, next[u] = append(changing, u), values
+			if u.exists {
+				moving[u.key] = u
+			}
 		}
 	}
 	if len(changing) == 0 {
 		return nil
 	}
-	if changing[0].schema.Resource == adapter.Products { // which no unique key decides
+	products := changing[0].schema.Resource == adapter.Products
+	if products { // which no unique key decides
 		if err := in.LockName(ctx, "sku"); err != nil {
 			return err
 		}
@@ -189,21 +190,24 @@ func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 	if err != nil {
 		return err
 	}
+	taken := map[string]bool{}
 	for _, u := range changing {
-		if other, taken := owners[next[u]]; taken && other.unit != u && (other.key != u.key || !u.exists) {
+		owner, owned := owners[next[u]]
+		owned = owned && (owner != u.key || !u.exists)
+		if taken[next[u]] || owned && moving[owner] == nil {
 			return &adapter.Error{Kind: adapter.Conflict, Op: in.op + " of " + string(u.schema.Resource), Field: names[len(names)-1], Err: errUnique}
 		}
-		if u.exists {
-			delete(owners, uniqueValues(u.stored.record, names))
+		taken[next[u]] = true
+		if owned && !products {
+			in.giveUp[owner] = true
 		}
-		owners[next[u]] = owner{u.key, u}
 	}
 	return nil
 }
 
-// uniqueOwners returns the stored records that may have the unique values that some
-// records get. Those that were removed have none.
-func (in *importTx) uniqueOwners(ctx context.Context, changing, all []*unit, names []string) (map[string]owner, error) {
+// uniqueOwners returns the keys of the stored records that may have the unique values that
+// some records get. Those that were removed have none.
+func (in *importTx) uniqueOwners(ctx context.Context, changing, all []*unit, names []string) (map[string]adapter.Key, error) {
 	schema := changing[0].schema
 	by := names[len(names)-1]
 	if slices.Contains(names, schema.RootAttribute) {
@@ -221,13 +225,31 @@ func (in *importTx) uniqueOwners(ctx context.Context, changing, all []*unit, nam
 	for _, u := range all {
 		gone[u.key] = gone[u.key] || u.Gone
 	}
-	owners := make(map[string]owner, len(found))
+	owners := make(map[string]adapter.Key, len(found))
 	for _, r := range found {
 		if values := uniqueValues(r, names); values != "" && !gone[r.Key()] {
-			owners[values] = owner{key: r.Key()}
+			owners[values] = r.Key()
 		}
 	}
 	return owners, nil
+}
+
+// giveUpValues gives the records of a group that are to give up a unique value, for another
+// record of the group to get it, one that no record has. They get their own afterwards.
+func (in *importTx) giveUpValues(ctx context.Context, units []*unit) error {
+	for _, u := range units {
+		if !in.giveUp[u.key] {
+			continue
+		}
+		names := uniqueNames(u.schema)
+		change := adapter.NewRecord(u.schema)
+		change.Set(names[len(names)-1], adapter.TextValue(fmt.Sprintf("given up by %d", u.key)))
+		if err := in.Update(ctx, u.stored.record, change); err != nil {
+			return err
+		}
+	}
+	clear(in.giveUp)
+	return nil
 }
 
 // uniqueNames returns the attributes whose values, taken together, no two records share.

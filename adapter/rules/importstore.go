@@ -44,6 +44,9 @@ func (in *importTx) store(ctx context.Context, units []*unit) error {
 
 // storeRecords stores the records themselves.
 func (in *importTx) storeRecords(ctx context.Context, units []*unit) error {
+	if err := in.giveUpValues(ctx, units); err != nil {
+		return err
+	}
 	var fresh []*unit
 	var rows []adapter.Record
 	for _, u := range units {
