@@ -23,9 +23,10 @@ func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash strin
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "username", Err: errUsername}
 	}
 	err = db.write(ctx, op, func(tx *sql.Tx) error {
+		admins := adminTx{db, tx}
 		if id == 0 {
 			var err error
-			if id, err = db.adminIDWithoutTokens(ctx, tx); err != nil {
+			if id, err = admins.idWithoutTokens(ctx); err != nil {
 				return err
 			}
 		}
@@ -35,7 +36,7 @@ func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash strin
 			return err
 		}
 		if id != 0 {
-			err = db.runForCounters(ctx, tx.ExecContext, db.engine.counters.advance)
+			err = keyCounters{db}.run(ctx, tx.ExecContext, db.engine.counters.advance)
 		}
 		added = adapter.Key(key)
 		return err
@@ -46,14 +47,20 @@ func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash strin
 	return added, nil
 }
 
-// adminIDWithoutTokens returns the id for the next administrator if there are tokens of
+// An adminTx reads and writes administrators in a transaction.
+type adminTx struct {
+	db *DB
+	tx *sql.Tx
+}
+
+// idWithoutTokens returns the id for the next administrator if there are tokens of
 // administrators who do not exist, since a new administrator must not inherit them.
 // Otherwise it returns 0.
-func (db *DB) adminIDWithoutTokens(ctx context.Context, tx *sql.Tx) (id adapter.Key, err error) {
+func (a adminTx) idWithoutTokens(ctx context.Context) (id adapter.Key, err error) {
 	const text = `SELECT COALESCE(MAX(admin_id), 0) FROM (
 		SELECT admin_id FROM admin UNION SELECT admin_id FROM oauth_token) AS ids
 		WHERE EXISTS (SELECT 1 FROM oauth_token WHERE admin_id IS NOT NULL AND admin_id NOT IN (SELECT admin_id FROM admin))`
-	if err := tx.QueryRowContext(ctx, text).Scan(&id); err != nil || id == 0 {
+	if err := a.tx.QueryRowContext(ctx, text).Scan(&id); err != nil || id == 0 {
 		return 0, err
 	}
 	return id + 1, nil
@@ -74,7 +81,7 @@ func (db *DB) UpgradeAdmin(ctx context.Context, id adapter.Key, old, hash string
 // Internal.
 func (db *DB) SetAdminPassword(ctx context.Context, username, hash string) (id adapter.Key, err error) {
 	err = db.write(ctx, "set password of admin", func(tx *sql.Tx) error {
-		found, err := db.adminID(ctx, tx, username)
+		found, err := adminTx{db, tx}.id(ctx, username)
 		if err == nil {
 			id = adapter.Key(found)
 			_, err = db.exec(ctx, tx, "UPDATE admin SET password_hash = ? WHERE admin_id = ?", hash, found)

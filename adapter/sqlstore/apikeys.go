@@ -52,7 +52,7 @@ func (c *Credentials) checkKey(ctx context.Context, tx *sql.Tx, k adapter.APIKey
 		if k.AdminID == 0 {
 			return nil
 		}
-		return c.db.checkEnabled(ctx, tx, "add key", k.AdminID)
+		return adminTx{c.db, tx}.checkEnabled(ctx, "add key", k.AdminID)
 	}
 	return &adapter.Error{Kind: adapter.Invalid, Op: "add key", Field: "kind", Err: errOwner}
 }

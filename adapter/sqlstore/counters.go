@@ -36,14 +36,17 @@ type counterStatements struct {
 	resync func(counter) string
 }
 
-// keyCounters returns the counters of the records and of the prices of products, by their
+// keyCounters are the counters of a database.
+type keyCounters struct{ db *DB }
+
+// ofRecords returns the counters of the records and of the prices of products, by their
 // resources, in an order that is always the same so that transactions that move them
 // cannot deadlock.
-func (db *DB) keyCounters() (resources []adapter.Resource, counters []counter) {
-	for _, t := range db.tables {
+func (k keyCounters) ofRecords() (resources []adapter.Resource, counters []counter) {
+	for _, t := range k.db.tables {
 		resources, counters = append(resources, t.schema.Resource), append(counters, counter{t.name, t.schema.Key})
 	}
-	products := db.schemas.Of(adapter.Products)
+	products := k.db.schemas.Of(adapter.Products)
 	for _, list := range rules.PriceLists() {
 		at, _ := products.Index(list)
 		nested := products.Attributes[at].Nested
@@ -57,18 +60,18 @@ var nextKeyPattern = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
 
 // passOutside makes the keys that the database chooses later greater than some, on an engine
 // that cannot do so within a transaction.
-func (db *DB) passOutside(ctx context.Context, passed map[adapter.Resource]adapter.Key) error {
-	if db.engine.counters.describe == nil || len(passed) == 0 {
+func (k keyCounters) passOutside(ctx context.Context, passed map[adapter.Resource]adapter.Key) error {
+	if k.db.engine.counters.describe == nil || len(passed) == 0 {
 		return nil
 	}
-	resources, counters := db.keyCounters()
+	resources, counters := k.ofRecords()
 	for i, c := range counters {
 		key := int64(passed[resources[i]])
 		if key <= 0 {
 			continue
 		}
 		var table, described string
-		if err := db.writer.QueryRowContext(ctx, db.engine.counters.describe(c)).Scan(&table, &described); err != nil {
+		if err := k.db.writer.QueryRowContext(ctx, k.db.engine.counters.describe(c)).Scan(&table, &described); err != nil {
 			return err
 		}
 		if next := nextKeyPattern.FindStringSubmatch(described); next != nil {
@@ -76,26 +79,25 @@ func (db *DB) passOutside(ctx context.Context, passed map[adapter.Resource]adapt
 				continue
 			}
 		}
-		if _, err := db.writer.ExecContext(ctx, db.engine.counters.continueAt(c, key+1)); err != nil {
+		if _, err := k.db.writer.ExecContext(ctx, k.db.engine.counters.continueAt(c, key+1)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// counters returns all counters: those of the records, of prices and of the credentials.
-func (db *DB) counters() []counter {
-	_, counters := db.keyCounters()
+// all returns all counters: those of the records, of prices and of the credentials.
+func (k keyCounters) all() []counter {
+	_, counters := k.ofRecords()
 	return append(counters, counter{"oauth_consumer", "consumer_id"}, counter{"oauth_token", "token_id"}, counter{"oauth_nonce", "nonce_id"}, counter{"api_key", "key_id"})
 }
 
-// runForCounters runs the statement of every counter. It does nothing if statement is
-// nil.
-func (db *DB) runForCounters(ctx context.Context, run func(ctx context.Context, text string, arguments ...any) (sql.Result, error), statement func(counter) string) error {
+// run runs the statement of every counter. It does nothing if statement is nil.
+func (k keyCounters) run(ctx context.Context, run func(ctx context.Context, text string, arguments ...any) (sql.Result, error), statement func(counter) string) error {
 	if statement == nil {
 		return nil
 	}
-	for _, c := range db.counters() {
+	for _, c := range k.all() {
 		if _, err := run(ctx, statement(c)); err != nil {
 			return err
 		}

@@ -178,7 +178,8 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 		}
 	}
 	if t.AdminID != 0 {
-		if err := c.db.checkEnabled(ctx, tx, op, t.AdminID); err != nil {
+		admins := adminTx{c.db, tx}
+		if err := admins.checkEnabled(ctx, op, t.AdminID); err != nil {
 			return 0, err
 		}
 	}

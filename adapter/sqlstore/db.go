@@ -192,7 +192,8 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 // Import implements adapter.Importer.
 func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
 	if !o.DryRun {
-		if err := a.db.passOutside(ctx, o.Passed); err != nil {
+		counters := keyCounters{a.db}
+		if err := counters.passOutside(ctx, o.Passed); err != nil {
 			return nil, a.db.wrapError(ctx, "import records", err)
 		}
 	}

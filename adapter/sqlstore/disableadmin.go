@@ -24,9 +24,10 @@ type DisableReport struct {
 // is called. Kinds: NotFound, Unavailable, Internal.
 func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisableReport, err error) {
 	err = db.write(ctx, "disable admin", func(tx *sql.Tx) error {
-		id, err := db.adminID(ctx, tx, username)
+		admins := adminTx{db, tx}
+		id, err := admins.id(ctx, username)
 		if err == nil {
-			done, err = db.disableAdmin(ctx, tx, id)
+			done, err = admins.disable(ctx, id)
 		}
 		return err
 	})
@@ -36,9 +37,9 @@ func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisableRe
 	return done, nil
 }
 
-// disableAdmin updates the administrator's row first, because transactions that add a
+// disable updates the administrator's row first, because transactions that add a
 // token or a key lock that row.
-func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done DisableReport, err error) {
+func (a adminTx) disable(ctx context.Context, id int64) (done DisableReport, err error) {
 	done.ID = adapter.Key(id)
 	for _, change := range []struct {
 		text string
@@ -48,7 +49,7 @@ func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done Disa
 		{"UPDATE oauth_token SET revoked = 1 WHERE admin_id = ? AND revoked = 0", &done.Tokens},
 		{"UPDATE api_key SET revoked = 1 WHERE admin_id = ? AND revoked = 0", &done.Keys},
 	} {
-		result, err := db.exec(ctx, tx, change.text, id)
+		result, err := a.db.exec(ctx, a.tx, change.text, id)
 		if err == nil {
 			*change.rows, err = result.RowsAffected()
 		}
@@ -63,7 +64,7 @@ func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done Disa
 // Revoked tokens and keys stay revoked. Kinds: NotFound, Unavailable, Internal.
 func (db *DB) EnableAdmin(ctx context.Context, username string) (id adapter.Key, err error) {
 	err = db.write(ctx, "enable admin", func(tx *sql.Tx) error {
-		found, err := db.adminID(ctx, tx, username)
+		found, err := adminTx{db, tx}.id(ctx, username)
 		if err == nil {
 			id = adapter.Key(found)
 			_, err = db.exec(ctx, tx, "UPDATE admin SET disabled = NULL WHERE admin_id = ?", found)
@@ -83,25 +84,25 @@ func (db *DB) AdminID(ctx context.Context, username string) (id adapter.Key, err
 	return id, db.wrapError(ctx, "find admin", err)
 }
 
-func (db *DB) adminID(ctx context.Context, tx *sql.Tx, username string) (id int64, err error) {
-	err = tx.QueryRowContext(ctx, db.engine.rebind("SELECT admin_id FROM admin WHERE username_folded = ?"), adapter.Fold(username)).Scan(&id)
+func (a adminTx) id(ctx context.Context, username string) (id int64, err error) {
+	err = a.tx.QueryRowContext(ctx, a.db.engine.rebind("SELECT admin_id FROM admin WHERE username_folded = ?"), adapter.Fold(username)).Scan(&id)
 	return id, err
 }
 
 // isDisabled reports whether an administrator is disabled, and locks the row, so that
-// nobody can disable the administrator before tx ends. It fails with sql.ErrNoRows if
-// the administrator does not exist.
-func (db *DB) isDisabled(ctx context.Context, tx *sql.Tx, id int64) (bool, error) {
+// nobody can disable the administrator before the transaction ends. It fails with
+// sql.ErrNoRows if the administrator does not exist.
+func (a adminTx) isDisabled(ctx context.Context, id int64) (bool, error) {
 	var disabled sql.NullInt64
-	text := "SELECT disabled FROM admin WHERE admin_id = ?" + db.engine.lockClause
-	err := tx.QueryRowContext(ctx, db.engine.rebind(text), id).Scan(&disabled)
+	text := "SELECT disabled FROM admin WHERE admin_id = ?" + a.db.engine.lockClause
+	err := a.tx.QueryRowContext(ctx, a.db.engine.rebind(text), id).Scan(&disabled)
 	return disabled.Int64 != 0, err
 }
 
 // checkEnabled fails if an administrator does not exist or is disabled. Kinds:
 // NotFound, Invalid.
-func (db *DB) checkEnabled(ctx context.Context, tx *sql.Tx, op string, id int64) error {
-	disabled, err := db.isDisabled(ctx, tx, id)
+func (a adminTx) checkEnabled(ctx context.Context, op string, id int64) error {
+	disabled, err := a.isDisabled(ctx, id)
 	if disabled {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "admin", Err: errDisabled}
 	}

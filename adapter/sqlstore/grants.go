@@ -90,11 +90,12 @@ func (c *Credentials) Authorize(ctx context.Context, token string, adminID, cust
 	}
 	lower, verifier := lookupForm(token), newSecret()
 	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
+		admins := adminTx{c.db, tx}
 		if customerID != 0 {
 			if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
 				return err
 			}
-		} else if disabled, err := c.db.isDisabled(ctx, tx, adminID); err != nil || disabled {
+		} else if disabled, err := admins.isDisabled(ctx, adminID); err != nil || disabled {
 			return cmp.Or(err, sql.ErrNoRows)
 		}
 		var id, consumerID int64

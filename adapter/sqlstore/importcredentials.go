@@ -143,7 +143,7 @@ func (in *credentialImport) run(ctx context.Context, from ForeignCredentials) er
 	if err := forEach(in, from.Tokens, func(t adapter.LegacyToken) error { return in.importToken(ctx, t) }); err != nil || in.DryRun {
 		return err
 	}
-	return in.c.db.runForCounters(ctx, in.tx.ExecContext, in.c.db.engine.counters.advance)
+	return keyCounters{in.c.db}.run(ctx, in.tx.ExecContext, in.c.db.engine.counters.advance)
 }
 
 // forEach calls f for each element of from and reports the progress.
@@ -209,7 +209,7 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) er
 		tally.Updated++
 		in.addNote("admin", a.Username, "disabled: not active in the old system")
 		if !in.DryRun {
-			_, err = in.c.db.disableAdmin(ctx, in.tx, id)
+			_, err = adminTx{in.c.db, in.tx}.disable(ctx, id)
 		}
 		return err
 	case found:

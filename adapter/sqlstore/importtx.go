@@ -42,10 +42,10 @@ func inList(column string, arguments []any) string {
 
 // eachRowOf runs a statement for some keys at a time: text, a condition on the column, and
 // end.
-func (t *writeTx) eachRowOf(ctx context.Context, keys []adapter.Key, scan func(*sql.Rows) error, text, column, end string) error {
+func eachRowOf(ctx context.Context, query queryFunc, keys []adapter.Key, scan func(*sql.Rows) error, text, column, end string) error {
 	for chunk := range slices.Chunk(keys, idsPerStatement) {
 		arguments := keyArguments(chunk)
-		if err := eachRow(ctx, t.query, scan, text+inList(column, arguments)+end, arguments...); err != nil {
+		if err := eachRow(ctx, query, scan, text+inList(column, arguments)+end, arguments...); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (t *writeTx) Keys(ctx context.Context, r adapter.Resource, keys []adapter.K
 		end += t.db.engine.lockClause
 	}
 	var found []adapter.Key
-	err := t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
+	err := eachRowOf(ctx, t.query, keys, func(rows *sql.Rows) error {
 		var key adapter.Key
 		err := rows.Scan(&key)
 		found = append(found, key)
@@ -94,7 +94,7 @@ func (t *writeTx) Levels(ctx context.Context, r adapter.Resource, keys []adapter
 	switch r {
 	case adapter.Categories:
 		var name adapter.Value
-		err := t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
+		err := eachRowOf(ctx, t.query, keys, func(rows *sql.Rows) error {
 			err := rows.Scan(&key, &level, &cell{adapter.KindText, &name})
 			l.record(key, level).Set("name", name)
 			return err
@@ -103,7 +103,7 @@ func (t *writeTx) Levels(ctx context.Context, r adapter.Resource, keys []adapter
 	case adapter.ProductImages:
 		var v rules.ImageValues
 		cells := []any{&key, &level, &cell{adapter.KindText, &v.Label}, &cell{adapter.KindInteger, &v.Position}, &cell{adapter.KindInteger, &v.Exclude}}
-		err := t.eachRowOf(ctx, keys, func(rows *sql.Rows) error {
+		err := eachRowOf(ctx, t.query, keys, func(rows *sql.Rows) error {
 			err := rows.Scan(cells...)
 			r := l.record(key, level)
 			r.Set("label", v.Label)
@@ -113,7 +113,7 @@ func (t *writeTx) Levels(ctx context.Context, r adapter.Resource, keys []adapter
 		}, "SELECT image_id, store_id, label, position, exclude FROM product_image_value WHERE ", "image_id", "")
 		return l.found, err
 	default:
-		err := t.eachRowOf(ctx, keys, l.readProductValue, "SELECT product_id, store_id, attribute, value FROM product_value WHERE ", "product_id", "")
+		err := eachRowOf(ctx, t.query, keys, l.readProductValue, "SELECT product_id, store_id, attribute, value FROM product_value WHERE ", "product_id", "")
 		return l.found, err
 	}
 }
@@ -141,7 +141,7 @@ func (t *writeTx) Pointers(ctx context.Context, products []adapter.Key) ([]rules
 	var key, level int64
 	var name string
 	var image adapter.Value
-	err := t.eachRowOf(ctx, products, func(rows *sql.Rows) error {
+	err := eachRowOf(ctx, t.query, products, func(rows *sql.Rows) error {
 		err := rows.Scan(&key, &level, &name, &cell{adapter.KindInteger, &image})
 		l.record(key, level).Set(rules.PointerTo(name), image)
 		return err

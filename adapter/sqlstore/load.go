@@ -63,12 +63,13 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM media_file"); err != nil {
 			return err
 		}
-		return db.runForCounters(ctx, tx.ExecContext, db.engine.counters.restart)
+		return keyCounters{db}.run(ctx, tx.ExecContext, db.engine.counters.restart)
 	})
 	if err != nil {
 		return err
 	}
-	if err := db.runForCounters(ctx, db.writer.ExecContext, db.engine.counters.resync); err != nil {
+	counters := keyCounters{db}
+	if err := counters.run(ctx, db.writer.ExecContext, db.engine.counters.resync); err != nil {
 		return db.wrapError(ctx, op, err)
 	}
 	return db.removeUnusedMedia(ctx, media)
@@ -142,7 +143,7 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 			if err != nil {
 				return err
 			}
-			return db.runForCounters(ctx, tx.ExecContext, db.engine.counters.advance)
+			return keyCounters{db}.run(ctx, tx.ExecContext, db.engine.counters.advance)
 		})
 	}
 	err = store(recordsPerInsert)

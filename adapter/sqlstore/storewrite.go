@@ -37,7 +37,7 @@ func newWritePlan(e *engine, t *table) writePlan {
 // Get returns a record without locking it.
 func (t *writeTx) Get(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error) {
 	s := t.db.records[r]
-	record, err := t.readByKey(ctx, s, s.getSQL, key)
+	record, err := s.readByKey(ctx, t.query, s.getSQL, key)
 	return record, notFound("get", r, key, err)
 }
 
@@ -53,7 +53,7 @@ func notFound(op string, r adapter.Resource, key adapter.Key, err error) error {
 func (t *writeTx) Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error) {
 	s := t.db.records[r]
 	for range maxAttempts {
-		record, err := t.readByKey(ctx, s, s.lockSQL, key)
+		record, err := s.readByKey(ctx, t.query, s.lockSQL, key)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return record, err
 		}
@@ -70,8 +70,8 @@ func (t *writeTx) Lock(ctx context.Context, r adapter.Resource, key adapter.Key)
 var errReplaced = errors.New("other transactions keep replacing the record")
 
 // readByKey reads one record by a statement whose only parameter is the key.
-func (t *writeTx) readByKey(ctx context.Context, s *store, text string, key adapter.Key) (adapter.Record, error) {
-	rows, err := t.query(ctx, text, int64(key))
+func (s *store) readByKey(ctx context.Context, query queryFunc, text string, key adapter.Key) (adapter.Record, error) {
+	rows, err := query(ctx, text, int64(key))
 	if err != nil {
 		return adapter.Record{}, err
 	}
@@ -79,7 +79,7 @@ func (t *writeTx) readByKey(ctx context.Context, s *store, text string, key adap
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	return r, s.addValues(ctx, t.query, []adapter.Record{r})
+	return r, s.addValues(ctx, query, []adapter.Record{r})
 }
 
 // LockName takes the lock of that name until the transaction ends. Names are rows of the
@@ -289,7 +289,7 @@ func (t *writeTx) PassKeys(ctx context.Context, greatest map[adapter.Resource]ad
 	if t.db.engine.counters.passKey == nil {
 		return nil
 	}
-	resources, counters := t.db.keyCounters()
+	resources, counters := keyCounters{t.db}.ofRecords()
 	for i, c := range counters {
 		key := greatest[resources[i]]
 		if key == 0 {
