@@ -34,21 +34,21 @@ type ownAttribute struct {
 	valid bool // its code can be the name of an attribute of Portico
 }
 
-// own returns the visible attributes of an entity that a new shop does not have.
-func (d *Database) own(ctx context.Context, tx *sql.Tx, e entity, r adapter.Resource) (all []ownAttribute, err error) {
+// ownAttributesOf returns the visible attributes of an entity that a new shop does not have.
+func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity, r adapter.Resource) (all []ownAttribute, err error) {
 	flags, global, front := "customer_eav_attribute", "1", "0"
 	if r == adapter.Products {
 		flags, global, front = "catalog_eav_attribute", "f.is_global", "a.is_user_defined = 1 AND f.is_visible_on_front = 1"
 	}
-	there, err := d.columnsOf(ctx, tx, flags)
+	there, err := conn.columnsOf(ctx, tx, flags)
 	if err != nil || there == nil {
 		return nil, err // the version has no own attributes of the entity
 	}
 	contract, hidden := adapter.NewSchemas().Of(r), hiddenAttributes(r)
-	err = d.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+" FROM "+d.table("eav_attribute")+" a JOIN "+d.table("eav_entity_type")+
-		" t ON t.entity_type_id = a.entity_type_id JOIN "+d.table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
+	err = conn.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+" FROM "+conn.table("eav_attribute")+" a JOIN "+conn.table("eav_entity_type")+
+		" t ON t.entity_type_id = a.entity_type_id JOIN "+conn.table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
 		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row row) error {
-		code := d.textOf(row[1])
+		code := conn.textOf(row[1])
 		if _, known := contract.Index(code); known || slices.Contains(hidden, code) {
 			return nil
 		}
@@ -94,14 +94,14 @@ func scopeOf(isGlobal int64) adapter.Scope {
 }
 
 // skipUnconfigured notes the own attributes of an entity that the schema does not have.
-func (d *Database) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entity, schema *adapter.Schema) error {
+func (r *entityReader) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entity, schema *adapter.Schema) error {
 	if schema.Resource == adapter.Categories {
 		return nil // Portico adds no attributes to them
 	}
-	all, err := d.own(ctx, tx, e, schema.Resource)
+	all, err := ownAttributesOf(ctx, r.d.conn, tx, e, schema.Resource)
 	for _, a := range all {
 		if _, ok := schema.Index(a.Name); !ok {
-			d.skip(e.part, "eav_attribute", "attribute "+a.Name, ReasonNoSetting)
+			r.d.conn.skip(e.part, "eav_attribute", "attribute "+a.Name, ReasonNoSetting)
 		}
 	}
 	return err
@@ -115,7 +115,7 @@ func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Se
 		entity
 		adapter.Resource
 	}{{customerEntity(), adapter.Customers}, {addressEntity(), adapter.CustomerAddresses}, {productEntity(), adapter.Products}} {
-		own, err := d.own(ctx, tx, of.entity, of.Resource)
+		own, err := ownAttributesOf(ctx, d.conn, tx, of.entity, of.Resource)
 		if err != nil {
 			return nil, err
 		}
@@ -152,9 +152,9 @@ func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setti
 		role, resource string
 	}
 	lists, order, unlimited := map[list]map[string]string{}, []list{}, map[string]bool{}
-	err = d.eachIfTable(ctx, tx, "api2_acl_attribute", "SELECT user_type, resource_id, operation, allowed_attributes FROM "+d.table("api2_acl_attribute")+
+	err = d.conn.eachIfTable(ctx, tx, "api2_acl_attribute", "SELECT user_type, resource_id, operation, allowed_attributes FROM "+d.conn.table("api2_acl_attribute")+
 		" ORDER BY user_type, resource_id, operation", func(r row) error {
-		at := list{d.textOf(r[0]), d.textOf(r[1])}
+		at := list{d.conn.textOf(r[0]), d.conn.textOf(r[1])}
 		if at.resource == "all" {
 			unlimited[at.role] = true
 			return nil
@@ -162,7 +162,7 @@ func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setti
 		if lists[at] == nil {
 			lists[at], order = map[string]string{}, append(order, at)
 		}
-		lists[at][d.textOf(r[2])] = d.textOf(r[3])
+		lists[at][d.conn.textOf(r[2])] = d.conn.textOf(r[3])
 		return nil
 	})
 	for _, at := range order {
@@ -206,16 +206,16 @@ func fieldList(operation string, lists map[string]string) string {
 
 // narrowRules warns of roles and administrators that may do less than everything.
 func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	err = d.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT r.entity_id, r.role_name FROM "+d.table("api2_acl_role")+" r LEFT JOIN "+d.table("api2_acl_rule")+
+	err = d.conn.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT r.entity_id, r.role_name FROM "+d.conn.table("api2_acl_role")+" r LEFT JOIN "+d.conn.table("api2_acl_rule")+
 		" a ON a.role_id = r.entity_id AND a.resource_id = 'all' WHERE a.entity_id IS NULL ORDER BY r.entity_id LIMIT 100", func(r row) error {
 		all = append(all, Setting{From: "api2_acl_role " + string(r[0]),
-			Warning: fmt.Sprintf("the role %.64q may not use all resources in the old shop: Portico serves all of them to each kind of user, unless fields limits what they read and write", d.textOf(r[1]))})
+			Warning: fmt.Sprintf("the role %.64q may not use all resources in the old shop: Portico serves all of them to each kind of user, unless fields limits what they read and write", d.conn.textOf(r[1]))})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = d.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.table("admin_user")+" u LEFT JOIN "+d.table("api2_acl_user")+
+	err = d.conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.conn.table("admin_user")+" u LEFT JOIN "+d.conn.table("api2_acl_user")+
 		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r row) error {
 		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the old shop, so that every call fails there: with a token the calls succeed in Portico"})
 		return nil

@@ -15,10 +15,10 @@ const rootCategory = 1
 // A categoryTree holds the parent of every category.
 type categoryTree struct{ parentOf map[int64]int64 }
 
-// categoryTree reads the tree.
-func (d *Database) categoryTree(ctx context.Context, tx *sql.Tx) (*categoryTree, error) {
+// readCategoryTree reads the tree.
+func readCategoryTree(ctx context.Context, conn *connection, tx *sql.Tx) (*categoryTree, error) {
 	t := &categoryTree{map[int64]int64{}}
-	err := d.each(ctx, tx, "SELECT entity_id, parent_id FROM "+d.table("catalog_category_entity"), func(r row) error {
+	err := conn.each(ctx, tx, "SELECT entity_id, parent_id FROM "+conn.table("catalog_category_entity"), func(r row) error {
 		t.parentOf[r.id(0)] = r.id(1)
 		return nil
 	})
@@ -65,7 +65,7 @@ type categoryReader struct {
 }
 
 func (c *categoryReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
-	if c.tree, err = c.d.categoryTree(ctx, tx); err != nil {
+	if c.tree, err = readCategoryTree(ctx, c.d.conn, tx); err != nil {
 		return err
 	}
 	return c.entityReader.prepare(ctx, tx, categoryEntity(), flatTable{
@@ -88,7 +88,7 @@ func (c *categoryReader) checked(all []adapter.Aggregate) (good []adapter.Aggreg
 		id := keyOf(a.Record)
 		if !c.tree.has(id) {
 			if id != rootCategory {
-				c.d.skip(Categories, "catalog_category_entity", fmt.Sprintf("category %d", id), ReasonTree)
+				c.d.conn.skip(Categories, "catalog_category_entity", fmt.Sprintf("category %d", id), ReasonTree)
 			}
 			continue
 		}

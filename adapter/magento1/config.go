@@ -45,18 +45,18 @@ type configKey struct {
 	path  string
 }
 
-// configuration reads the values that matter.
-func (d *Database) configuration(ctx context.Context, tx *sql.Tx) (*configuration, error) {
+// readConfiguration reads the values that matter.
+func readConfiguration(ctx context.Context, conn *connection, tx *sql.Tx) (*configuration, error) {
 	c := &configuration{map[configKey]string{}}
-	text := "SELECT scope, scope_id, path, value FROM " + d.table("core_config_data") + " WHERE path IN ("
+	text := "SELECT scope, scope_id, path, value FROM " + conn.table("core_config_data") + " WHERE path IN ("
 	for i, path := range slices.Sorted(maps.Keys(builtIn())) {
 		if i > 0 {
 			text += ", "
 		}
 		text += "'" + path + "'"
 	}
-	return c, d.each(ctx, tx, text+") ORDER BY config_id", func(r row) error {
-		c.rows[configKey{string(r[0]), r.id(1), string(r[2])}] = d.textOf(r[3])
+	return c, conn.each(ctx, tx, text+") ORDER BY config_id", func(r row) error {
+		c.rows[configKey{string(r[0]), r.id(1), string(r[2])}] = conn.textOf(r[3])
 		return nil
 	})
 }

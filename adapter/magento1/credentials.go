@@ -13,10 +13,10 @@ import (
 // Admins yields the administrators by ascending id. A failure ends the sequence with an
 // error.
 func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.Admin, error] {
-	return readAll[adapter.Admin](ctx, d, &simpleTable[adapter.Admin]{
-		d: d, table: "admin_user", key: "user_id", columns: []string{"username", "password", "is_active"},
+	return readAll[adapter.Admin](ctx, d.conn, &simpleTable[adapter.Admin]{
+		conn: d.conn, table: "admin_user", key: "user_id", columns: []string{"username", "password", "is_active"},
 		read: func(id int64, columns row) adapter.Admin {
-			return adapter.Admin{ID: id, Username: d.textOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
+			return adapter.Admin{ID: id, Username: d.conn.textOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
 		},
 	}, 0, endless)
 }
@@ -24,11 +24,11 @@ func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.Admin, error] {
 // Consumers yields the OAuth consumers by ascending id. A failure ends the sequence with an
 // error.
 func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, error] {
-	return readAll[adapter.Consumer](ctx, d, &simpleTable[adapter.Consumer]{
-		d: d, table: "oauth_consumer", later: true, key: "entity_id", columns: []string{"name", "key", "secret", "callback_url", "rejected_callback_url"},
+	return readAll[adapter.Consumer](ctx, d.conn, &simpleTable[adapter.Consumer]{
+		conn: d.conn, table: "oauth_consumer", later: true, key: "entity_id", columns: []string{"name", "key", "secret", "callback_url", "rejected_callback_url"},
 		read: func(id int64, columns row) adapter.Consumer {
-			return adapter.Consumer{ID: id, Name: d.textOf(columns[0]), Key: string(columns[1]), Secret: string(columns[2]),
-				Callback: d.textOf(columns[3]), RejectedCallback: d.textOf(columns[4])}
+			return adapter.Consumer{ID: id, Name: d.conn.textOf(columns[0]), Key: string(columns[1]), Secret: string(columns[2]),
+				Callback: d.conn.textOf(columns[3]), RejectedCallback: d.conn.textOf(columns[4])}
 		},
 	}, 0, endless)
 }
@@ -37,10 +37,10 @@ func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, er
 // ConsumerID, AdminID and CustomerID are ids of the legacy system. A failure ends the
 // sequence with an error.
 func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, error] {
-	return readAll[adapter.LegacyToken](ctx, d, &simpleTable[adapter.LegacyToken]{
-		d: d, table: "oauth_token", later: true, key: "entity_id",
+	return readAll[adapter.LegacyToken](ctx, d.conn, &simpleTable[adapter.LegacyToken]{
+		conn: d.conn, table: "oauth_token", later: true, key: "entity_id",
 		columns: []string{"consumer_id", "admin_id", "customer_id", "type", "token", "secret", "verifier", "revoked", "created_at", "authorized"},
-		extra:   "(SELECT c.email FROM " + d.table("customer_entity") + " c WHERE c.entity_id = t.customer_id)",
+		extra:   "(SELECT c.email FROM " + d.conn.table("customer_entity") + " c WHERE c.entity_id = t.customer_id)",
 		read: func(id int64, columns row) adapter.LegacyToken {
 			t := adapter.Token{
 				ID: id, ConsumerID: columns.id(0), AdminID: columns.id(1), CustomerID: columns.id(2), Type: adapter.TokenType(columns[3]),
@@ -49,20 +49,14 @@ func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, er
 			if created, ok := normalizeTime(string(columns[8])); ok {
 				t.CreatedAt, _ = time.Parse(time.DateTime, created) // normalizeTime has checked the form
 			}
-			return adapter.LegacyToken{Token: t, CustomerEmail: d.textOf(columns[10]), Unauthorized: columns.id(9) == 0}
+			return adapter.LegacyToken{Token: t, CustomerEmail: d.conn.textOf(columns[10]), Unauthorized: columns.id(9) == 0}
 		},
 	}, 0, endless)
 }
 
-// textOf returns a column as a text.
-func (d *Database) textOf(column sql.RawBytes) string {
-	s, _ := d.text.decode(column)
-	return s
-}
-
 // A simpleTable reads a table with few columns.
 type simpleTable[T any] struct {
-	d          *Database
+	conn       *connection
 	table, key string
 	later      bool // earlier versions do not have the table, and no such records
 	columns    []string
@@ -72,12 +66,12 @@ type simpleTable[T any] struct {
 }
 
 func (t *simpleTable[T]) prepare(ctx context.Context, tx *sql.Tx) error {
-	there, err := t.d.columnsOf(ctx, tx, t.table)
+	there, err := t.conn.columnsOf(ctx, tx, t.table)
 	if err != nil {
 		return err
 	}
 	if there == nil && t.later { // unless the prefix is wrong, which the statement finds out
-		if shop, err := t.d.columnsOf(ctx, tx, "core_store"); err != nil || shop != nil {
+		if shop, err := t.conn.columnsOf(ctx, tx, "core_store"); err != nil || shop != nil {
 			return err
 		}
 	}
@@ -85,7 +79,7 @@ func (t *simpleTable[T]) prepare(ctx context.Context, tx *sql.Tx) error {
 	if t.extra != "" {
 		t.statement += ", " + t.extra
 	}
-	t.statement += " FROM " + t.d.table(t.table) + " t WHERE "
+	t.statement += " FROM " + t.conn.table(t.table) + " t WHERE "
 	return nil
 }
 
@@ -93,7 +87,7 @@ func (t *simpleTable[T]) next(ctx context.Context, tx *sql.Tx, w window) (batch 
 	if last = w.after; t.statement == "" {
 		return nil, last, nil
 	}
-	err = t.d.each(ctx, tx, t.statement+between("`"+t.key+"`", w.after, w.through)+" ORDER BY `"+t.key+"` LIMIT "+formatID(int64(w.limit)), func(r row) error {
+	err = t.conn.each(ctx, tx, t.statement+w.has("`"+t.key+"`")+" ORDER BY `"+t.key+"` LIMIT "+formatID(int64(w.limit)), func(r row) error {
 		last = r.id(0)
 		batch = append(batch, t.read(last, r[1:]))
 		return nil

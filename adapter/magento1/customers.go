@@ -40,8 +40,8 @@ func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	c.genders = map[int64]int64{}
-	err := c.d.eachIfTable(ctx, tx, "eav_attribute_option", "SELECT o.option_id FROM "+c.d.table("eav_attribute_option")+" o JOIN "+c.d.table("eav_attribute")+
-		" a ON a.attribute_id = o.attribute_id JOIN "+c.d.table("eav_entity_type")+" t ON t.entity_type_id = a.entity_type_id"+
+	err := c.d.conn.eachIfTable(ctx, tx, "eav_attribute_option", "SELECT o.option_id FROM "+c.d.conn.table("eav_attribute_option")+" o JOIN "+c.d.conn.table("eav_attribute")+
+		" a ON a.attribute_id = o.attribute_id JOIN "+c.d.conn.table("eav_entity_type")+" t ON t.entity_type_id = a.entity_type_id"+
 		" WHERE t.entity_type_code = 'customer' AND a.attribute_code = 'gender' ORDER BY o.sort_order, o.option_id LIMIT 100", func(r row) error {
 		c.genders[r.id(0)] = int64(len(c.genders) + 1)
 		return nil
@@ -50,7 +50,7 @@ func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	c.logins = map[int64]string{}
-	return c.d.eachIfTable(ctx, tx, "log_customer", "SELECT customer_id, MAX(login_at) FROM "+c.d.table("log_customer")+" GROUP BY customer_id", func(r row) error {
+	return c.d.conn.eachIfTable(ctx, tx, "log_customer", "SELECT customer_id, MAX(login_at) FROM "+c.d.conn.table("log_customer")+" GROUP BY customer_id", func(r row) error {
 		if at, ok := normalizeTime(string(r[1])); ok {
 			c.logins[r.id(0)] = at
 		}
@@ -85,7 +85,7 @@ func (a *addressReader) prepare(ctx context.Context, tx *sql.Tx) error {
 	if err := a.entityReader.prepare(ctx, tx, addressEntity(), addressTable()); err != nil {
 		return err
 	}
-	attributes, err := a.d.attributesOf(ctx, tx, customerEntity().code)
+	attributes, err := attributesOf(ctx, a.d.conn, tx, customerEntity().code)
 	a.defaults = map[int64]string{}
 	for _, attribute := range attributes {
 		if slices.Contains([]string{"default_billing", "default_shipping"}, attribute.code) {
@@ -107,11 +107,11 @@ func (a *addressReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 			one.Record.Set("street", adapter.TextsValue(nil))
 		}
 	}
-	return b.aggregates, last, a.setDefaults(ctx, tx, b, w.after, last)
+	return b.aggregates, last, a.setDefaults(ctx, tx, b, w.until(last))
 }
 
 // setDefaults marks the addresses that are default addresses of their customers.
-func (a *addressReader) setDefaults(ctx context.Context, tx *sql.Tx, b *eavBatch, after, last int64) error {
+func (a *addressReader) setDefaults(ctx context.Context, tx *sql.Tx, b *eavBatch, w window) error {
 	if len(a.defaults) == 0 {
 		return nil
 	}
@@ -119,8 +119,8 @@ func (a *addressReader) setDefaults(ctx context.Context, tx *sql.Tx, b *eavBatch
 	for id := range a.defaults {
 		ids = append(ids, id)
 	}
-	return a.d.each(ctx, tx, "SELECT a.entity_id, v.attribute_id FROM "+a.d.table("customer_address_entity")+" a JOIN "+a.d.table("customer_entity_int")+
-		" v ON v.entity_id = a.parent_id AND v.value = a.entity_id WHERE "+between("a.entity_id", after, last)+" AND v.attribute_id IN ("+joinIDs(ids)+")", func(r row) error {
+	return a.d.conn.each(ctx, tx, "SELECT a.entity_id, v.attribute_id FROM "+a.d.conn.table("customer_address_entity")+" a JOIN "+a.d.conn.table("customer_entity_int")+
+		" v ON v.entity_id = a.parent_id AND v.value = a.entity_id WHERE "+w.has("a.entity_id")+" AND v.attribute_id IN ("+joinIDs(ids)+")", func(r row) error {
 		if i, ok := b.index[r.id(0)]; ok {
 			b.aggregates[i].Record.Set(a.defaults[r.id(1)], adapter.IntegerValue(1))
 		}

@@ -52,26 +52,10 @@ type Options struct {
 // A Database is an open database of Magento 1 or OpenMage. It must not be used
 // concurrently.
 type Database struct {
-	pool     *sql.DB
-	database string
-	prefix   string
-	text     textDecoder
-	rate     int // rows per second; 0: no maximum
-	schemas  *adapter.Schemas
-	skipped  func(Skipped)
-	columns  map[string]columnSet // by table name, with the prefix; nil for tables that are missing
-
+	conn    *connection
+	schemas *adapter.Schemas
 	digests map[Part]rangeStatement
-
-	rows    int       // number of rows read since the last pause
-	free    time.Time // when the next rows may be read, with a rate
-	bytes   int       // size of the rows read in this batch
-	pending []Skipped // what this batch has skipped
-	once    map[Skipped]bool
 }
-
-// A columnSet holds the names of a table's columns, in lower case.
-type columnSet map[string]bool
 
 // Open connects to a database. Errors do not contain the DSN, and say which option makes
 // an old server acceptable.
@@ -91,15 +75,15 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	if err != nil {
 		return nil, errDSN
 	}
-	d := &Database{
-		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, rate: o.Rate, text: text, schemas: o.Schemas, skipped: o.Skipped,
-		columns: map[string]columnSet{}, digests: map[Part]rangeStatement{}, once: map[Skipped]bool{},
+	conn := &connection{
+		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, rate: o.Rate, text: text, skipped: o.Skipped,
+		columns: map[string]columnSet{}, once: map[Skipped]bool{},
 	}
-	d.pool.SetMaxOpenConns(1) // leave the other connections to the running shop
-	if err := d.pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to the legacy database: %w", explainConnectError(err)), d.pool.Close())
+	conn.pool.SetMaxOpenConns(1) // leave the other connections to the running shop
+	if err := conn.pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to the legacy database: %w", explainConnectError(err)), conn.pool.Close())
 	}
-	return d, nil
+	return &Database{conn: conn, schemas: o.Schemas, digests: map[Part]rangeStatement{}}, nil
 }
 
 // config returns the driver's configuration.
@@ -162,104 +146,4 @@ func explainConnectError(err error) error {
 }
 
 // Close closes the connection.
-func (d *Database) Close() error { return d.pool.Close() }
-
-// table returns the quoted name of a table, with the prefix.
-func (d *Database) table(name string) string { return quoteName(d.prefix + name) }
-
-func quoteName(name string) string { return "`" + name + "`" }
-
-// inReadOnlyTx runs f in a read-only transaction in which all statements see the same
-// snapshot. Afterwards it pauses as Options.Rate demands.
-func (d *Database) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err == nil {
-		err = errors.Join(f(tx), tx.Rollback()) // a read-only transaction has nothing to commit
-	}
-	if err != nil {
-		return d.wrapError(ctx, err)
-	}
-	return d.pause(ctx)
-}
-
-// pause waits as long as reading the rows should have taken that were read since the last
-// pause.
-func (d *Database) pause(ctx context.Context) error {
-	rows := d.rows
-	if d.rows = 0; d.rate == 0 {
-		return nil
-	}
-	if now := time.Now(); d.free.Before(now) {
-		d.free = now
-	}
-	d.free = d.free.Add(time.Duration(rows) * time.Second / time.Duration(d.rate))
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(d.free) {
-		return fmt.Errorf("%w: there is no time left to pause as the rate demands", context.DeadlineExceeded)
-	}
-	timer := time.NewTimer(time.Until(d.free))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
-// deniedTable finds the name of the table in the server's message.
-var deniedTable = regexp.MustCompile("for (?:table|column) .*?[`']?([A-Za-z0-9_$]+)[`']?$")
-
-// wrapError adds context to an error. It returns the error of ctx if that has ended.
-func (d *Database) wrapError(ctx context.Context, err error) error {
-	var fault *mysql.MySQLError
-	errors.As(err, &fault)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case isMissingTable(err):
-		return fmt.Errorf("%w: check that it is a database of Magento 1 or OpenMage and that its table prefix is %q", err, d.prefix)
-	case fault != nil && (fault.Number == 1142 || fault.Number == 1143): // a table or a column may not be read
-		name := "*"
-		if found := deniedTable.FindStringSubmatch(fault.Message); found != nil {
-			name = quoteName(found[1])
-		}
-		return fmt.Errorf("the user may not read a table that the import needs: an administrator of the database can allow it by GRANT SELECT ON `%s`.%s TO that user", d.database, name)
-	default:
-		return fmt.Errorf("read the legacy database: %w", err)
-	}
-}
-
-// isMissingTable reports whether a statement failed because a table does not exist.
-func isMissingTable(err error) bool {
-	var fault *mysql.MySQLError
-	return errors.As(err, &fault) && fault.Number == 1146
-}
-
-// columnsOf returns the columns of a table, or nil if there is no such table.
-func (d *Database) columnsOf(ctx context.Context, tx *sql.Tx, table string) (columnSet, error) {
-	name := d.prefix + table
-	if known, ok := d.columns[name]; ok {
-		return known, nil
-	}
-	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+quoteName(name)+" LIMIT 0")
-	if isMissingTable(err) {
-		d.columns[name] = nil
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	there := columnSet{}
-	for _, column := range names {
-		there[strings.ToLower(column)] = true
-	}
-	d.columns[name] = there
-	return there, rows.Err()
-}
+func (d *Database) Close() error { return d.conn.pool.Close() }

@@ -21,12 +21,12 @@ const RangeSize = 1000
 // records of it depend, but not the time of customers' last log-in. Of parts that
 // RecordsAfter always reads as a whole it covers everything, whatever the keys are.
 func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.Key) (digest string, err error) {
-	err = d.retry(ctx, func(tx *sql.Tx) error {
-		statement, err := d.digestStatement(ctx, tx, p)
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		statement, err := digester{d}.statement(ctx, tx, p)
 		if err != nil {
 			return err
 		}
-		return d.each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r row) error {
+		return d.conn.each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r row) error {
 			digest = string(r[0])
 			return nil
 		})
@@ -37,18 +37,20 @@ func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.K
 // A rangeStatement returns a statement for the records with ids in (after, last].
 type rangeStatement func(after, last int64) string
 
-// digestStatement returns the statement for a part. It is made once, so that each range
+// A digester knows from which tables the records of each part are made.
+type digester struct{ d *Database }
+
+// statement returns the statement for a part. It is made once, so that each range
 // takes one statement.
-func (d *Database) digestStatement(ctx context.Context, tx *sql.Tx, p Part) (rangeStatement, error) {
-	if known, ok := d.digests[p]; ok {
+func (g digester) statement(ctx context.Context, tx *sql.Tx, p Part) (rangeStatement, error) {
+	if known, ok := g.d.digests[p]; ok {
 		return known, nil
 	}
-	from := digester{d}
 	parts := map[Part]func(context.Context, *sql.Tx) ([]digestSource, error){
 		Websites: websiteSources, Directory: wholeSources("directory_country", "directory_country_region"),
 		CustomerGroups: wholeSources("customer_group"), Taxes: wholeSources("tax_calculation", "tax_calculation_rate", "tax_calculation_rule", "directory_country_region"),
-		Categories: from.categorySources, Products: from.productSources, Images: from.imageSources, Stock: from.stockSources,
-		Customers: from.customerSources, Addresses: from.addressSources, Orders: from.orderSources,
+		Categories: g.categorySources, Products: g.productSources, Images: g.imageSources, Stock: g.stockSources,
+		Customers: g.customerSources, Addresses: g.addressSources, Orders: g.orderSources,
 	}
 	list, ok := parts[p]
 	if !ok {
@@ -58,22 +60,19 @@ func (d *Database) digestStatement(ctx context.Context, tx *sql.Tx, p Part) (ran
 	if err != nil {
 		return nil, err
 	}
-	if sources, err = d.existing(ctx, tx, sources); err != nil {
+	if sources, err = g.existing(ctx, tx, sources); err != nil {
 		return nil, err
 	}
 	statement := func(after, last int64) string {
 		digests := make([]string, len(sources))
 		for i, s := range sources {
-			digests[i] = s.digest(d, after, last)
+			digests[i] = s.digest(g.d.conn, after, last)
 		}
 		return "SELECT CONCAT_WS('/', " + strings.Join(digests, ", ") + ")"
 	}
-	d.digests[p] = statement
+	g.d.digests[p] = statement
 	return statement, nil
 }
-
-// A digester knows from which tables the records of each part are made.
-type digester struct{ *Database }
 
 // A digestSource is a table from which records are made.
 type digestSource struct {
@@ -87,14 +86,14 @@ type digestSource struct {
 }
 
 // existing returns the sources whose tables exist, with their columns.
-func (d *Database) existing(ctx context.Context, tx *sql.Tx, all []digestSource) (there []digestSource, err error) {
+func (g digester) existing(ctx context.Context, tx *sql.Tx, all []digestSource) (there []digestSource, err error) {
 	for _, s := range all {
-		columns, err := d.columnsOf(ctx, tx, s.table)
+		columns, err := g.d.conn.columnsOf(ctx, tx, s.table)
 		if err != nil {
 			return nil, err
 		}
 		if s.needs != "" && columns != nil {
-			needed, err := d.columnsOf(ctx, tx, s.needs)
+			needed, err := g.d.conn.columnsOf(ctx, tx, s.needs)
 			if err != nil {
 				return nil, err
 			}
@@ -117,12 +116,12 @@ func (d *Database) existing(ctx context.Context, tx *sql.Tx, all []digestSource)
 
 // digest returns an expression for the number of rows and the sum of their checksums. QUOTE
 // tells NULL from texts, and one column from the next.
-func (s digestSource) digest(d *Database, after, last int64) string {
+func (s digestSource) digest(conn *connection, after, last int64) string {
 	columns := slices.Clone(s.ids)
 	for _, column := range s.columns {
 		columns = append(columns, "QUOTE("+column+")")
 	}
-	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(SUM(CRC32(CONCAT_WS(',', " + strings.Join(columns, ", ") + "))), 0)) FROM " + d.table(s.table) + " t " + s.join
+	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(SUM(CRC32(CONCAT_WS(',', " + strings.Join(columns, ", ") + "))), 0)) FROM " + conn.table(s.table) + " t " + s.join
 	var conditions []string
 	if s.key != "" {
 		conditions = append(conditions, between(s.key, after, last))
@@ -167,7 +166,7 @@ func (s *tableReader) source(key string) digestSource {
 // digestSources returns the sources of the values that an eavReader reads.
 func (e *eavReader) digestSources() (all []digestSource) {
 	for _, s := range e.sources {
-		source := digestSource{table: strings.TrimPrefix(s.table, e.d.prefix), key: "t.entity_id", ids: []string{"t.entity_id", "t.attribute_id"}, columns: []string{"t.value"}}
+		source := digestSource{table: strings.TrimPrefix(s.table, e.conn.prefix), key: "t.entity_id", ids: []string{"t.entity_id", "t.attribute_id"}, columns: []string{"t.value"}}
 		if s.hasStore {
 			source.ids = append(source.ids, "t.store_id")
 		}
@@ -178,7 +177,7 @@ func (e *eavReader) digestSources() (all []digestSource) {
 	}
 	return append(all, digestSource{
 		table: "eav_attribute", columns: []string{"t.attribute_id", "t.attribute_code", "t.backend_type", "t.backend_table"},
-		join: "JOIN " + e.d.table("eav_entity_type") + " y ON y.entity_type_id = t.entity_type_id", where: "y.entity_type_code = '" + e.code + "'",
+		join: "JOIN " + e.conn.table("eav_entity_type") + " y ON y.entity_type_id = t.entity_type_id", where: "y.entity_type_code = '" + e.code + "'",
 	})
 }
 
@@ -196,24 +195,24 @@ func (r *entityReader) digestSources(more ...digestSource) []digestSource {
 	return append(all, more...)
 }
 
-func (d digester) categorySources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &categoryReader{entityReader: entityReader{d: d.Database}}
+func (g digester) categorySources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &categoryReader{entityReader: entityReader{d: g.d}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
 	return r.digestSources(), nil
 }
 
-func (d digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &productReader{entityReader: entityReader{d: d.Database}}
+func (g digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &productReader{entityReader: entityReader{d: g.d}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
-	columns, err := d.columnsOf(ctx, tx, r.rows.table)
+	columns, err := g.d.conn.columnsOf(ctx, tx, r.rows.table)
 	if err != nil {
 		return nil, err
 	}
-	product := "JOIN " + d.table("review_entity") + " e ON e.entity_id = t.entity_id AND e.entity_code = 'product'"
+	product := "JOIN " + g.d.conn.table("review_entity") + " e ON e.entity_id = t.entity_id AND e.entity_code = 'product'"
 	all := r.digestSources(
 		digestSource{table: "catalog_product_website", key: "t.product_id"},
 		digestSource{table: "catalog_category_product", key: "t.product_id"},
@@ -223,7 +222,7 @@ func (d digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 		digestSource{table: "catalog_product_option", key: "t.product_id", ids: []string{"t.product_id"}},
 		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
 		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
-			needs: "review_store", join: product + " JOIN " + d.table("review_store") + " s ON s.review_id = t.review_id"},
+			needs: "review_store", join: product + " JOIN " + g.d.conn.table("review_store") + " s ON s.review_id = t.review_id"},
 		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}})
 	if columns["has_options"] {
 		all = append(all, digestSource{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "t.has_options"}})
@@ -231,8 +230,8 @@ func (d digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 	return all, nil
 }
 
-func (d digester) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &imageReader{d: d.Database}
+func (g digester) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &imageReader{d: g.d}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -241,31 +240,31 @@ func (d digester) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource,
 		{table: "catalog_product_entity", key: "t.entity_id", ids: []string{"t.entity_id"}},
 		{table: gallery, key: "t.entity_id"},
 		{table: gallery, key: "t.entity_id", columns: []string{"v.value_id", "v.store_id", "v.label", "v.position", "v.disabled"},
-			needs: gallery + "_value", join: "JOIN " + d.table(gallery+"_value") + " v ON v.value_id = t.value_id"},
+			needs: gallery + "_value", join: "JOIN " + g.d.conn.table(gallery+"_value") + " v ON v.value_id = t.value_id"},
 	}, r.roles.digestSources(), viewSources()), nil
 }
 
-func (d digester) stockSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &stockReader{d: d.Database}
+func (g digester) stockSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &stockReader{d: g.d}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
 	return []digestSource{r.rows.source("item_id")}, nil
 }
 
-func (d digester) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &entityReader{d: d.Database}
+func (g digester) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &entityReader{d: g.d}
 	if err := r.prepare(ctx, tx, customerEntity(), customerTable()); err != nil {
 		return nil, err
 	}
 	return r.digestSources(digestSource{
 		table: "eav_attribute_option", ids: []string{"t.option_id", "t.sort_order"},
-		join: "JOIN " + d.table("eav_attribute") + " a ON a.attribute_id = t.attribute_id AND a.attribute_code = 'gender'",
+		join: "JOIN " + g.d.conn.table("eav_attribute") + " a ON a.attribute_id = t.attribute_id AND a.attribute_code = 'gender'",
 	}), nil
 }
 
-func (d digester) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &addressReader{entityReader: entityReader{d: d.Database}}
+func (g digester) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &addressReader{entityReader: entityReader{d: g.d}}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -275,18 +274,18 @@ func (d digester) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 	}
 	return r.digestSources(digestSource{
 		table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "v.attribute_id"}, where: "v.attribute_id IN (" + joinIDs(defaults) + ")",
-		join: "JOIN " + d.table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
+		join: "JOIN " + g.d.conn.table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
 	}), nil
 }
 
-func (d digester) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	r := &orderReader{d: d.Database}
+func (g digester) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
+	r := &orderReader{d: g.d}
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
 	all := []digestSource{
 		r.rows.source("entity_id"),
-		{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "c.entity_id"}, join: "JOIN " + d.table("customer_entity") + " c ON c.entity_id = t.customer_id"},
+		{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "c.entity_id"}, join: "JOIN " + g.d.conn.table("customer_entity") + " c ON c.entity_id = t.customer_id"},
 		{table: "sales_flat_order_payment", key: "t.parent_id", columns: []string{"t.entity_id", "t.parent_id", "t.method"}},
 		{table: "sales_order_tax", key: "t.order_id", columns: []string{"t.tax_id", "t.order_id", "t.title", "t.percent"}},
 	}
@@ -296,7 +295,7 @@ func (d digester) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource,
 	if r.hasGiftMessages {
 		all = append(all, digestSource{
 			table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "m.sender", "m.recipient", "m.message"},
-			needs: "gift_message", join: "JOIN " + d.table("gift_message") + " m ON m.gift_message_id = t.gift_message_id",
+			needs: "gift_message", join: "JOIN " + g.d.conn.table("gift_message") + " m ON m.gift_message_id = t.gift_message_id",
 		})
 	}
 	return all, nil

@@ -49,8 +49,8 @@ type eavAttribute struct {
 }
 
 // attributesOf returns the attributes of an entity by ascending id.
-func (d *Database) attributesOf(ctx context.Context, tx *sql.Tx, code string) (all []eavAttribute, err error) {
-	err = d.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, a.backend_table FROM "+d.table("eav_attribute")+" a JOIN "+d.table("eav_entity_type")+
+func attributesOf(ctx context.Context, conn *connection, tx *sql.Tx, code string) (all []eavAttribute, err error) {
+	err = conn.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, a.backend_table FROM "+conn.table("eav_attribute")+" a JOIN "+conn.table("eav_entity_type")+
 		" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = '"+code+"' ORDER BY a.attribute_id", func(r row) error {
 		all = append(all, eavAttribute{id: r.id(0), code: string(r[1]), backend: string(r[2]), table: string(r[3])})
 		return nil
@@ -60,7 +60,7 @@ func (d *Database) attributesOf(ctx context.Context, tx *sql.Tx, code string) (a
 
 // An eavReader reads the EAV values of an entity, which are outside the entity's own table.
 type eavReader struct {
-	d *Database
+	conn *connection
 	entity
 	attributes []eavAttribute
 	sources    []*eavSource // by table
@@ -79,10 +79,10 @@ var tableNamePattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
 // newEAVReader finds the attributes of an entity that are wanted: want returns a number by
 // which read names the attribute.
-func (d *Database) newEAVReader(ctx context.Context, tx *sql.Tx, e entity, want func(code string) (at int, ok bool)) (*eavReader, error) {
-	reader := &eavReader{d: d, entity: e}
+func newEAVReader(ctx context.Context, conn *connection, tx *sql.Tx, e entity, want func(code string) (at int, ok bool)) (*eavReader, error) {
+	reader := &eavReader{conn: conn, entity: e}
 	var err error
-	if reader.attributes, err = d.attributesOf(ctx, tx, e.code); err != nil {
+	if reader.attributes, err = attributesOf(ctx, conn, tx, e.code); err != nil {
 		return nil, err
 	}
 	for _, a := range reader.attributes {
@@ -120,30 +120,30 @@ func (e *eavReader) static() (codes []string) {
 func (e *eavReader) source(ctx context.Context, tx *sql.Tx, a eavAttribute) (*eavSource, error) {
 	names := []string{e.table + "_" + a.backend}
 	if tableNamePattern.MatchString(a.table) {
-		names = []string{a.table, strings.TrimPrefix(a.table, e.d.prefix)}
+		names = []string{a.table, strings.TrimPrefix(a.table, e.conn.prefix)}
 	}
 	for _, name := range names {
-		if at := slices.IndexFunc(e.sources, func(s *eavSource) bool { return s.table == e.d.prefix+name }); at >= 0 {
+		if at := slices.IndexFunc(e.sources, func(s *eavSource) bool { return s.table == e.conn.prefix+name }); at >= 0 {
 			return e.sources[at], nil
 		}
-		columns, err := e.d.columnsOf(ctx, tx, name)
+		columns, err := e.conn.columnsOf(ctx, tx, name)
 		if err != nil {
 			return nil, err
 		}
 		if columns["entity_id"] && columns["attribute_id"] && columns["value"] {
-			source := &eavSource{table: e.d.prefix + name, hasStore: columns["store_id"], wanted: map[int64]int{}}
+			source := &eavSource{table: e.conn.prefix + name, hasStore: columns["store_id"], wanted: map[int64]int{}}
 			e.sources = append(e.sources, source)
 			return source, nil
 		}
 	}
-	e.d.skip(e.part, "eav_attribute", "attribute "+a.code, ReasonNoTable)
+	e.conn.skip(e.part, "eav_attribute", "attribute "+a.code, ReasonNoTable)
 	return nil, nil
 }
 
 // from returns the FROM and WHERE clauses that select the rows of a source for the entities
-// with ids in (after, last].
-func (s *eavSource) from(after, last int64) string {
-	text := " FROM " + quoteName(s.table) + " WHERE " + between("entity_id", after, last)
+// of a window.
+func (s *eavSource) from(w window) string {
+	text := " FROM " + quoteName(s.table) + " WHERE " + w.has("entity_id")
 	if len(s.unwanted) > 0 {
 		text += " AND attribute_id NOT IN (" + joinIDs(s.unwanted) + ")"
 	}
@@ -159,16 +159,16 @@ type value struct {
 	column        sql.RawBytes
 }
 
-// read calls f for every value of the entities with ids in (after, last]. Rows of unknown
+// read calls f for every value of the entities of a window. Rows of unknown
 // attributes are skipped.
-func (e *eavReader) read(ctx context.Context, tx *sql.Tx, after, last int64, f func(value)) error {
+func (e *eavReader) read(ctx context.Context, tx *sql.Tx, w window, f func(value)) error {
 	for _, s := range e.sources {
 		store := "0"
 		if s.hasStore {
 			store = "store_id"
 		}
-		table := strings.TrimPrefix(s.table, e.d.prefix)
-		err := e.d.each(ctx, tx, "SELECT entity_id, attribute_id, "+store+", value"+s.from(after, last), func(r row) error {
+		table := strings.TrimPrefix(s.table, e.conn.prefix)
+		err := e.conn.each(ctx, tx, "SELECT entity_id, attribute_id, "+store+", value"+s.from(w), func(r row) error {
 			v := value{entity: r.id(0), attribute: r.id(1), store: r.id(2), table: table, column: r[3]}
 			var ok bool
 			if v.at, ok = s.wanted[v.attribute]; ok {
@@ -191,12 +191,12 @@ func (e *eavReader) skip(v value, reason string) {
 	if at := slices.IndexFunc(e.attributes, func(a eavAttribute) bool { return a.id == v.attribute }); at >= 0 {
 		attribute = e.attributes[at].code
 	}
-	e.d.skip(e.part, v.table, fmt.Sprintf("%s %d, attribute %s, store %d", e.noun, v.entity, attribute, v.store), reason)
+	e.conn.skip(e.part, v.table, fmt.Sprintf("%s %d, attribute %s, store %d", e.noun, v.entity, attribute, v.store), reason)
 }
 
 // valueOf converts a value to one of an attribute of a schema.
 func (e *eavReader) valueOf(a *adapter.Attribute, v value) adapter.Value {
-	converted, problem := e.d.text.valueOf(a.Kind, v.column)
+	converted, problem := e.conn.text.valueOf(a.Kind, v.column)
 	if problem != "" {
 		e.skip(v, problem)
 	}
@@ -230,16 +230,16 @@ type shopViews struct {
 	viewsOf   map[int64][]int64 // by website, ascending
 }
 
-// views reads the store views that exist. The default scope is not among them.
-func (d *Database) views(ctx context.Context, tx *sql.Tx) (*shopViews, error) {
+// readViews reads the store views that exist. The default scope is not among them.
+func readViews(ctx context.Context, conn *connection, tx *sql.Tx) (*shopViews, error) {
 	v := &shopViews{map[int64]int64{}, map[int64][]int64{}}
-	if err := d.each(ctx, tx, "SELECT website_id FROM "+d.table("core_website")+" WHERE website_id > 0", func(r row) error {
+	if err := conn.each(ctx, tx, "SELECT website_id FROM "+conn.table("core_website")+" WHERE website_id > 0", func(r row) error {
 		v.viewsOf[r.id(0)] = nil
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	return v, d.each(ctx, tx, "SELECT store_id, website_id FROM "+d.table("core_store")+" WHERE store_id > 0 ORDER BY store_id", func(r row) error {
+	return v, conn.each(ctx, tx, "SELECT store_id, website_id FROM "+conn.table("core_store")+" WHERE store_id > 0 ORDER BY store_id", func(r row) error {
 		if _, ok := v.viewsOf[r.id(1)]; ok {
 			v.websiteOf[r.id(0)] = r.id(1)
 			v.viewsOf[r.id(1)] = append(v.viewsOf[r.id(1)], r.id(0))
@@ -289,10 +289,10 @@ func (b *eavBatch) sortLevels() {
 	}
 }
 
-// setValues sets the values of a batch of records, which are those with ids in
-// (after, last]. views is nil if the entity has no values of store views.
-func (e *eavReader) setValues(ctx context.Context, tx *sql.Tx, b *eavBatch, views *shopViews, after, last int64) error {
-	return e.read(ctx, tx, after, last, func(v value) {
+// setValues sets the values of a batch of records, which are those of a
+// window. views is nil if the entity has no values of store views.
+func (e *eavReader) setValues(ctx context.Context, tx *sql.Tx, b *eavBatch, views *shopViews, w window) error {
+	return e.read(ctx, tx, w, func(v value) {
 		i, ok := b.index[v.entity]
 		switch {
 		case !ok:
@@ -318,14 +318,14 @@ type entityReader struct {
 func (r *entityReader) prepare(ctx context.Context, tx *sql.Tx, e entity, f flatTable, more ...string) (err error) {
 	schema := r.d.schemas.Of(f.resource)
 	if e.scoped {
-		if r.views, err = r.d.views(ctx, tx); err != nil {
+		if r.views, err = readViews(ctx, r.d.conn, tx); err != nil {
 			return err
 		}
 	}
-	if r.values, err = r.d.newEAVReader(ctx, tx, e, wantAttributes(schema, more...)); err != nil {
+	if r.values, err = newEAVReader(ctx, r.d.conn, tx, e, wantAttributes(schema, more...)); err != nil {
 		return err
 	}
-	if err := r.d.skipUnconfigured(ctx, tx, e, schema); err != nil {
+	if err := r.skipUnconfigured(ctx, tx, e, schema); err != nil {
 		return err
 	}
 	r.rows, err = r.d.newTableReader(ctx, tx, f, r.values.static()...)
@@ -344,11 +344,11 @@ func (r *entityReader) next(ctx context.Context, tx *sql.Tx, w window) (*eavBatc
 	}
 	if r.rows.schema.DistinctNulls { // others need no times
 		for _, record := range records {
-			r.d.completeTimes(r.values.part, r.values.table, r.values.noun, record)
+			r.rows.completeTimes(r.values.noun, record)
 		}
 	}
 	b := newEAVBatch(records)
-	err = r.values.setValues(ctx, tx, b, r.views, w.after, last)
+	err = r.values.setValues(ctx, tx, b, r.views, w.until(last))
 	b.sortLevels()
 	return b, last, err
 }
@@ -357,8 +357,8 @@ func (r *entityReader) next(ctx context.Context, tx *sql.Tx, w window) (*eavBatc
 // exists.
 func (e *eavReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	for _, s := range e.sources {
-		table := strings.TrimPrefix(s.table, e.d.prefix)
-		err := e.d.each(ctx, tx, "SELECT entity_id, attribute_id FROM "+quoteName(s.table)+" WHERE "+between("entity_id", after, through)+
+		table := strings.TrimPrefix(s.table, e.conn.prefix)
+		err := e.conn.each(ctx, tx, "SELECT entity_id, attribute_id FROM "+quoteName(s.table)+" WHERE "+between("entity_id", after, through)+
 			" AND attribute_id IN ("+joinIDs(slices.Sorted(maps.Keys(s.wanted)))+") ORDER BY entity_id LIMIT "+formatID(maxOrphans), func(r row) error {
 			e.skip(value{entity: r.id(0), attribute: r.id(1), table: table}, ReasonNoRecord)
 			return nil

@@ -29,7 +29,7 @@ func zero() adapter.Value { return adapter.IntegerValue(0) }
 // A tableReader reads records from a flatTable.
 type tableReader struct {
 	flatTable
-	d          *Database
+	conn       *connection
 	schema     *adapter.Schema
 	attributes []int    // indexes of the attributes, in the order of the columns
 	columns    []string // quoted
@@ -39,11 +39,11 @@ type tableReader struct {
 // newTableReader returns a reader of the columns that the table has in this database.
 // static names further attributes, added by the configuration, that are columns.
 func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, static ...string) (*tableReader, error) {
-	there, err := d.columnsOf(ctx, tx, f.table)
+	there, err := d.conn.columnsOf(ctx, tx, f.table)
 	if err != nil {
 		return nil, err
 	}
-	s := &tableReader{flatTable: f, d: d, schema: d.schemas.Of(f.resource), key: -1}
+	s := &tableReader{flatTable: f, conn: d.conn, schema: d.schemas.Of(f.resource), key: -1}
 	for at, a := range s.schema.Attributes {
 		column := a.Name
 		if other, ok := f.columnNames[a.Name]; ok {
@@ -68,8 +68,8 @@ func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, 
 
 // records returns the records selected by a WHERE condition and the clauses that follow it.
 func (s *tableReader) records(ctx context.Context, tx *sql.Tx, where string) (records []adapter.Record, err error) {
-	text := "SELECT " + strings.Join(s.columns, ", ") + " FROM " + s.d.table(s.table) + " WHERE " + where
-	err = s.d.each(ctx, tx, text, func(r row) error {
+	text := "SELECT " + strings.Join(s.columns, ", ") + " FROM " + s.conn.table(s.table) + " WHERE " + where
+	err = s.conn.each(ctx, tx, text, func(r row) error {
 		records = append(records, s.record(r))
 		return nil
 	})
@@ -79,9 +79,9 @@ func (s *tableReader) records(ctx context.Context, tx *sql.Tx, where string) (re
 func (s *tableReader) record(columns row) adapter.Record {
 	r := adapter.NewRecord(s.schema)
 	for i, at := range s.attributes {
-		v, problem := s.d.text.valueOf(s.schema.Attributes[at].Kind, columns[i])
+		v, problem := s.conn.text.valueOf(s.schema.Attributes[at].Kind, columns[i])
 		if problem != "" {
-			s.d.skip(s.part, s.table, s.keyColumn+" "+string(columns[s.key])+", "+s.schema.Attributes[at].Name, problem)
+			s.conn.skip(s.part, s.table, s.keyColumn+" "+string(columns[s.key])+", "+s.schema.Attributes[at].Name, problem)
 		}
 		r.Values[at] = v
 	}
@@ -97,7 +97,7 @@ func (s *tableReader) record(columns row) adapter.Record {
 // after itself if there are no more rows.
 func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, w window) (records []adapter.Record, last int64, err error) {
 	key := quoteName(s.keyColumn)
-	records, err = s.records(ctx, tx, between(key, w.after, w.through)+" ORDER BY "+key+" LIMIT "+formatID(int64(w.limit)))
+	records, err = s.records(ctx, tx, w.has(key)+" ORDER BY "+key+" LIMIT "+formatID(int64(w.limit)))
 	if err != nil {
 		return nil, w.after, err
 	}

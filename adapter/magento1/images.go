@@ -37,13 +37,13 @@ type imageReader struct {
 
 func (m *imageReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	m.products, m.images = m.d.schemas.Of(adapter.Products), m.d.schemas.Of(adapter.ProductImages)
-	if m.views, err = m.d.views(ctx, tx); err != nil {
+	if m.views, err = readViews(ctx, m.d.conn, tx); err != nil {
 		return err
 	}
 	m.pointers = nil
 	e := productEntity()
 	e.part = Images
-	if m.roles, err = m.d.newEAVReader(ctx, tx, e, m.pointer); err != nil {
+	if m.roles, err = newEAVReader(ctx, m.d.conn, tx, e, m.pointer); err != nil {
 		return err
 	}
 	for _, a := range m.roles.attributes {
@@ -67,30 +67,30 @@ func (m *imageReader) pointer(code string) (int, bool) {
 }
 
 func (m *imageReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
-	b := &imageBatch{imageReader: m, index: map[int64]int{}, files: map[imageFile]int64{}, levels: map[imageLevel]adapter.Record{}, after: w.after, last: w.after}
-	err := m.d.each(ctx, tx, "SELECT entity_id FROM "+m.d.table("catalog_product_entity")+" WHERE "+between("entity_id", w.after, w.through)+
+	b := &imageBatch{imageReader: m, index: map[int64]int{}, files: map[imageFile]int64{}, levels: map[imageLevel]adapter.Record{}, window: w.until(w.after)}
+	err := m.d.conn.each(ctx, tx, "SELECT entity_id FROM "+m.d.conn.table("catalog_product_entity")+" WHERE "+w.has("entity_id")+
 		" ORDER BY entity_id LIMIT "+formatID(int64(w.limit)), func(r row) error {
 		b.add(r.id(0))
 		return nil
 	})
-	b.last = w.looked(len(b.aggregates), b.last)
+	b.through = w.looked(len(b.aggregates), b.through)
 	for _, step := range []func(context.Context, *sql.Tx) error{b.addImages, b.setValues, b.setPointers} {
-		if err == nil && b.last > w.after {
+		if err == nil && b.through > w.after {
 			err = step(ctx, tx)
 		}
 	}
 	b.sortLevels()
-	return b.aggregates, b.last, err
+	return b.aggregates, b.through, err
 }
 
 // An imageBatch is a batch of products with their images.
 type imageBatch struct {
 	*imageReader
-	aggregates  []adapter.Aggregate
-	index       map[int64]int       // by product
-	files       map[imageFile]int64 // ids of images
-	levels      map[imageLevel]adapter.Record
-	after, last int64 // the ids of products are in (after, last]
+	aggregates []adapter.Aggregate
+	index      map[int64]int       // by product
+	files      map[imageFile]int64 // ids of images
+	levels     map[imageLevel]adapter.Record
+	window     // of the products that were looked at
 }
 
 type imageFile struct {
@@ -105,15 +105,15 @@ type imageLevel struct{ product, image, store int64 }
 func (b *imageBatch) add(product int64) {
 	r := adapter.NewRecord(b.products)
 	r.Set(b.products.Key, adapter.IntegerValue(product))
-	b.index[product], b.last = len(b.aggregates), product
+	b.index[product], b.through = len(b.aggregates), product
 	b.aggregates = append(b.aggregates, adapter.Aggregate{Record: r, PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages}})
 }
 
 // addImages adds the images with their files.
 func (b *imageBatch) addImages(ctx context.Context, tx *sql.Tx) error {
 	const table = "catalog_product_entity_media_gallery"
-	return b.d.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id, attribute_id, value FROM "+b.d.table(table)+" WHERE "+
-		between("entity_id", b.after, b.last)+" ORDER BY value_id", func(r row) error {
+	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id, attribute_id, value FROM "+b.d.conn.table(table)+" WHERE "+
+		b.has("entity_id")+" ORDER BY value_id", func(r row) error {
 		product, id := r.id(0), r.id(1)
 		i, ok := b.index[product]
 		file, valid := b.fileOf(r[3])
@@ -127,7 +127,7 @@ func (b *imageBatch) addImages(ctx context.Context, tx *sql.Tx) error {
 			reason = ReasonFile
 		}
 		if reason != "" {
-			b.d.skip(Images, table, fmt.Sprintf("product %d, image %d", product, id), reason)
+			b.d.conn.skip(Images, table, fmt.Sprintf("product %d, image %d", product, id), reason)
 			return nil
 		}
 		image := adapter.NewRecord(b.images)
@@ -145,7 +145,7 @@ func (b *imageBatch) addImages(ctx context.Context, tx *sql.Tx) error {
 // fileOf returns the path of a file below the media folder, without a slash in front. ok is
 // false if it names no file there.
 func (b *imageBatch) fileOf(column sql.RawBytes) (file string, ok bool) {
-	file, ok = b.d.text.decode(column)
+	file, ok = b.d.conn.text.decode(column)
 	file = strings.TrimLeft(file, "/")
 	return file, ok && file != "." && fs.ValidPath(file) && !strings.Contains(file, `\`)
 }
@@ -174,8 +174,8 @@ func (b *imageBatch) level(i int, image, store int64) adapter.Record {
 // is the default scope's.
 func (b *imageBatch) setValues(ctx context.Context, tx *sql.Tx) error {
 	const table = "catalog_product_entity_media_gallery_value"
-	return b.d.eachIfTable(ctx, tx, table, "SELECT g.entity_id, v.value_id, v.store_id, v.label, v.position, v.disabled FROM "+b.d.table(table)+" v JOIN "+
-		b.d.table("catalog_product_entity_media_gallery")+" g ON g.value_id = v.value_id WHERE "+between("g.entity_id", b.after, b.last)+
+	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT g.entity_id, v.value_id, v.store_id, v.label, v.position, v.disabled FROM "+b.d.conn.table(table)+" v JOIN "+
+		b.d.conn.table("catalog_product_entity_media_gallery")+" g ON g.value_id = v.value_id WHERE "+b.has("g.entity_id")+
 		" AND g.attribute_id = "+formatID(b.gallery), func(r row) error {
 		i, ok := b.index[r.id(0)]
 		if !ok || !b.hasImage(i, r.id(1)) {
@@ -183,7 +183,7 @@ func (b *imageBatch) setValues(ctx context.Context, tx *sql.Tx) error {
 		}
 		key := fmt.Sprintf("product %d, image %d, store %d", r.id(0), r.id(1), r.id(2))
 		if !b.views.isScope(r.id(2)) {
-			b.d.skip(Images, table, key, ReasonNoStore)
+			b.d.conn.skip(Images, table, key, ReasonNoStore)
 			return nil
 		}
 		level := b.level(i, r.id(1), r.id(2))
@@ -191,9 +191,9 @@ func (b *imageBatch) setValues(ctx context.Context, tx *sql.Tx) error {
 			if r[3+column] == nil {
 				continue
 			}
-			v, problem := b.d.text.valueOf(b.images.Attributes[mustIndex(b.images, name)].Kind, r[3+column])
+			v, problem := b.d.conn.text.valueOf(b.images.Attributes[mustIndex(b.images, name)].Kind, r[3+column])
 			if problem != "" {
-				b.d.skip(Images, table, key+", "+name, problem)
+				b.d.conn.skip(Images, table, key+", "+name, problem)
 			}
 			level.Set(name, v)
 		}
@@ -209,7 +209,7 @@ func (b *imageBatch) hasImage(i int, id int64) bool {
 
 // setPointers sets to which images the roles point.
 func (b *imageBatch) setPointers(ctx context.Context, tx *sql.Tx) error {
-	return b.roles.read(ctx, tx, b.after, b.last, func(v value) {
+	return b.roles.read(ctx, tx, b.window, func(v value) {
 		i, ok := b.index[v.entity]
 		switch {
 		case !ok:

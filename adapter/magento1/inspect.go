@@ -30,8 +30,8 @@ type Identity struct {
 
 // Identity returns what the server says about itself.
 func (d *Database) Identity(ctx context.Context) (Identity, error) {
-	id := Identity{Database: d.database, Prefix: d.prefix}
-	err := d.retry(ctx, func(tx *sql.Tx) error {
+	id := Identity{Database: d.conn.database, Prefix: d.conn.prefix}
+	err := d.conn.retry(ctx, func(tx *sql.Tx) error {
 		for _, ask := range []struct {
 			into       *string
 			statements []string // the first one that the server has, and allows, is the one
@@ -43,7 +43,7 @@ func (d *Database) Identity(ctx context.Context) (Identity, error) {
 		} {
 			for _, statement := range ask.statements {
 				*ask.into = ""
-				err := d.each(ctx, tx, statement, func(r row) error {
+				err := d.conn.each(ctx, tx, statement, func(r row) error {
 					*ask.into = string(r[0])
 					if ask.into == &id.LogFile && len(r) > 1 {
 						id.LogPosition = r.id(1)
@@ -80,15 +80,15 @@ func keyTables() map[string]adapter.Resource {
 // records count. Resources whose tables do not exist, or gave no key yet, are absent.
 func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.Key, error) {
 	keys := map[adapter.Resource]adapter.Key{}
-	err := d.retry(ctx, func(tx *sql.Tx) error {
+	err := d.conn.retry(ctx, func(tx *sql.Tx) error {
 		// MySQL 8 would otherwise tell what it knew up to a day ago; others have no such
 		// variable.
 		var unknown *mysql.MySQLError
 		if _, err := tx.ExecContext(ctx, "SET SESSION information_schema_stats_expiry = 0"); err != nil && !errors.As(err, &unknown) {
 			return err
 		}
-		return d.each(ctx, tx, "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND AUTO_INCREMENT > 1", func(r row) error {
-			if name, ok := strings.CutPrefix(string(r[0]), d.prefix); ok {
+		return d.conn.each(ctx, tx, "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND AUTO_INCREMENT > 1", func(r row) error {
+			if name, ok := strings.CutPrefix(string(r[0]), d.conn.prefix); ok {
 				if resource, ok := keyTables()[name]; ok {
 					keys[resource] = adapter.Key(r.id(1) - 1)
 				}
@@ -103,8 +103,8 @@ func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.K
 // "2006-01-02", or "" if there are no rule prices.
 func (d *Database) RulesEvaluated(ctx context.Context) (day string, err error) {
 	const table = "catalogrule_product_price"
-	err = d.retry(ctx, func(tx *sql.Tx) error {
-		return d.eachIfTable(ctx, tx, table, "SELECT MAX(rule_date) FROM "+d.table(table), func(r row) error {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		return d.conn.eachIfTable(ctx, tx, table, "SELECT MAX(rule_date) FROM "+d.conn.table(table), func(r row) error {
 			if moment, ok := normalizeTime(string(r[0])); ok {
 				day, _, _ = strings.Cut(moment, " ")
 			}
@@ -138,8 +138,8 @@ func (d *Database) DoublyEncoded(ctx context.Context) (all []EncodedTwice, err e
 		entity
 		codes []string
 	}{{categoryEntity(), []string{"name"}}, {productEntity(), []string{"name"}}, {customerEntity(), []string{"firstname", "lastname"}}} {
-		err := d.retry(ctx, func(tx *sql.Tx) error {
-			attributes, err := d.attributesOf(ctx, tx, of.code)
+		err := d.conn.retry(ctx, func(tx *sql.Tx) error {
+			attributes, err := attributesOf(ctx, d.conn, tx, of.code)
 			found := map[string]bool{}
 			for _, a := range attributes {
 				for _, code := range of.codes {
@@ -164,7 +164,7 @@ func (d *Database) DoublyEncoded(ctx context.Context) (all []EncodedTwice, err e
 // twice.
 func (d *Database) sampleEncoded(ctx context.Context, tx *sql.Tx, e entity, a eavAttribute, found map[string]bool) error {
 	table := e.table + "_varchar"
-	columns, err := d.columnsOf(ctx, tx, table)
+	columns, err := d.conn.columnsOf(ctx, tx, table)
 	store := "0"
 	if columns["store_id"] {
 		store = "store_id"
@@ -173,9 +173,9 @@ func (d *Database) sampleEncoded(ctx context.Context, tx *sql.Tx, e entity, a ea
 		if err != nil {
 			return err
 		}
-		err = d.eachIfTable(ctx, tx, table, "SELECT entity_id, "+store+", value FROM "+d.table(table)+" WHERE attribute_id = "+formatID(a.id)+
+		err = d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, "+store+", value FROM "+d.conn.table(table)+" WHERE attribute_id = "+formatID(a.id)+
 			" ORDER BY "+order+" LIMIT "+formatID(maxSampled), func(r row) error {
-			if len(found) < maxEncodedTwice && isEncodedTwice(d.textOf(r[2])) {
+			if len(found) < maxEncodedTwice && isEncodedTwice(d.conn.textOf(r[2])) {
 				found[fmt.Sprintf("%s %d, attribute %s, store %d", e.noun, r.id(0), a.code, r.id(1))] = true
 			}
 			return nil

@@ -47,7 +47,7 @@ func (o *orderReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 		}
 		o.parts = append(o.parts, part)
 	}
-	columns, err := o.d.columnsOf(ctx, tx, o.rows.table)
+	columns, err := o.d.conn.columnsOf(ctx, tx, o.rows.table)
 	o.hasGiftMessages = columns["gift_message_id"]
 	return err
 }
@@ -57,14 +57,14 @@ func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 	if err != nil || last == w.after {
 		return nil, w.after, err
 	}
-	b := &orderBatch{orderReader: o, tx: tx, records: records, index: indexByKey(records), after: w.after, last: last}
+	b := &orderBatch{orderReader: o, tx: tx, records: records, index: indexByKey(records), window: w.until(last)}
 	for _, step := range []func(context.Context) error{b.clearDeletedCustomers, b.setPayments, b.setTaxes, b.setGiftMessages} {
 		if err := step(ctx); err != nil {
 			return nil, w.after, err
 		}
 	}
 	for _, r := range records {
-		o.d.completeTimes(Orders, o.rows.table, "order", r)
+		o.rows.completeTimes("order", r)
 	}
 	all := aggregates(records)
 	for _, part := range o.parts {
@@ -81,9 +81,9 @@ const unknownTime = "1970-01-01 00:00:00"
 
 // completeTimes sets created_at and updated_at where the old shop has none, which is the case
 // for dates of zeros: to the other one, or to unknownTime.
-func (d *Database) completeTimes(p Part, table, noun string, r adapter.Record) {
+func (s *tableReader) completeTimes(noun string, r adapter.Record) {
 	if r.Get("created_at").Empty() && r.Get("updated_at").Empty() {
-		d.skip(p, table, fmt.Sprintf("%s %d", noun, keyOf(r)), ReasonNoTime)
+		s.conn.skip(s.part, s.table, fmt.Sprintf("%s %d", noun, keyOf(r)), ReasonNoTime)
 		r.Set("created_at", adapter.TextValue(unknownTime))
 	}
 	setTimeIfEmpty(r, "created_at", r.Get("updated_at"))
@@ -100,16 +100,16 @@ func setTimeIfEmpty(r adapter.Record, name string, other adapter.Value) {
 // An orderBatch is a batch of orders and the transaction that reads it.
 type orderBatch struct {
 	*orderReader
-	tx          *sql.Tx
-	records     []adapter.Record
-	index       map[int64]int // index of an order by its id
-	after, last int64         // the ids are in (after, last]
+	tx      *sql.Tx
+	records []adapter.Record
+	index   map[int64]int // index of an order by its id
+	window                // of the orders
 }
 
 // eachOrderRow calls f for every row of a statement with its order, whose id is the first
 // column. table is one that may be missing.
 func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f func(order adapter.Record, r row)) error {
-	return b.d.eachIfTable(ctx, b.tx, table, text, func(r row) error {
+	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r row) error {
 		if i, ok := b.index[r.id(0)]; ok {
 			f(b.records[i], r)
 		}
@@ -119,23 +119,23 @@ func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f fun
 
 // clearDeletedCustomers clears the customer of orders whose customer was deleted.
 func (b *orderBatch) clearDeletedCustomers(ctx context.Context) error {
-	return b.eachOrderRow(ctx, "customer_entity", "SELECT o.entity_id FROM "+b.d.table("sales_flat_order")+" o LEFT JOIN "+b.d.table("customer_entity")+
-		" c ON c.entity_id = o.customer_id WHERE "+between("o.entity_id", b.after, b.last)+" AND o.customer_id IS NOT NULL AND c.entity_id IS NULL",
+	return b.eachOrderRow(ctx, "customer_entity", "SELECT o.entity_id FROM "+b.d.conn.table("sales_flat_order")+" o LEFT JOIN "+b.d.conn.table("customer_entity")+
+		" c ON c.entity_id = o.customer_id WHERE "+b.has("o.entity_id")+" AND o.customer_id IS NOT NULL AND c.entity_id IS NULL",
 		func(order adapter.Record, _ row) { order.Set("customer_id", adapter.NullValue()) })
 }
 
 // setPayments sets the method of the first payment.
 func (b *orderBatch) setPayments(ctx context.Context) error {
-	return b.eachOrderRow(ctx, "sales_flat_order_payment", "SELECT parent_id, method FROM "+b.d.table("sales_flat_order_payment")+
-		" WHERE "+between("parent_id", b.after, b.last)+" ORDER BY entity_id", func(order adapter.Record, r row) {
+	return b.eachOrderRow(ctx, "sales_flat_order_payment", "SELECT parent_id, method FROM "+b.d.conn.table("sales_flat_order_payment")+
+		" WHERE "+b.has("parent_id")+" ORDER BY entity_id", func(order adapter.Record, r row) {
 		b.setIfAbsent(order, "payment_method", r[1])
 	})
 }
 
 // setTaxes sets the title and the rate of the first tax.
 func (b *orderBatch) setTaxes(ctx context.Context) error {
-	return b.eachOrderRow(ctx, "sales_order_tax", "SELECT order_id, title, percent FROM "+b.d.table("sales_order_tax")+
-		" WHERE "+between("order_id", b.after, b.last)+" ORDER BY tax_id", func(order adapter.Record, r row) {
+	return b.eachOrderRow(ctx, "sales_order_tax", "SELECT order_id, title, percent FROM "+b.d.conn.table("sales_order_tax")+
+		" WHERE "+b.has("order_id")+" ORDER BY tax_id", func(order adapter.Record, r row) {
 		if order.Get("tax_name").Kind() == adapter.Absent {
 			b.setIfAbsent(order, "tax_name", r[1])
 			b.setIfAbsent(order, "tax_rate", r[2])
@@ -148,8 +148,8 @@ func (b *orderBatch) setGiftMessages(ctx context.Context) error {
 	if !b.hasGiftMessages {
 		return nil
 	}
-	return b.eachOrderRow(ctx, "gift_message", "SELECT o.entity_id, m.sender, m.recipient, m.message FROM "+b.d.table("sales_flat_order")+" o JOIN "+
-		b.d.table("gift_message")+" m ON m.gift_message_id = o.gift_message_id WHERE "+between("o.entity_id", b.after, b.last), func(order adapter.Record, r row) {
+	return b.eachOrderRow(ctx, "gift_message", "SELECT o.entity_id, m.sender, m.recipient, m.message FROM "+b.d.conn.table("sales_flat_order")+" o JOIN "+
+		b.d.conn.table("gift_message")+" m ON m.gift_message_id = o.gift_message_id WHERE "+b.has("o.entity_id"), func(order adapter.Record, r row) {
 		for i, name := range []string{"gift_message_from", "gift_message_to", "gift_message_body"} {
 			b.setIfAbsent(order, name, r[i+1])
 		}
@@ -162,16 +162,16 @@ func (b *orderBatch) setIfAbsent(r adapter.Record, name string, column sql.RawBy
 	if r.Values[at].Kind() != adapter.Absent {
 		return
 	}
-	v, problem := b.d.text.valueOf(r.Schema.Attributes[at].Kind, column)
+	v, problem := b.d.conn.text.valueOf(r.Schema.Attributes[at].Kind, column)
 	if problem != "" {
-		b.d.skip(Orders, "sales_flat_order", fmt.Sprintf("order %d, %s", keyOf(r), name), problem)
+		b.d.conn.skip(Orders, "sales_flat_order", fmt.Sprintf("order %d, %s", keyOf(r), name), problem)
 	}
 	r.Values[at] = v
 }
 
 // addParts adds the records of a table to the orders that they belong to.
 func (b *orderBatch) addParts(ctx context.Context, part *tableReader, all []adapter.Aggregate) error {
-	records, err := part.records(ctx, b.tx, between(quoteName(part.ownerColumn), b.after, b.last)+" ORDER BY "+quoteName(part.keyColumn))
+	records, err := part.records(ctx, b.tx, b.has(quoteName(part.ownerColumn))+" ORDER BY "+quoteName(part.keyColumn))
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (b *orderBatch) addParts(ctx context.Context, part *tableReader, all []adap
 		order := r.Get(part.ownerColumn).Int()
 		i, ok := b.index[order]
 		if !ok {
-			b.d.skip(Orders, part.table, fmt.Sprintf("%s %d, order %d", part.keyColumn, keyOf(r), order), ReasonNoRecord)
+			b.d.conn.skip(Orders, part.table, fmt.Sprintf("%s %d, order %d", part.keyColumn, keyOf(r), order), ReasonNoRecord)
 			continue
 		}
 		setTimeIfEmpty(r, "created_at", all[i].Record.Get("created_at"))

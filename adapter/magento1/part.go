@@ -82,36 +82,51 @@ func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) 
 // RecordsBetween is RecordsAfter for the records whose keys are at most through. What is
 // skipped is of keys in (after, through], too.
 func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through adapter.Key) iter.Seq2[adapter.Aggregate, error] {
-	whole := map[Part]wholeReader{Websites: d.websites, Directory: d.directory, CustomerGroups: d.customerGroups, Taxes: d.taxes}
-	if read, ok := whole[p]; ok {
-		return readAll[adapter.Aggregate](ctx, d, read, -1, endless)
+	if read, ok := d.wholeReaders()[p]; ok {
+		return readAll[adapter.Aggregate](ctx, d.conn, read, -1, endless)
 	}
-	readers := map[Part]batchReader[adapter.Aggregate]{
-		Categories: &categoryReader{entityReader: entityReader{d: d}}, Products: &productReader{entityReader: entityReader{d: d}}, Images: &imageReader{d: d}, Stock: &stockReader{d: d},
-		Customers: &customerReader{entityReader: entityReader{d: d}}, Addresses: &addressReader{entityReader: entityReader{d: d}}, Orders: &orderReader{d: d},
-	}
-	reader, ok := readers[p]
+	reader, ok := d.readers()[p]
 	if !ok {
 		return func(yield func(adapter.Aggregate, error) bool) {
 			yield(adapter.Aggregate{}, fmt.Errorf("a shop has no part %q", p))
 		}
 	}
-	return readAll(ctx, d, reader, int64(max(after, 0)), int64(through))
+	return readAll(ctx, d.conn, reader, int64(max(after, 0)), int64(through))
+}
+
+// keyColumn returns the table, without the prefix, and the column of the keys of a part.
+func keyColumn(p Part) (table, column string, ok bool) {
+	names, ok := map[Part][2]string{
+		Categories: {"catalog_category_entity", "entity_id"}, Products: {"catalog_product_entity", "entity_id"}, Images: {"catalog_product_entity", "entity_id"},
+		Stock: {"cataloginventory_stock_item", "item_id"}, Customers: {"customer_entity", "entity_id"}, Addresses: {"customer_address_entity", "entity_id"},
+		Orders: {"sales_flat_order", "entity_id"},
+	}[p]
+	return names[0], names[1], ok
+}
+
+// wholeReaders returns the readers of the parts that are always read as a whole.
+func (d *Database) wholeReaders() map[Part]wholeReader {
+	whole := wholeParts{d.conn, d.schemas}
+	return map[Part]wholeReader{Websites: whole.websites, Directory: whole.directory, CustomerGroups: whole.customerGroups, Taxes: whole.taxes}
+}
+
+// readers returns the readers of the other parts.
+func (d *Database) readers() map[Part]batchReader[adapter.Aggregate] {
+	return map[Part]batchReader[adapter.Aggregate]{
+		Categories: &categoryReader{entityReader: entityReader{d: d}}, Products: &productReader{entityReader: entityReader{d: d}}, Images: &imageReader{d: d}, Stock: &stockReader{d: d},
+		Customers: &customerReader{entityReader: entityReader{d: d}}, Addresses: &addressReader{entityReader: entityReader{d: d}}, Orders: &orderReader{d: d},
+	}
 }
 
 // NextKey returns the least key greater than after that a record of a part may have, or 0 if
 // there is none. The part is not one that RecordsAfter always reads as a whole.
 func (d *Database) NextKey(ctx context.Context, p Part, after adapter.Key) (next adapter.Key, err error) {
-	table, ok := map[Part][2]string{
-		Categories: {"catalog_category_entity", "entity_id"}, Products: {"catalog_product_entity", "entity_id"}, Images: {"catalog_product_entity", "entity_id"},
-		Stock: {"cataloginventory_stock_item", "item_id"}, Customers: {"customer_entity", "entity_id"}, Addresses: {"customer_address_entity", "entity_id"},
-		Orders: {"sales_flat_order", "entity_id"},
-	}[p]
+	table, column, ok := keyColumn(p)
 	if !ok {
 		return 0, fmt.Errorf("part %q has no keys of its own", p)
 	}
-	err = d.retry(ctx, func(tx *sql.Tx) error {
-		return d.each(ctx, tx, "SELECT MIN("+table[1]+") FROM "+d.table(table[0])+" WHERE "+table[1]+" > "+formatID(int64(after)), func(r row) error {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		return d.conn.each(ctx, tx, "SELECT MIN("+column+") FROM "+d.conn.table(table)+" WHERE "+column+" > "+formatID(int64(after)), func(r row) error {
 			next = adapter.Key(r.id(0))
 			return nil
 		})
@@ -131,10 +146,10 @@ func (d *Database) Count(ctx context.Context, p Part) (int64, error) {
 		return 0, fmt.Errorf("a shop has no part %q", p)
 	}
 	var total int64
-	err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) error {
+	err := d.conn.inReadOnlyTx(ctx, func(tx *sql.Tx) error {
 		for _, table := range tables {
 			var n int64
-			if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.table(table)).Scan(&n); err != nil {
+			if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.conn.table(table)).Scan(&n); err != nil {
 				return err
 			}
 			total += n

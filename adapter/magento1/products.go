@@ -28,7 +28,7 @@ type productReader struct {
 }
 
 func (p *productReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
-	if p.tree, err = p.d.categoryTree(ctx, tx); err != nil {
+	if p.tree, err = readCategoryTree(ctx, p.d.conn, tx); err != nil {
 		return err
 	}
 	return p.entityReader.prepare(ctx, tx, productEntity(), productTable(), "price_type")
@@ -39,7 +39,7 @@ func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 	if err != nil || read == nil {
 		return nil, w.after, err
 	}
-	b := &productBatch{eavBatch: read, productReader: p, tx: tx, after: w.after, last: last}
+	b := &productBatch{eavBatch: read, productReader: p, tx: tx, window: w.until(last)}
 	for i := range b.aggregates {
 		b.aggregates[i].PartsOf = []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories}
 	}
@@ -58,15 +58,15 @@ func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 type productBatch struct {
 	*eavBatch
 	*productReader
-	tx          *sql.Tx
-	after, last int64 // the ids are in (after, last]
+	tx     *sql.Tx
+	window // of the products
 }
 
 // eachRow calls f for every row of a statement with the index of its product, whose id is
 // the first column. table is one that may be missing; rows of unknown products are
 // skipped.
 func (b *productBatch) eachRow(ctx context.Context, table, text string, f func(i int, r row)) error {
-	return b.d.eachIfTable(ctx, b.tx, table, text, func(r row) error {
+	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r row) error {
 		if i, ok := b.index[r.id(0)]; ok {
 			f(i, r)
 		} else {
@@ -76,7 +76,7 @@ func (b *productBatch) eachRow(ctx context.Context, table, text string, f func(i
 	})
 }
 
-func (b *productBatch) skip(table, key, reason string) { b.d.skip(Products, table, key, reason) }
+func (b *productBatch) skip(table, key, reason string) { b.d.conn.skip(Products, table, key, reason) }
 
 // isWebsite reports whether a website exists; if not, it skips the row.
 func (b *productBatch) isWebsite(website int64, table, key string) bool {
@@ -100,7 +100,7 @@ func (b *productBatch) addPart(i int, resource adapter.Resource, values map[stri
 
 func (b *productBatch) addWebsites(ctx context.Context) error {
 	const table = "catalog_product_website"
-	return b.eachRow(ctx, table, "SELECT product_id, website_id FROM "+b.d.table(table)+" WHERE "+between("product_id", b.after, b.last)+
+	return b.eachRow(ctx, table, "SELECT product_id, website_id FROM "+b.d.conn.table(table)+" WHERE "+b.has("product_id")+
 		" ORDER BY product_id, website_id", func(i int, r row) {
 		if b.isWebsite(r.id(1), table, "product "+string(r[0])) {
 			b.addPart(i, adapter.ProductWebsites, map[string]int64{"website_id": r.id(1)})
@@ -110,7 +110,7 @@ func (b *productBatch) addWebsites(ctx context.Context) error {
 
 func (b *productBatch) addCategories(ctx context.Context) error {
 	const table = "catalog_category_product"
-	return b.eachRow(ctx, table, "SELECT product_id, category_id, position FROM "+b.d.table(table)+" WHERE "+between("product_id", b.after, b.last)+
+	return b.eachRow(ctx, table, "SELECT product_id, category_id, position FROM "+b.d.conn.table(table)+" WHERE "+b.has("product_id")+
 		" ORDER BY product_id, category_id", func(i int, r row) {
 		if !b.tree.has(r.id(1)) {
 			b.skip(table, fmt.Sprintf("product %d, category %d", r.id(0), r.id(1)), ReasonNoRecord)
@@ -150,7 +150,7 @@ func (b *productBatch) setPrices(ctx context.Context, p priceTable) error {
 	for _, column := range p.columns {
 		text += column + ", "
 	}
-	text = text[:len(text)-2] + " FROM " + b.d.table(p.table) + " WHERE " + between(p.columns[0], b.after, b.last) + " ORDER BY " + p.order
+	text = text[:len(text)-2] + " FROM " + b.d.conn.table(p.table) + " WHERE " + b.has(p.columns[0]) + " ORDER BY " + p.order
 	err := b.eachRow(ctx, p.table, text, func(i int, r row) {
 		website, group := r.id(2), r.id(4)
 		if website != 0 && !b.isWebsite(website, p.table, fmt.Sprintf("product %d, %s %d", r.id(0), p.columns[1], r.id(1))) {
@@ -174,7 +174,7 @@ func (b *productBatch) setPrices(ctx context.Context, p priceTable) error {
 
 // setDecimal sets an attribute to a column that holds a number.
 func (b *productBatch) setDecimal(r adapter.Record, name string, column sql.RawBytes) {
-	v, _ := b.d.text.valueOf(adapter.KindDecimal, column)
+	v, _ := b.d.conn.text.valueOf(adapter.KindDecimal, column)
 	r.Set(name, v)
 }
 
@@ -203,7 +203,7 @@ func (b *productBatch) setRulePrices(ctx context.Context) error {
 		columns: []string{"product_id", "rule_product_price_id", "website_id", "0", "customer_group_id", "rule_price", "rule_date"}, order: "rule_product_price_id",
 		entry: func(entry adapter.Record, r row) {
 			b.setDecimal(entry, "price", r[0])
-			day, _ := b.d.text.valueOf(entry.Schema.Attributes[mustIndex(entry.Schema, "rule_date")].Kind, r[1])
+			day, _ := b.d.conn.text.valueOf(entry.Schema.Attributes[mustIndex(entry.Schema, "rule_date")].Kind, r[1])
 			entry.Set("rule_date", day)
 		},
 	})
@@ -220,12 +220,12 @@ func mustIndex(s *adapter.Schema, name string) int {
 
 // setCustomOptions sets has_custom_options of products that have some.
 func (b *productBatch) setCustomOptions(ctx context.Context) error {
-	columns, err := b.d.columnsOf(ctx, b.tx, "catalog_product_entity")
+	columns, err := b.d.conn.columnsOf(ctx, b.tx, "catalog_product_entity")
 	if err != nil || !columns["has_options"] {
 		return err // the version is from before there was the column
 	}
-	return b.eachRow(ctx, "catalog_product_option", "SELECT DISTINCT o.product_id FROM "+b.d.table("catalog_product_option")+" o JOIN "+b.d.table("catalog_product_entity")+
-		" e ON e.entity_id = o.product_id AND e.has_options = 1 WHERE "+between("o.product_id", b.after, b.last), func(i int, _ row) {
+	return b.eachRow(ctx, "catalog_product_option", "SELECT DISTINCT o.product_id FROM "+b.d.conn.table("catalog_product_option")+" o JOIN "+b.d.conn.table("catalog_product_entity")+
+		" e ON e.entity_id = o.product_id AND e.has_options = 1 WHERE "+b.has("o.product_id"), func(i int, _ row) {
 		b.aggregates[i].Record.Set("has_custom_options", adapter.IntegerValue(1))
 	})
 }
@@ -233,7 +233,7 @@ func (b *productBatch) setCustomOptions(ctx context.Context) error {
 // setReviews sets reviews_count: the number of all approved reviews, and at each store view
 // that shows another number that one.
 func (b *productBatch) setReviews(ctx context.Context) error {
-	stores, err := b.d.columnsOf(ctx, b.tx, "review_store")
+	stores, err := b.d.conn.columnsOf(ctx, b.tx, "review_store")
 	if err != nil || stores == nil {
 		return err
 	}
@@ -242,10 +242,10 @@ func (b *productBatch) setReviews(ctx context.Context) error {
 		views map[int64]int64
 	}
 	found := map[int]*counts{}
-	approved := " FROM " + b.d.table("review") + " r JOIN " + b.d.table("review_entity") + " e ON e.entity_id = r.entity_id AND e.entity_code = 'product'"
-	where := " WHERE r.status_id = 1 AND " + between("r.entity_pk_value", b.after, b.last)
+	approved := " FROM " + b.d.conn.table("review") + " r JOIN " + b.d.conn.table("review_entity") + " e ON e.entity_id = r.entity_id AND e.entity_code = 'product'"
+	where := " WHERE r.status_id = 1 AND " + b.has("r.entity_pk_value")
 	err = b.eachRow(ctx, "review", "SELECT r.entity_pk_value, 0, COUNT(*)"+approved+where+" GROUP BY r.entity_pk_value UNION ALL SELECT r.entity_pk_value, s.store_id, COUNT(*)"+
-		approved+" JOIN "+b.d.table("review_store")+" s ON s.review_id = r.review_id AND s.store_id > 0"+where+" GROUP BY r.entity_pk_value, s.store_id", func(i int, r row) {
+		approved+" JOIN "+b.d.conn.table("review_store")+" s ON s.review_id = r.review_id AND s.store_id > 0"+where+" GROUP BY r.entity_pk_value, s.store_id", func(i int, r row) {
 		if found[i] == nil {
 			found[i] = &counts{views: map[int64]int64{}}
 		}
@@ -270,7 +270,7 @@ func (b *productBatch) setReviews(ctx context.Context) error {
 // has computed it.
 func (b *productBatch) setStockStatus(ctx context.Context) error {
 	const table = "cataloginventory_stock_status"
-	return b.eachRow(ctx, table, "SELECT product_id, website_id, stock_status FROM "+b.d.table(table)+" WHERE "+between("product_id", b.after, b.last)+
+	return b.eachRow(ctx, table, "SELECT product_id, website_id, stock_status FROM "+b.d.conn.table(table)+" WHERE "+b.has("product_id")+
 		" ORDER BY stock_id DESC", func(i int, r row) {
 		if !b.isWebsite(r.id(1), table, "product "+string(r[0])) {
 			return

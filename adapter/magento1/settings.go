@@ -38,14 +38,14 @@ type Attribute struct {
 }
 
 // A settingsReader reads settings, each method some of them.
-type settingsReader struct{ *Database }
+type settingsReader struct{ conn *connection }
 
 // Settings returns Portico's settings as the old shop's configuration says they should be,
 // in the order of Portico's configuration file. Options.Schemas need not have the
 // attributes that it finds: call it first, and read the records with the attributes added.
 func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
-	r := settingsReader{d}
-	err = d.retry(ctx, func(tx *sql.Tx) error {
+	r := settingsReader{d.conn}
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		all = nil
 		for _, step := range []func(context.Context, *sql.Tx) ([]Setting, error){
 			r.configured, r.sets, r.ownAttributes, r.fieldLists, r.narrowRules, r.differences,
@@ -66,7 +66,7 @@ var absoluteURL = regexp.MustCompile(`^https?://[^{}\s]+$`)
 
 // configured returns the settings that core_config_data has.
 func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	config, err := d.configuration(ctx, tx)
+	config, err := readConfiguration(ctx, d.conn, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +91,9 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	add("store.tax_country", pathTaxCountry, same)
 	region, _ := config.get(pathTaxRegion)
 	code := ""
-	if id, _ := d.text.valueOf(adapter.KindInteger, sql.RawBytes(region)); id.Int() > 0 {
-		err = d.each(ctx, tx, "SELECT code FROM "+d.table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r row) error {
-			code = d.textOf(r[0])
+	if id, _ := d.conn.text.valueOf(adapter.KindInteger, sql.RawBytes(region)); id.Int() > 0 {
+		err = d.conn.each(ctx, tx, "SELECT code FROM "+d.conn.table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r row) error {
+			code = d.conn.textOf(r[0])
 			return nil
 		})
 	}
@@ -108,24 +108,24 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 // sets returns the settings that are lists of what the tables hold.
 func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
 	column := func(text string) (values []string, err error) {
-		err = d.each(ctx, tx, text, func(r row) error {
-			values = append(values, d.textOf(r[0]))
+		err = d.conn.each(ctx, tx, text, func(r row) error {
+			values = append(values, d.conn.textOf(r[0]))
 			return nil
 		})
 		return values, err
 	}
-	sets, err := column("SELECT s.attribute_set_id FROM " + d.table("eav_attribute_set") + " s JOIN " + d.table("eav_entity_type") +
+	sets, err := column("SELECT s.attribute_set_id FROM " + d.conn.table("eav_attribute_set") + " s JOIN " + d.conn.table("eav_entity_type") +
 		" t ON t.entity_type_id = s.entity_type_id WHERE t.entity_type_code = 'catalog_product' ORDER BY s.attribute_set_id")
 	if err != nil {
 		return nil, err
 	}
-	classes, err := column("SELECT class_id FROM " + d.table("tax_class") + " WHERE class_type = 'PRODUCT' AND class_id > 0 ORDER BY class_id")
+	classes, err := column("SELECT class_id FROM " + d.conn.table("tax_class") + " WHERE class_type = 'PRODUCT' AND class_id > 0 ORDER BY class_id")
 	if err != nil {
 		return nil, err
 	}
 	const maxThemes = 100
-	themes, err := column("SELECT DISTINCT v.value FROM " + d.table("catalog_product_entity_varchar") + " v JOIN " + d.table("eav_attribute") +
-		" a ON a.attribute_id = v.attribute_id JOIN " + d.table("eav_entity_type") + " t ON t.entity_type_id = a.entity_type_id" +
+	themes, err := column("SELECT DISTINCT v.value FROM " + d.conn.table("catalog_product_entity_varchar") + " v JOIN " + d.conn.table("eav_attribute") +
+		" a ON a.attribute_id = v.attribute_id JOIN " + d.conn.table("eav_entity_type") + " t ON t.entity_type_id = a.entity_type_id" +
 		" WHERE t.entity_type_code = 'catalog_product' AND a.attribute_code = 'custom_design' AND v.value LIKE '%_/_%' ORDER BY v.value LIMIT " + formatID(maxThemes))
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error)
 
 // differences warns of settings of the old shop that Portico has none for.
 func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	config, err := d.configuration(ctx, tx)
+	config, err := readConfiguration(ctx, d.conn, tx)
 	for _, w := range []struct{ path, expected, warning string }{
 		{pathPriceScope, "0", "prices differ between websites, and Portico's do not: websites sell at the prices of the default scope"},
 		{pathPriceWithTax, "0", "prices include tax in the old shop: Portico adds tax to them"},

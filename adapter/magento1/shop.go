@@ -23,11 +23,17 @@ func (w wholeReader) next(ctx context.Context, tx *sql.Tx, at window) ([]adapter
 	return aggregates(records), 0, err
 }
 
+// wholeParts reads the parts that are always read as a whole.
+type wholeParts struct {
+	conn    *connection
+	schemas *adapter.Schemas
+}
+
 // list returns a record of a resource for every row of a statement whose columns have the
 // names of the attributes, the key first. Columns of other names are for accept, which is
 // told of each record and reports whether it is to be kept; nil keeps all.
-func (d *Database) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resource, table string, columns []string, from string, accept func(adapter.Record, row) bool) (all []adapter.Record, err error) {
-	schema := d.schemas.Of(r)
+func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resource, table string, columns []string, from string, accept func(adapter.Record, row) bool) (all []adapter.Record, err error) {
+	schema := w.schemas.Of(r)
 	var names, expressions []string
 	for _, column := range columns {
 		name, expression, ok := strings.Cut(column, " = ")
@@ -36,16 +42,16 @@ func (d *Database) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resou
 		}
 		names, expressions = append(names, name), append(expressions, expression)
 	}
-	err = d.each(ctx, tx, "SELECT "+strings.Join(expressions, ", ")+" FROM "+from, func(columns row) error {
+	err = w.conn.each(ctx, tx, "SELECT "+strings.Join(expressions, ", ")+" FROM "+from, func(columns row) error {
 		record := adapter.NewRecord(schema)
 		for i, name := range names {
 			at, ok := schema.Index(name)
 			if !ok {
 				continue
 			}
-			v, problem := d.text.valueOf(schema.Attributes[at].Kind, columns[i])
+			v, problem := w.conn.text.valueOf(schema.Attributes[at].Kind, columns[i])
 			if problem != "" {
-				d.skip(p, table, names[0]+" "+string(columns[0])+", "+name, problem)
+				w.conn.skip(p, table, names[0]+" "+string(columns[0])+", "+name, problem)
 			}
 			if v.Kind() == adapter.Null && schema.Attributes[at].Required && schema.Attributes[at].Kind == adapter.KindText {
 				v = adapter.TextValue("") // the table need not have it
@@ -61,8 +67,8 @@ func (d *Database) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resou
 }
 
 // websites returns the websites, and then the store views.
-func (d *Database) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
-	config, err := d.configuration(ctx, tx)
+func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
+	config, err := readConfiguration(ctx, w.conn, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +79,19 @@ func (d *Database) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 		return adapter.TextValue(s)
 	}
 	// The default store view is that of the default group, if it is the website's.
-	websites, err := d.list(ctx, tx, Websites, adapter.Websites, "core_website",
+	websites, err := w.list(ctx, tx, Websites, adapter.Websites, "core_website",
 		[]string{"website_id = w.website_id", "code = w.code", "name = w.name", "is_default = IF(w.is_default = 1, 1, 0)", "default_store_id = s.store_id"},
-		d.table("core_website")+" w LEFT JOIN "+d.table("core_store_group")+" g ON g.group_id = w.default_group_id AND g.website_id = w.website_id LEFT JOIN "+
-			d.table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id > 0 ORDER BY w.website_id",
+		w.conn.table("core_website")+" w LEFT JOIN "+w.conn.table("core_store_group")+" g ON g.group_id = w.default_group_id AND g.website_id = w.website_id LEFT JOIN "+
+			w.conn.table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id > 0 ORDER BY w.website_id",
 		func(r adapter.Record, _ row) bool {
 			id := keyOf(r)
 			zone := config.website(id, pathTimezone)
 			if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
-				d.skip(Websites, "core_config_data", fmt.Sprintf("website %d, %s", id, pathTimezone), ReasonTimezone)
+				w.conn.skip(Websites, "core_config_data", fmt.Sprintf("website %d, %s", id, pathTimezone), ReasonTimezone)
 			}
 			r.Set("timezone", text(zone))
 			r.Set("tax_country", text(config.website(id, pathTaxCountry)))
-			region, _ := d.text.valueOf(adapter.KindInteger, sql.RawBytes(config.website(id, pathTaxRegion)))
+			region, _ := w.conn.text.valueOf(adapter.KindInteger, sql.RawBytes(config.website(id, pathTaxRegion)))
 			r.Set("tax_region_id", region)
 			r.Set("tax_postcode", text(config.website(id, pathTaxPostcode)))
 			return true
@@ -93,12 +99,12 @@ func (d *Database) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 	if err != nil {
 		return nil, err
 	}
-	stores, err := d.list(ctx, tx, Websites, adapter.Stores, "core_store",
+	stores, err := w.list(ctx, tx, Websites, adapter.Stores, "core_store",
 		[]string{"store_id = s.store_id", "website_id = s.website_id", "code = s.code", "name = s.name", "there = w.website_id"},
-		d.table("core_store")+" s LEFT JOIN "+d.table("core_website")+" w ON w.website_id = s.website_id AND w.website_id > 0 WHERE s.store_id > 0 ORDER BY s.store_id",
+		w.conn.table("core_store")+" s LEFT JOIN "+w.conn.table("core_website")+" w ON w.website_id = s.website_id AND w.website_id > 0 WHERE s.store_id > 0 ORDER BY s.store_id",
 		func(r adapter.Record, columns row) bool {
 			if columns[4] == nil {
-				d.skip(Websites, "core_store", fmt.Sprintf("store %d, website %d", keyOf(r), r.Get("website_id").Int()), ReasonNoWebsite)
+				w.conn.skip(Websites, "core_store", fmt.Sprintf("store %d, website %d", keyOf(r), r.Get("website_id").Int()), ReasonNoWebsite)
 			}
 			return columns[4] != nil
 		})
@@ -108,10 +114,10 @@ func (d *Database) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 // directory returns the countries, and then the regions. A country's number is its place in
 // the order of the codes: with the countries of a new shop, the number that Portico's own
 // directory gives it.
-func (d *Database) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
+func (w wholeParts) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
 	number := int64(0)
-	countries, err := d.list(ctx, tx, Directory, adapter.Countries, "directory_country",
-		[]string{"country_id = country_id", "iso3_code = iso3_code"}, d.table("directory_country")+" ORDER BY BINARY country_id", func(r adapter.Record, _ row) bool {
+	countries, err := w.list(ctx, tx, Directory, adapter.Countries, "directory_country",
+		[]string{"country_id = country_id", "iso3_code = iso3_code"}, w.conn.table("directory_country")+" ORDER BY BINARY country_id", func(r adapter.Record, _ row) bool {
 			number++
 			r.Set("country_number", adapter.IntegerValue(number))
 			return true
@@ -119,42 +125,42 @@ func (d *Database) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 	if err != nil {
 		return nil, err
 	}
-	regions, err := d.list(ctx, tx, Directory, adapter.Regions, "directory_country_region",
-		[]string{"region_id", "country_id", "code", "name = default_name"}, d.table("directory_country_region")+" ORDER BY region_id", nil)
+	regions, err := w.list(ctx, tx, Directory, adapter.Regions, "directory_country_region",
+		[]string{"region_id", "country_id", "code", "name = default_name"}, w.conn.table("directory_country_region")+" ORDER BY region_id", nil)
 	return append(countries, regions...), err
 }
 
-func (d *Database) customerGroups(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
-	return d.list(ctx, tx, CustomerGroups, adapter.CustomerGroups, "customer_group",
-		[]string{"group_id = customer_group_id", "name = customer_group_code", "tax_class_id"}, d.table("customer_group")+" ORDER BY customer_group_id", nil)
+func (w wholeParts) customerGroups(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
+	return w.list(ctx, tx, CustomerGroups, adapter.CustomerGroups, "customer_group",
+		[]string{"group_id = customer_group_id", "name = customer_group_code", "tax_class_id"}, w.conn.table("customer_group")+" ORDER BY customer_group_id", nil)
 }
 
 // taxes returns one record for each combination of a rate, a rule and tax classes. The
 // region of a rate that the directory does not have is its id, which no region has as its
 // code, so that the rate applies nowhere.
-func (d *Database) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
+func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
 	columns := []string{
 		"tax_rate_id = c.tax_calculation_id", "there = r.tax_calculation_rate_id IS NOT NULL AND l.tax_calculation_rule_id IS NOT NULL",
 		"country_id = r.tax_country_id", "region = IF(r.tax_region_id = 0, '*', COALESCE(NULLIF(g.code, ''), r.tax_region_id))",
 		"region_id = r.tax_region_id", "postcode = r.tax_postcode", "customer_tax_class_id = c.customer_tax_class_id", "tax_class_id = c.product_tax_class_id",
 		"rule_id = c.tax_calculation_rule_id", "priority = l.priority", "rate = r.rate", "name = r.code",
 	}
-	there, err := d.columnsOf(ctx, tx, "tax_calculation_rate")
+	there, err := w.conn.columnsOf(ctx, tx, "tax_calculation_rate")
 	if err != nil {
 		return nil, err
 	}
 	if there["zip_is_range"] && there["zip_from"] && there["zip_to"] {
 		columns = append(columns, "zip_from = IF(r.zip_is_range, r.zip_from, NULL)", "zip_to = IF(r.zip_is_range, r.zip_to, NULL)")
 	}
-	return d.list(ctx, tx, Taxes, adapter.TaxRates, "tax_calculation", columns,
-		d.table("tax_calculation")+" c LEFT JOIN "+d.table("tax_calculation_rate")+" r ON r.tax_calculation_rate_id = c.tax_calculation_rate_id LEFT JOIN "+
-			d.table("tax_calculation_rule")+" l ON l.tax_calculation_rule_id = c.tax_calculation_rule_id LEFT JOIN "+
-			d.table("directory_country_region")+" g ON g.region_id = r.tax_region_id ORDER BY c.tax_calculation_id", func(r adapter.Record, columns row) bool {
+	return w.list(ctx, tx, Taxes, adapter.TaxRates, "tax_calculation", columns,
+		w.conn.table("tax_calculation")+" c LEFT JOIN "+w.conn.table("tax_calculation_rate")+" r ON r.tax_calculation_rate_id = c.tax_calculation_rate_id LEFT JOIN "+
+			w.conn.table("tax_calculation_rule")+" l ON l.tax_calculation_rule_id = c.tax_calculation_rule_id LEFT JOIN "+
+			w.conn.table("directory_country_region")+" g ON g.region_id = r.tax_region_id ORDER BY c.tax_calculation_id", func(r adapter.Record, columns row) bool {
 			switch {
 			case columns.id(1) == 0:
-				d.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonNoRecord)
+				w.conn.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonNoRecord)
 			case keyOf(r) <= 0:
-				d.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonKey)
+				w.conn.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonKey)
 			default:
 				return true
 			}

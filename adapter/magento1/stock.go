@@ -46,8 +46,8 @@ func (s *stockReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 		return nil, w.after, err
 	}
 	lost := map[int64]bool{}
-	err = s.d.each(ctx, tx, "SELECT i.item_id FROM "+s.d.table("cataloginventory_stock_item")+" i LEFT JOIN "+s.d.table("catalog_product_entity")+
-		" e ON e.entity_id = i.product_id WHERE "+between("i.item_id", w.after, last)+" AND e.entity_id IS NULL", func(r row) error {
+	err = s.d.conn.each(ctx, tx, "SELECT i.item_id FROM "+s.d.conn.table("cataloginventory_stock_item")+" i LEFT JOIN "+s.d.conn.table("catalog_product_entity")+
+		" e ON e.entity_id = i.product_id WHERE "+w.until(last).has("i.item_id")+" AND e.entity_id IS NULL", func(r row) error {
 		lost[r.id(0)] = true
 		return nil
 	})
@@ -56,9 +56,9 @@ func (s *stockReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 		key := fmt.Sprintf("stock item %d, product %d", keyOf(r), r.Get("product_id").Int())
 		switch {
 		case lost[keyOf(r)]:
-			s.d.skip(Stock, s.rows.table, key, ReasonNoRecord)
+			s.d.conn.skip(Stock, s.rows.table, key, ReasonNoRecord)
 		case r.Get("stock_id").Int() != defaultStock:
-			s.d.skip(Stock, s.rows.table, key, ReasonStock)
+			s.d.conn.skip(Stock, s.rows.table, key, ReasonStock)
 		default:
 			kept = append(kept, r)
 		}

@@ -102,7 +102,7 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q is %q without a problem", text, s)
 		}
 		isEncodedTwice(s)
-		b := &imageBatch{imageReader: &imageReader{d: &Database{text: d}}}
+		b := &imageBatch{imageReader: &imageReader{d: &Database{conn: &connection{text: d}}}}
 		if file, ok := b.fileOf(sql.RawBytes(text)); ok && (!filepath.IsLocal(file) || file == ".") {
 			t.Errorf("file %q of %q", file, text)
 		}

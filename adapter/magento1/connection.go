@@ -1,0 +1,242 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// A connection reads rows of the old shop's tables, at the rate that Options ask for. It
+// knows the tables' names and columns and the encoding of their texts, and keeps what is
+// skipped until the batch has been read in which it is.
+type connection struct {
+	pool     *sql.DB
+	database string
+	prefix   string
+	text     textDecoder
+	rate     int // rows per second; 0: no maximum
+	skipped  func(Skipped)
+	columns  map[string]columnSet // by table name, with the prefix; nil for tables that are missing
+
+	rows    int       // number of rows read since the last pause
+	free    time.Time // when the next rows may be read, with a rate
+	bytes   int       // size of the rows read in this batch
+	pending []Skipped // what this batch has skipped
+	once    map[Skipped]bool
+}
+
+// A columnSet holds the names of a table's columns, in lower case.
+type columnSet map[string]bool
+
+// table returns the quoted name of a table, with the prefix.
+func (c *connection) table(name string) string { return quoteName(c.prefix + name) }
+
+func quoteName(name string) string { return "`" + name + "`" }
+
+// retry runs f in a transaction, and once more in another one if the connection is lost.
+func (c *connection) retry(ctx context.Context, f func(*sql.Tx) error) error {
+	for again := true; ; again = false {
+		c.bytes, c.pending = 0, c.pending[:0]
+		err := c.inReadOnlyTx(ctx, f)
+		switch {
+		case err == nil || ctx.Err() != nil || !isConnectionLost(err):
+			return err
+		case !again:
+			return fmt.Errorf("the connection to the legacy database was lost twice in a row, so start again where this has stopped: %w", err)
+		}
+	}
+}
+
+// isConnectionLost reports whether a statement failed because the connection ended.
+func isConnectionLost(err error) bool {
+	var fault *mysql.MySQLError
+	if errors.As(err, &fault) {
+		return fault.Number == 1053 || fault.Number == 1927 // shutdown, connection killed
+	}
+	var network net.Error
+	return errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
+}
+
+// inReadOnlyTx runs f in a read-only transaction in which all statements see the same
+// snapshot. Afterwards it pauses as Options.Rate demands.
+func (c *connection) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := c.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err == nil {
+		err = errors.Join(f(tx), tx.Rollback()) // a read-only transaction has nothing to commit
+	}
+	if err != nil {
+		return c.wrapError(ctx, err)
+	}
+	return c.pause(ctx)
+}
+
+// pause waits as long as reading the rows should have taken that were read since the last
+// pause.
+func (c *connection) pause(ctx context.Context) error {
+	rows := c.rows
+	if c.rows = 0; c.rate == 0 {
+		return nil
+	}
+	if now := time.Now(); c.free.Before(now) {
+		c.free = now
+	}
+	c.free = c.free.Add(time.Duration(rows) * time.Second / time.Duration(c.rate))
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(c.free) {
+		return fmt.Errorf("%w: there is no time left to pause as the rate demands", context.DeadlineExceeded)
+	}
+	timer := time.NewTimer(time.Until(c.free))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// deniedTable finds the name of the table in the server's message.
+var deniedTable = regexp.MustCompile("for (?:table|column) .*?[`']?([A-Za-z0-9_$]+)[`']?$")
+
+// wrapError adds context to an error. It returns the error of ctx if that has ended.
+func (c *connection) wrapError(ctx context.Context, err error) error {
+	var fault *mysql.MySQLError
+	errors.As(err, &fault)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case isMissingTable(err):
+		return fmt.Errorf("%w: check that it is a database of Magento 1 or OpenMage and that its table prefix is %q", err, c.prefix)
+	case fault != nil && (fault.Number == 1142 || fault.Number == 1143): // a table or a column may not be read
+		name := "*"
+		if found := deniedTable.FindStringSubmatch(fault.Message); found != nil {
+			name = quoteName(found[1])
+		}
+		return fmt.Errorf("the user may not read a table that the import needs: an administrator of the database can allow it by GRANT SELECT ON `%s`.%s TO that user", c.database, name)
+	default:
+		return fmt.Errorf("read the legacy database: %w", err)
+	}
+}
+
+// isMissingTable reports whether a statement failed because a table does not exist.
+func isMissingTable(err error) bool {
+	var fault *mysql.MySQLError
+	return errors.As(err, &fault) && fault.Number == 1146
+}
+
+// columnsOf returns the columns of a table, or nil if there is no such table.
+func (c *connection) columnsOf(ctx context.Context, tx *sql.Tx, table string) (columnSet, error) {
+	name := c.prefix + table
+	if known, ok := c.columns[name]; ok {
+		return known, nil
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+quoteName(name)+" LIMIT 0")
+	if isMissingTable(err) {
+		c.columns[name] = nil
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	there := columnSet{}
+	for _, column := range names {
+		there[strings.ToLower(column)] = true
+	}
+	c.columns[name] = there
+	return there, rows.Err()
+}
+
+// A row holds the columns of a row until the next one is read. nil is NULL.
+type row []sql.RawBytes
+
+// id returns a column that holds an integer, or 0 if it does not.
+func (r row) id(column int) int64 {
+	n, err := strconv.ParseInt(string(r[column]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// each calls f for every row of a statement.
+func (c *connection) each(ctx context.Context, tx *sql.Tx, text string, f func(row) error) error {
+	rows, err := tx.QueryContext(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	columns := make(row, len(names))
+	into := make([]any, len(names))
+	for i := range columns {
+		into[i] = &columns[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		c.rows++
+		for _, column := range columns {
+			c.bytes += len(column)
+		}
+		if err := f(columns); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// eachIfTable is each for a statement that reads a table which may be missing.
+func (c *connection) eachIfTable(ctx context.Context, tx *sql.Tx, table, text string, f func(row) error) error {
+	there, err := c.columnsOf(ctx, tx, table)
+	if err != nil || there == nil {
+		return err
+	}
+	return c.each(ctx, tx, text, f)
+}
+
+// textOf returns a column as a text.
+func (c *connection) textOf(column sql.RawBytes) string {
+	s, _ := c.text.decode(column)
+	return s
+}
+
+// skip notes that something in the tables is in no record.
+func (c *connection) skip(p Part, table, key, reason string) {
+	c.pending = append(c.pending, Skipped{Part: p, Table: table, Key: key, Reason: reason})
+}
+
+// report tells the caller what was skipped in a batch that was read.
+func (c *connection) report() {
+	for _, s := range c.pending {
+		if s.Reason == ReasonNoSetting {
+			if c.once[s] {
+				continue
+			}
+			c.once[s] = true
+		}
+		if c.skipped != nil {
+			c.skipped(s)
+		}
+	}
+	c.pending = c.pending[:0]
+}
