@@ -71,8 +71,14 @@ func isConnectionLost(err error) bool {
 // snapshot. Afterwards it pauses as Options.Rate demands.
 func (c *connection) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := c.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if isFault(err, 1064) { // the server does not know READ ONLY
+		return errOldServer
+	}
 	if err == nil {
-		err = errors.Join(f(tx), tx.Rollback()) // a read-only transaction has nothing to commit
+		err = f(tx)
+		if end := tx.Rollback(); err == nil { // a read-only transaction has nothing to commit
+			err = end
+		}
 	}
 	if err != nil {
 		return c.wrapError(ctx, err)
@@ -104,8 +110,12 @@ func (c *connection) pause(ctx context.Context) error {
 	}
 }
 
-// deniedTable finds the name of the table in the server's message.
-var deniedTable = regexp.MustCompile("for (?:table|column) .*?[`']?([A-Za-z0-9_$]+)[`']?$")
+var (
+	// deniedTable finds the name of the table in the server's message, and deniedColumn
+	// that of the column.
+	deniedTable  = regexp.MustCompile("(?:for|in) table .*?[`']?([A-Za-z0-9_$]+)[`']?$")
+	deniedColumn = regexp.MustCompile("for column [`']([^`']+)[`']")
+)
 
 // wrapError adds context to an error. It returns the error of ctx if that has ended.
 func (c *connection) wrapError(ctx context.Context, err error) error {
@@ -117,22 +127,34 @@ func (c *connection) wrapError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case isMissingTable(err):
-		return fmt.Errorf("%w: check that it is a database of Magento 1 or OpenMage and that its table prefix is %q", err, c.prefix)
+		return fmt.Errorf("%w: check that it is a database of Magento 1.4.1 or later, or OpenMage, and that its table prefix is %q", err, c.prefix)
 	case fault != nil && (fault.Number == 1142 || fault.Number == 1143): // a table or a column may not be read
-		name := "*"
-		if found := deniedTable.FindStringSubmatch(fault.Message); found != nil {
-			name = quoteName(found[1])
-		}
-		return fmt.Errorf("the user may not read a table that the import needs: an administrator of the database can allow it by GRANT SELECT ON `%s`.%s TO that user", c.database, name)
+		return c.explainDenied(fault.Message)
 	default:
 		return fmt.Errorf("read the legacy database: %w", err)
 	}
 }
 
+// explainDenied returns an error that says what the user may not read, and what to ask for.
+func (c *connection) explainDenied(message string) error {
+	table, what := "*", "a table that the import needs"
+	if found := deniedTable.FindStringSubmatch(message); found != nil {
+		table = quoteName(found[1])
+		what = "the table " + table
+	}
+	if found := deniedColumn.FindStringSubmatch(message); found != nil {
+		what = "the column " + quoteName(found[1]) + " of " + what
+	}
+	return fmt.Errorf("the user may not read %s: an administrator of the database can allow it by GRANT SELECT ON `%s`.%s TO that user", what, c.database, table)
+}
+
 // isMissingTable reports whether a statement failed because a table does not exist.
-func isMissingTable(err error) bool {
+func isMissingTable(err error) bool { return isFault(err, 1146) }
+
+// isFault reports whether an error is one of the server with a number.
+func isFault(err error, number uint16) bool {
 	var fault *mysql.MySQLError
-	return errors.As(err, &fault) && fault.Number == 1146
+	return errors.As(err, &fault) && fault.Number == number
 }
 
 // columnsOf returns the columns of a table, or nil if there is no such table.

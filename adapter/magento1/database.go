@@ -20,9 +20,10 @@ import (
 const connectTimeout = 10 * time.Second
 
 var (
-	errDSN    = errors.New(`must be "mysql:user:password@tcp(host:3306)/database"`)
-	errPrefix = errors.New("a table prefix must have at most 32 letters, digits and underscores")
-	errRate   = errors.New("the rate must not be negative")
+	errDSN       = errors.New(`must be "mysql:user:password@tcp(host:3306)/database"`)
+	errPrefix    = errors.New("a table prefix must have at most 32 letters, digits and underscores")
+	errRate      = errors.New("the rate must not be negative")
+	errOldServer = errors.New("the server is older than MySQL 5.6 and MariaDB 10, which the import needs: restore a backup of the database on a newer server, and import from there")
 	// ErrOldTLS means that the server's TLS is too old without Options.OldTLS.
 	ErrOldTLS = errors.New("the server offers only TLS 1.0 or 1.1, or ciphers of that time, which must be allowed explicitly")
 )
@@ -134,6 +135,8 @@ func oldCipherSuites() (ids []uint16) {
 // explainConnectError returns an error that says how to connect to an old server.
 func explainConnectError(err error) error {
 	switch text := err.Error(); {
+	case isFault(err, 1115): // it does not know utf8mb4
+		return errOldServer
 	case errors.Is(err, mysql.ErrOldPassword):
 		return errors.New("the server knows the user's password in the form of MySQL before 4.1: set the password again, or add allowOldPasswords=true to the DSN")
 	case errors.Is(err, mysql.ErrCleartextPassword):
