@@ -230,8 +230,12 @@ func (c *connection) each(ctx context.Context, tx *sql.Tx, text string, f func(r
 // eachIfTable is each for a statement that reads a table which may be missing.
 func (c *connection) eachIfTable(ctx context.Context, tx *sql.Tx, table, text string, f func(row) error) error {
 	there, err := c.columnsOf(ctx, tx, table)
-	if err != nil || there == nil {
+	if err != nil {
 		return err
+	}
+	if there == nil {
+		c.missing(table, "")
+		return nil
 	}
 	return c.each(ctx, tx, text, f)
 }
@@ -247,10 +251,18 @@ func (c *connection) skip(p Part, table, key, reason string) {
 	c.pending = append(c.pending, Skipped{Part: p, Table: table, Key: key, Reason: reason})
 }
 
+// missing notes that the old shop does not have a column of a table, or with "" the table.
+func (c *connection) missing(table, column string) {
+	if column != "" {
+		column = "column " + column
+	}
+	c.skip("", table, column, ReasonVersion)
+}
+
 // report tells the caller what was skipped in a batch that was read.
 func (c *connection) report() {
 	for _, s := range c.pending {
-		if s.Reason == ReasonNoSetting {
+		if s.Reason == ReasonNoSetting || s.Reason == ReasonVersion {
 			if c.once[s] {
 				continue
 			}

@@ -72,6 +72,7 @@ func (t *simpleTable[T]) prepare(ctx context.Context, tx *sql.Tx) error {
 	}
 	if there == nil && t.later { // unless the prefix is wrong, which the statement finds out
 		if shop, err := t.conn.columnsOf(ctx, tx, "core_store"); err != nil || shop != nil {
+			t.conn.missing(t.table, "")
 			return err
 		}
 	}

@@ -17,7 +17,8 @@
 //     Attributes and entity types are found by their codes, never by ids, which differ
 //     between shops. Tables in this package list the columns that have other names, are in
 //     other places or may be missing. Columns and tables that only later versions have may
-//     be missing; without a table that every version has, reading fails.
+//     be missing, which is reported; without a table that every version since 1.4.1 has,
+//     reading fails.
 //  4. Values of store views are read as they are stored, whatever the scope of the
 //     attribute: a row is a value, NULL is null, and no row is absent. What the old shop
 //     computes when it is read or indexed is computed here or read from its index:

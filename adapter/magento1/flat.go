@@ -20,6 +20,9 @@ type flatTable struct {
 	// columnNames are the columns of attributes with other names, and oldNames those that
 	// earlier versions have instead.
 	columnNames, oldNames map[string]string
+	// flat: every attribute has a column, at least in later versions, except those elsewhere.
+	flat      bool
+	elsewhere []string
 	// fallbacks are the values of attributes whose column is missing or NULL.
 	fallbacks map[string]adapter.Value
 }
@@ -51,6 +54,9 @@ func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, 
 		}
 		if old := f.oldNames[a.Name]; old != "" && !there[column] {
 			column = old
+		}
+		if f.flat && there != nil && !there[column] && !a.OnDemand && !a.Added && !slices.Contains(f.elsewhere, a.Name) {
+			d.conn.missing(f.table, column)
 		}
 		if !there[column] || a.OnDemand || a.Kind == adapter.KindRecords || a.Added && !slices.Contains(static, a.Name) {
 			continue

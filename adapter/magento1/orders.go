@@ -12,15 +12,17 @@ func orderTable() flatTable {
 	return flatTable{
 		part: Orders, resource: adapter.Orders, table: "sales_flat_order", keyColumn: "entity_id",
 		fallbacks: map[string]adapter.Value{"store_id": zero()}, // the store view was deleted
+		flat:      true,
+		elsewhere: []string{"payment_method", "tax_name", "tax_rate", "gift_message_from", "gift_message_to", "gift_message_body"},
 	}
 }
 
 // orderParts returns the tables of an order's parts.
 func orderParts() []flatTable {
 	return []flatTable{
-		{part: Orders, resource: adapter.OrderItems, table: "sales_flat_order_item", keyColumn: "item_id", ownerColumn: "order_id"},
-		{part: Orders, resource: adapter.OrderAddresses, table: "sales_flat_order_address", keyColumn: "entity_id", ownerColumn: "parent_id"},
-		{part: Orders, resource: adapter.OrderComments, table: "sales_flat_order_status_history", keyColumn: "entity_id", ownerColumn: "parent_id",
+		{part: Orders, resource: adapter.OrderItems, table: "sales_flat_order_item", keyColumn: "item_id", ownerColumn: "order_id", flat: true},
+		{part: Orders, resource: adapter.OrderAddresses, table: "sales_flat_order_address", keyColumn: "entity_id", ownerColumn: "parent_id", flat: true},
+		{part: Orders, resource: adapter.OrderComments, table: "sales_flat_order_status_history", keyColumn: "entity_id", ownerColumn: "parent_id", flat: true,
 			// 2 means "not applicable".
 			fallbacks: map[string]adapter.Value{"is_customer_notified": adapter.IntegerValue(2), "is_visible_on_front": zero()}},
 	}
@@ -48,7 +50,9 @@ func (o *orderReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 		o.parts = append(o.parts, part)
 	}
 	columns, err := o.d.conn.columnsOf(ctx, tx, o.rows.table)
-	o.hasGiftMessages = columns["gift_message_id"]
+	if o.hasGiftMessages = columns["gift_message_id"]; !o.hasGiftMessages {
+		o.d.conn.missing(o.rows.table, "gift_message_id")
+	}
 	return err
 }
 

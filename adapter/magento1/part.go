@@ -161,9 +161,9 @@ func (d *Database) Count(ctx context.Context, p Part) (int64, error) {
 
 // A Skipped is something in the tables that no record holds.
 type Skipped struct {
-	Part   Part
+	Part   Part   // "" with ReasonVersion
 	Table  string // without the prefix
-	Key    string // which row or attribute it is: "product 7, attribute 71, store 3"
+	Key    string // which row, column or attribute it is: "product 7, attribute 71, store 3"; "" for the table
 	Reason string // one of the constants Reason…
 }
 
@@ -178,12 +178,14 @@ const (
 	ReasonNoTable     = "its values are in a table that does not exist"
 	// ReasonNoSetting is given once for each attribute: see [Database.Settings].
 	ReasonNoSetting = "the store's configuration does not have the attribute"
-	ReasonKey       = "its id is not positive"
-	ReasonTree      = "its parents do not lead to a root category"
-	ReasonValue     = "the value is not of the attribute's kind and is null instead"
-	ReasonEncoding  = "the text is not valid in its character set, and U+FFFD stands for what is not"
-	ReasonFile      = "it names no file, or none of the product's images"
-	ReasonNoTime    = "the old shop has neither of its times, so both are " + unknownTime
-	ReasonTimezone  = "its time zone is none that is known here, so the setting store.timezone counts"
-	ReasonStock     = "it is not of the first stock"
+	// ReasonVersion is given once for each table, or column, that the old shop does not have.
+	ReasonVersion  = "the old shop's version does not have it"
+	ReasonKey      = "its id is not positive"
+	ReasonTree     = "its parents do not lead to a root category"
+	ReasonValue    = "the value is not of the attribute's kind and is null instead"
+	ReasonEncoding = "the text is not valid in its character set, and U+FFFD stands for what is not"
+	ReasonFile     = "it names no file, or none of the product's images"
+	ReasonNoTime   = "the old shop has neither of its times, so both are " + unknownTime
+	ReasonTimezone = "its time zone is none that is known here, so the setting store.timezone counts"
+	ReasonStock    = "it is not of the first stock"
 )

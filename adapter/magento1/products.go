@@ -221,8 +221,12 @@ func mustIndex(s *adapter.Schema, name string) int {
 // setCustomOptions sets has_custom_options of products that have some.
 func (b *productBatch) setCustomOptions(ctx context.Context) error {
 	columns, err := b.d.conn.columnsOf(ctx, b.tx, "catalog_product_entity")
-	if err != nil || !columns["has_options"] {
-		return err // the version is from before there was the column
+	if err != nil {
+		return err
+	}
+	if !columns["has_options"] {
+		b.d.conn.missing("catalog_product_entity", "has_options")
+		return nil
 	}
 	return b.eachRow(ctx, "catalog_product_option", "SELECT DISTINCT o.product_id FROM "+b.d.conn.table("catalog_product_option")+" o JOIN "+b.d.conn.table("catalog_product_entity")+
 		" e ON e.entity_id = o.product_id AND e.has_options = 1 WHERE "+b.has("o.product_id"), func(i int, _ row) {
@@ -234,8 +238,12 @@ func (b *productBatch) setCustomOptions(ctx context.Context) error {
 // that shows another number that one.
 func (b *productBatch) setReviews(ctx context.Context) error {
 	stores, err := b.d.conn.columnsOf(ctx, b.tx, "review_store")
-	if err != nil || stores == nil {
+	if err != nil {
 		return err
+	}
+	if stores == nil {
+		b.d.conn.missing("review_store", "")
+		return nil
 	}
 	type counts struct {
 		all   int64

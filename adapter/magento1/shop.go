@@ -151,6 +151,8 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 	}
 	if there["zip_is_range"] && there["zip_from"] && there["zip_to"] {
 		columns = append(columns, "zip_from = IF(r.zip_is_range, r.zip_from, NULL)", "zip_to = IF(r.zip_is_range, r.zip_to, NULL)")
+	} else {
+		w.conn.missing("tax_calculation_rate", "zip_is_range")
 	}
 	return w.list(ctx, tx, Taxes, adapter.TaxRates, "tax_calculation", columns,
 		w.conn.table("tax_calculation")+" c LEFT JOIN "+w.conn.table("tax_calculation_rate")+" r ON r.tax_calculation_rate_id = c.tax_calculation_rate_id LEFT JOIN "+

@@ -20,8 +20,10 @@ type stockReader struct {
 func (s *stockReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	f := flatTable{
 		part: Stock, resource: adapter.StockItems, table: "cataloginventory_stock_item", keyColumn: "item_id",
-		oldNames:  map[string]string{"use_config_enable_qty_inc": "use_config_enable_qty_increments"},
-		fallbacks: map[string]adapter.Value{},
+		oldNames: map[string]string{
+			"use_config_enable_qty_inc": "use_config_enable_qty_increments", "stock_status_changed_auto": "stock_status_changed_automatically",
+		},
+		fallbacks: map[string]adapter.Value{}, flat: true,
 	}
 	// Columns that earlier versions lack are off, and set by the store where there is
 	// a setting.

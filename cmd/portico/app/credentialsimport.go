@@ -59,7 +59,11 @@ func (p *program) importCredentialsAlone(ctx context.Context, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	legacyDB, err := source.open(ctx, cmd, cfg, nil)
+	legacyDB, err := source.open(ctx, cmd, cfg, func(s magento1.Skipped) {
+		if s.Reason == magento1.ReasonVersion {
+			fmt.Fprintln(cmd.ErrOrStderr(), missingInVersion(s))
+		}
+	})
 	if err != nil {
 		return err
 	}

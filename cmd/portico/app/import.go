@@ -202,7 +202,10 @@ func newImporter(ctx context.Context, cmd *cobra.Command, cfg *config.Config, db
 		return nil, err
 	}
 	imp.legacyDB, err = flags.openDSN(ctx, dsn, schemas, func(s magento1.Skipped) {
-		if imp.current != nil {
+		switch {
+		case s.Reason == magento1.ReasonVersion:
+			imp.note("%s", missingInVersion(s))
+		case imp.current != nil:
 			imp.current.leaveOut(s.Table+": "+s.Reason, s.Key)
 		}
 	})
@@ -344,6 +347,14 @@ func (imp *importer) finishAll(ctx context.Context) error {
 		imp.note("prices of catalogue price rules are those that the old shop has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
 	}
 	return imp.noteComplete(ctx)
+}
+
+// missingInVersion says that the old shop does not have a table or a column.
+func missingInVersion(s magento1.Skipped) string {
+	if s.Key != "" {
+		return fmt.Sprintf("the old shop's version does not have the %s of %s: the records have none of its values", s.Key, s.Table)
+	}
+	return fmt.Sprintf("the old shop's version does not have the table %s: nothing of it was imported", s.Table)
 }
 
 // findEncodedTwice adds texts to the report that look as if they had been encoded twice.
