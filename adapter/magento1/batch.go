@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
-	"math"
 	"strconv"
 )
 
@@ -45,7 +44,10 @@ func (w window) has(column string) string {
 	return between(column, w.after, w.through)
 }
 
-const endless = math.MaxInt64
+const endless = maxKey
+
+// maxKey is the greatest id that a record may have: that of a number in JSON.
+const maxKey = 1<<53 - 1
 
 // looked returns up to which id a batch has looked, whose count records end with the id
 // last: up to the end of the window if there are no more records in it, so that rows of

@@ -28,9 +28,9 @@
 //     decimal has four decimal places, a gender is 1 or 2 in the order of the attribute's
 //     options.
 //  6. Everything in a table that no record holds is reported ([Skipped]): rows that refer to
-//     nothing, values that are none, attributes that the configuration does not have. Rows
-//     of deleted records are found between the ids of the others; of those after the last
-//     one only the first thousand are.
+//     nothing, values that are none, ids that are not positive or beyond 2^53, attributes
+//     that the configuration does not have. Rows of deleted records are found between the
+//     ids of the others; of those after the last one only the first thousand are.
 //  7. Times are read as UTC, which is how these shops store them. A time_zone in the DSN
 //     overrides that.
 //  8. Errors and reports contain neither the DSN nor values of rows.

@@ -233,13 +233,13 @@ type shopViews struct {
 // readViews reads the store views that exist. The default scope is not among them.
 func readViews(ctx context.Context, conn *connection, tx *sql.Tx) (*shopViews, error) {
 	v := &shopViews{map[int64]int64{}, map[int64][]int64{}}
-	if err := conn.each(ctx, tx, "SELECT website_id FROM "+conn.table("core_website")+" WHERE website_id > 0", func(r row) error {
+	if err := conn.each(ctx, tx, "SELECT website_id FROM "+conn.table("core_website")+" WHERE "+between("website_id", 0, maxKey), func(r row) error {
 		v.viewsOf[r.id(0)] = nil
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	return v, conn.each(ctx, tx, "SELECT store_id, website_id FROM "+conn.table("core_store")+" WHERE store_id > 0 ORDER BY store_id", func(r row) error {
+	return v, conn.each(ctx, tx, "SELECT store_id, website_id FROM "+conn.table("core_store")+" WHERE "+between("store_id", 0, maxKey)+" ORDER BY store_id", func(r row) error {
 		if _, ok := v.viewsOf[r.id(1)]; ok {
 			v.websiteOf[r.id(0)] = r.id(1)
 			v.viewsOf[r.id(1)] = append(v.viewsOf[r.id(1)], r.id(0))

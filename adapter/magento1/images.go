@@ -73,14 +73,26 @@ func (m *imageReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 		b.add(r.id(0))
 		return nil
 	})
-	b.through = w.looked(len(b.aggregates), b.through)
+	if b.through = w.looked(len(b.aggregates), b.through); err == nil && b.through == w.after {
+		return nil, w.after, m.skipOrphans(ctx, tx, w.after, w.through)
+	}
 	for _, step := range []func(context.Context, *sql.Tx) error{b.addImages, b.setValues, b.setPointers} {
-		if err == nil && b.through > w.after {
+		if err == nil {
 			err = step(ctx, tx)
 		}
 	}
 	b.sortLevels()
 	return b.aggregates, b.through, err
+}
+
+// skipOrphans reports the images of products with ids in (after, through], none of which exists.
+func (m *imageReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
+	const table = "catalog_product_entity_media_gallery"
+	return m.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id FROM "+m.d.conn.table(table)+" WHERE "+between("entity_id", after, through)+
+		" ORDER BY entity_id, value_id LIMIT "+formatID(maxOrphans), func(r row) error {
+		m.d.conn.skip(Images, table, fmt.Sprintf("product %d, image %d", r.id(0), r.id(1)), ReasonNoRecord)
+		return nil
+	})
 }
 
 // An imageBatch is a batch of products with their images.

@@ -89,7 +89,7 @@ func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.K
 		}
 		return d.conn.each(ctx, tx, "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND AUTO_INCREMENT > 1", func(r row) error {
 			if name, ok := strings.CutPrefix(string(r[0]), d.conn.prefix); ok {
-				if resource, ok := keyTables()[name]; ok {
+				if resource, ok := keyTables()[name]; ok && isKey(resource, r.id(1)-1) { // no record has a greater one
 					keys[resource] = adapter.Key(r.id(1) - 1)
 				}
 			}

@@ -58,8 +58,11 @@ func (o *orderReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 
 func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
 	records, last, err := o.rows.nextBatch(ctx, tx, w)
-	if err != nil || last == w.after {
+	if err != nil {
 		return nil, w.after, err
+	}
+	if last == w.after {
+		return nil, w.after, o.skipOrphans(ctx, tx, w.after, w.through)
 	}
 	b := &orderBatch{orderReader: o, tx: tx, records: records, index: indexByKey(records), window: w.until(last)}
 	for _, step := range []func(context.Context) error{b.clearDeletedCustomers, b.setPayments, b.setTaxes, b.setGiftMessages} {
@@ -77,6 +80,26 @@ func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 		}
 	}
 	return all, last, nil
+}
+
+// skipOrphans reports the parts of orders with ids in (after, through], none of which exists.
+func (o *orderReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
+	for _, part := range o.parts {
+		err := o.d.conn.each(ctx, tx, "SELECT "+part.keyColumn+", "+part.ownerColumn+" FROM "+o.d.conn.table(part.table)+" WHERE "+between(part.ownerColumn, after, through)+
+			" ORDER BY "+part.ownerColumn+", "+part.keyColumn+" LIMIT "+formatID(maxOrphans), func(r row) error {
+			part.skipOrphan(r.id(0), r.id(1))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipOrphan reports a part of an order that does not exist.
+func (s *tableReader) skipOrphan(key, order int64) {
+	s.conn.skip(s.part, s.table, fmt.Sprintf("%s %d, order %d", s.keyColumn, key, order), ReasonNoRecord)
 }
 
 // unknownTime is what stands for the times of a record of which the old shop has none, so
@@ -183,7 +206,7 @@ func (b *orderBatch) addParts(ctx context.Context, part *tableReader, all []adap
 		order := r.Get(part.ownerColumn).Int()
 		i, ok := b.index[order]
 		if !ok {
-			b.d.conn.skip(Orders, part.table, fmt.Sprintf("%s %d, order %d", part.keyColumn, keyOf(r), order), ReasonNoRecord)
+			part.skipOrphan(keyOf(r), order)
 			continue
 		}
 		setTimeIfEmpty(r, "created_at", all[i].Record.Get("created_at"))

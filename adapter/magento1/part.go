@@ -91,7 +91,17 @@ func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through ad
 			yield(adapter.Aggregate{}, fmt.Errorf("a shop has no part %q", p))
 		}
 	}
-	return readAll(ctx, d.conn, reader, int64(max(after, 0)), int64(through))
+	records := readAll(ctx, d.conn, reader, int64(max(after, 0)), min(int64(through), endless))
+	if after > 0 || p == Images { // whose ids are the products'
+		return records
+	}
+	return func(yield func(adapter.Aggregate, error) bool) {
+		if err := d.skipKeys(ctx, p); err != nil {
+			yield(adapter.Aggregate{}, err)
+			return
+		}
+		records(yield)
+	}
 }
 
 // keyColumn returns the table, without the prefix, and the column of the keys of a part.
@@ -102,6 +112,20 @@ func keyColumn(p Part) (table, column string, ok bool) {
 		Orders: {"sales_flat_order", "entity_id"},
 	}[p]
 	return names[0], names[1], ok
+}
+
+// skipKeys reports the rows of a part whose ids no record may have.
+func (d *Database) skipKeys(ctx context.Context, p Part) error {
+	table, column, _ := keyColumn(p)
+	err := d.conn.retry(ctx, func(tx *sql.Tx) error {
+		statement := fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s <= 0 OR %[1]s > %[3]d ORDER BY %[1]s LIMIT %[4]d", column, d.conn.table(table), maxKey, maxOrphans)
+		return d.conn.eachIfTable(ctx, tx, table, statement, func(r row) error {
+			d.conn.skip(p, table, column+" "+string(r[0]), ReasonKey)
+			return nil
+		})
+	})
+	d.conn.report()
+	return err
 }
 
 // wholeReaders returns the readers of the parts that are always read as a whole.
@@ -126,7 +150,7 @@ func (d *Database) NextKey(ctx context.Context, p Part, after adapter.Key) (next
 		return 0, fmt.Errorf("part %q has no keys of its own", p)
 	}
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		return d.conn.each(ctx, tx, "SELECT MIN("+column+") FROM "+d.conn.table(table)+" WHERE "+column+" > "+formatID(int64(after)), func(r row) error {
+		return d.conn.each(ctx, tx, "SELECT MIN("+column+") FROM "+d.conn.table(table)+" WHERE "+between(column, int64(after), maxKey), func(r row) error {
 			next = adapter.Key(r.id(0))
 			return nil
 		})
@@ -180,7 +204,7 @@ const (
 	ReasonNoSetting = "the store's configuration does not have the attribute"
 	// ReasonVersion is given once for each table, or column, that the old shop does not have.
 	ReasonVersion  = "the old shop's version does not have it"
-	ReasonKey      = "its id is not positive"
+	ReasonKey      = "its id is not positive, or too great"
 	ReasonTree     = "its parents do not lead to a root category"
 	ReasonValue    = "the value is not of the attribute's kind and is null instead"
 	ReasonEncoding = "the text is not valid in its character set, and U+FFFD stands for what is not"

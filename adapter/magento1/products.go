@@ -36,8 +36,11 @@ func (p *productReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 
 func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
 	read, last, err := p.entityReader.next(ctx, tx, w)
-	if err != nil || read == nil {
+	if err != nil {
 		return nil, w.after, err
+	}
+	if read == nil {
+		return nil, w.after, p.skipOrphans(ctx, tx, w.after, w.through)
 	}
 	b := &productBatch{eavBatch: read, productReader: p, tx: tx, window: w.until(last)}
 	for i := range b.aggregates {
@@ -52,6 +55,24 @@ func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 	}
 	b.sortLevels()
 	return b.aggregates, last, nil
+}
+
+// skipOrphans reports the rows of products with ids in (after, through], none of which exists.
+func (p *productReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
+	for _, of := range []struct{ table, column string }{
+		{"catalog_product_website", "product_id"}, {"catalog_category_product", "product_id"}, {"catalog_product_entity_group_price", "entity_id"},
+		{"catalog_product_entity_tier_price", "entity_id"}, {"catalogrule_product_price", "product_id"}, {"cataloginventory_stock_status", "product_id"},
+	} {
+		err := p.d.conn.eachIfTable(ctx, tx, of.table, "SELECT "+of.column+" FROM "+p.d.conn.table(of.table)+" WHERE "+between(of.column, after, through)+
+			" ORDER BY "+of.column+" LIMIT "+formatID(maxOrphans), func(r row) error {
+			p.d.conn.skip(Products, of.table, fmt.Sprintf("product %d", r.id(0)), ReasonNoRecord)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A productBatch is a batch of products and the transaction that reads it.

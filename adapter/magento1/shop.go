@@ -50,6 +50,11 @@ func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Reso
 				continue
 			}
 			v, problem := w.conn.text.valueOf(schema.Attributes[at].Kind, columns[i])
+			if name == schema.Key && i == 0 && (problem != "" || !isKey(r, v.Int())) {
+				column := expressions[0][strings.LastIndex(expressions[0], ".")+1:]
+				w.conn.skip(p, table, column+" "+string(columns[0]), ReasonKey)
+				return nil
+			}
 			if problem != "" {
 				w.conn.skip(p, table, names[0]+" "+string(columns[0])+", "+name, problem)
 			}
@@ -64,6 +69,11 @@ func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Reso
 		return nil
 	})
 	return all, err
+}
+
+// isKey reports whether a record may have a key: a group of customers may have 0, that of guests.
+func isKey(r adapter.Resource, key int64) bool {
+	return 0 < key && key <= maxKey || key == 0 && r == adapter.CustomerGroups
 }
 
 // websites returns the websites, and then the store views.
@@ -82,7 +92,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 	websites, err := w.list(ctx, tx, Websites, adapter.Websites, "core_website",
 		[]string{"website_id = w.website_id", "code = w.code", "name = w.name", "is_default = IF(w.is_default = 1, 1, 0)", "default_store_id = s.store_id"},
 		w.conn.table("core_website")+" w LEFT JOIN "+w.conn.table("core_store_group")+" g ON g.group_id = w.default_group_id AND g.website_id = w.website_id LEFT JOIN "+
-			w.conn.table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id > 0 ORDER BY w.website_id",
+			w.conn.table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id <> 0 ORDER BY w.website_id",
 		func(r adapter.Record, _ row) bool {
 			id := keyOf(r)
 			zone := config.website(id, pathTimezone)
@@ -101,7 +111,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 	}
 	stores, err := w.list(ctx, tx, Websites, adapter.Stores, "core_store",
 		[]string{"store_id = s.store_id", "website_id = s.website_id", "code = s.code", "name = s.name", "there = w.website_id"},
-		w.conn.table("core_store")+" s LEFT JOIN "+w.conn.table("core_website")+" w ON w.website_id = s.website_id AND w.website_id > 0 WHERE s.store_id > 0 ORDER BY s.store_id",
+		w.conn.table("core_store")+" s LEFT JOIN "+w.conn.table("core_website")+" w ON w.website_id = s.website_id AND "+between("w.website_id", 0, maxKey)+" WHERE s.store_id <> 0 ORDER BY s.store_id",
 		func(r adapter.Record, columns row) bool {
 			if columns[4] == nil {
 				w.conn.skip(Websites, "core_store", fmt.Sprintf("store %d, website %d", keyOf(r), r.Get("website_id").Int()), ReasonNoWebsite)
@@ -158,14 +168,10 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 		w.conn.table("tax_calculation")+" c LEFT JOIN "+w.conn.table("tax_calculation_rate")+" r ON r.tax_calculation_rate_id = c.tax_calculation_rate_id LEFT JOIN "+
 			w.conn.table("tax_calculation_rule")+" l ON l.tax_calculation_rule_id = c.tax_calculation_rule_id LEFT JOIN "+
 			w.conn.table("directory_country_region")+" g ON g.region_id = r.tax_region_id ORDER BY c.tax_calculation_id", func(r adapter.Record, columns row) bool {
-			switch {
-			case columns.id(1) == 0:
+			if columns.id(1) == 0 {
 				w.conn.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonNoRecord)
-			case keyOf(r) <= 0:
-				w.conn.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonKey)
-			default:
-				return true
+				return false
 			}
-			return false
+			return true
 		})
 }
