@@ -12,6 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
@@ -61,36 +62,25 @@ func (p *program) importCredentialsAlone(ctx context.Context, cmd *cobra.Command
 	}
 	legacyDB, err := source.open(ctx, cmd, cfg, func(s magento1.Skipped) {
 		if s.Reason == magento1.ReasonVersion {
-			fmt.Fprintln(cmd.ErrOrStderr(), missingInVersion(s))
+			fmt.Fprintln(cmd.ErrOrStderr(), transfer.MissingInVersion(s))
 		}
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, legacyDB.Close()) }()
-	done, err := importCredentials(ctx, cmd, db, legacyDB, source, sqlstore.ImportOptions{Admins: admins})
+	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
+		return err
+	}
+	bar := report.NewBar(cmd.ErrOrStderr())
+	defer bar.Clear()
+	done, err := transfer.Credentials(ctx, db, legacyDB, sqlstore.ImportOptions{
+		Admins: admins, Replace: source.update, DryRun: source.dryRun, Progress: func(done int) { bar.Show(done, -1, "credentials") },
+	})
 	if err != nil {
 		return err
 	}
 	return writeResult(cmd, printedImport{DryRun: source.dryRun, ImportReport: done}, func(w io.Writer) { printImportedCredentials(w, source.dryRun, done) })
-}
-
-// importCredentials imports consumers and tokens, and administrators if the options say so:
-// everything or nothing.
-func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, legacyDB *magento1.Database, source *importSource, o sqlstore.ImportOptions) (sqlstore.ImportReport, error) {
-	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
-		return sqlstore.ImportReport{}, err
-	}
-	bar := report.NewBar(cmd.ErrOrStderr())
-	defer bar.Clear()
-	o.Replace, o.DryRun = source.update, source.dryRun
-	o.Progress = func(done int) { bar.Show(done, -1, credentialsPart) }
-	done, err := db.Credentials().Import(ctx,
-		sqlstore.ForeignCredentials{Admins: legacyDB.Admins(ctx), Consumers: legacyDB.Consumers(ctx), Tokens: legacyDB.Tokens(ctx)}, o)
-	if err != nil {
-		return done, fmt.Errorf("%w\nno credentials are stored", err)
-	}
-	return done, nil
 }
 
 // printImportedCredentials writes the counts as a table, followed by the reasons for

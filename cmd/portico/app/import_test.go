@@ -16,6 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 // newEmptyStore creates a store with websites and products, and without customers, orders
@@ -83,22 +84,22 @@ func TestImport(t *testing.T) {
 		parse(t, mustRun(t, append(append([]string{"credentials", "import"}, from...), flags...)...), &got)
 		return got
 	}
-	skipped := func(reason string, id int64) *skippedRecords {
-		return &skippedRecords{Reason: reason, Count: 1, IDs: []int64{id}}
+	skipped := func(reason string, id int64) *transfer.Skipped {
+		return &transfer.Skipped{Reason: reason, Count: 1, IDs: []int64{id}}
 	}
-	want := printedRecords{DryRun: true, Resources: []*importedRecords{
-		{Resource: "customers", Read: 5, Stored: 4, Skipped: []*skippedRecords{skipped("no email that can be stored", 5)}, LeftOut: []*skippedRecords{
+	want := printedRecords{Report: transfer.Report{DryRun: true, Resources: []*transfer.Counts{
+		{Resource: "customers", Read: 5, Stored: 4, Skipped: []*transfer.Skipped{skipped("no email that can be stored", 5)}, LeftOut: []*transfer.Skipped{
 			{Reason: "customer_entity: " + magento1.ReasonNoTime, Count: 1, Keys: []string{"customer 3"}},
 			{Reason: "customer_entity_varchar: its attribute does not exist", Count: 1, Keys: []string{"customer 1, attribute 71, store 0"}},
 			{Reason: "customer_entity_varchar: the record that it belongs to does not exist", Count: 1, Keys: []string{"customer 4, attribute firstname, store 0"}},
 		}},
-		{Resource: "addresses", Read: 5, Stored: 3, Skipped: []*skippedRecords{skipped("its customer is not here", 4), skipped("no customer_id that can be stored", 5)}, LeftOut: []*skippedRecords{
+		{Resource: "addresses", Read: 5, Stored: 3, Skipped: []*transfer.Skipped{skipped("its customer is not here", 4), skipped("no customer_id that can be stored", 5)}, LeftOut: []*transfer.Skipped{
 			{Reason: "customer_address_entity: " + magento1.ReasonNoTime, Count: 1, Keys: []string{"address 3"}},
 		}},
-		{Resource: "orders", Read: 5, Stored: 4, Skipped: []*skippedRecords{skipped("its customer is not here", 5)}, LeftOut: []*skippedRecords{
+		{Resource: "orders", Read: 5, Stored: 4, Skipped: []*transfer.Skipped{skipped("its customer is not here", 5)}, LeftOut: []*transfer.Skipped{
 			{Reason: "sales_flat_order_item: the record that it belongs to does not exist", Count: 1, Keys: []string{"item_id 4, order 77"}},
 		}},
-	}}
+	}}}
 	before := storeContents(t, path)
 	if difference := cmp.Diff(want, records("--dry-run", "orders", "customers", "addresses")); difference != "" {
 		t.Errorf("dry: want -, got +:\n%s", difference)

@@ -9,63 +9,22 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
 )
 
-// attributesTable is the setting that adds attributes to the store.
-const attributesTable = "attributes"
-
-// A missingSetting is a value that the old shop uses and the configuration lacks.
-type missingSetting struct {
-	// Setting is the name of the setting, and Value what it should be: of a list all
-	// values, those of the configuration included; of a table one entry in YAML.
-	Setting string   `json:"setting"`
-	Value   string   `json:"value"`
-	Lacking []string `json:"lacking"` // what the configuration lacks of it
-	From    string   `json:"from,omitempty"`
-}
-
-// missingSettings returns what the old shop uses of attribute sets, tax classes, themes and
-// attributes of its own and the configuration lacks. Products that have such a value could
-// not be saved again by clients, and values of such attributes are not imported.
-func missingSettings(cfg *config.Config, settings []magento1.Setting) []missingSetting {
-	known := map[string][]string{
+// settingLists returns the values of the settings that list what products may have, by their
+// names.
+func settingLists(cfg *config.Config) map[string][]string {
+	return map[string][]string{
 		"store.attribute_sets": cfg.Store.AttributeSets,
 		"store.tax_classes":    cfg.Store.TaxClasses,
 		"store.themes":         cfg.Store.Themes,
 	}
-	var all []missingSetting
-	for _, s := range settings {
-		have, isList := known[s.Name]
-		switch {
-		case isList:
-			lacking := slices.DeleteFunc(splitNames(s.Value), func(one string) bool { return slices.Contains(have, one) })
-			if len(lacking) > 0 {
-				all = append(all, missingSetting{s.Name, strings.Join(slices.Concat(have, lacking), ","), lacking, s.From})
-			}
-		case s.Name == attributesTable && s.Attribute != nil && !declared(cfg, s.Attribute):
-			all = append(all, missingSetting{s.Name, s.Value, []string{string(s.Attribute.Resource) + " " + s.Attribute.Name}, s.From})
-		}
-	}
-	return all
-}
-
-// splitNames splits a list of names or ids.
-func splitNames(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '[' || r == ']' || r == '"' })
-}
-
-// declared reports whether the configuration has an attribute of the old shop.
-func declared(cfg *config.Config, a *magento1.Attribute) bool {
-	return slices.ContainsFunc(cfg.Attributes, func(c config.Attribute) bool {
-		return adapter.Resource(c.Resource) == a.Resource && c.Name == a.Name
-	})
 }
 
 // settingLines returns settings as lines of a configuration file.
-func settingLines(settings []missingSetting) string {
+func settingLines(settings []transfer.MissingSetting) string {
 	f := &configWriter{}
 	for _, s := range settings {
 		f.comment(s.From)

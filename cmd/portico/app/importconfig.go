@@ -43,9 +43,9 @@ func printShopConfig(cmd *cobra.Command, source *importSource) (err error) {
 	if err != nil {
 		return err
 	}
-	legacyDB, err := source.openDSN(cmd.Context(), dsn, adapter.NewSchemas(), nil)
+	legacyDB, err := magento1.Open(cmd.Context(), source.options(dsn, adapter.NewSchemas()))
 	if err != nil {
-		return err
+		return source.explain(err)
 	}
 	defer func() { err = errors.Join(err, legacyDB.Close()) }()
 	settings, err := legacyDB.Settings(cmd.Context())

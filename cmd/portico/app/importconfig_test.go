@@ -12,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -119,7 +120,11 @@ func TestMissingSettings(t *testing.T) {
 		return magento1.Setting{Name: "attributes", Value: "{resource: products, name: " + name + ", kind: text, roles: [admin]}", From: "eav_attribute 9",
 			Attribute: &magento1.Attribute{AddedAttribute: adapter.AddedAttribute{Resource: adapter.Products, Name: name}}}
 	}
-	missing := missingSettings(cfg, []magento1.Setting{
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := transfer.MissingSettings(settingLists(cfg), schemas, []magento1.Setting{
 		{Name: "store.timezone", Value: "Asia/Tokyo"},
 		{Name: "store.attribute_sets", Value: "4,9,11", From: "eav_attribute_set"},
 		{Name: "store.tax_classes", Value: "0,2"},

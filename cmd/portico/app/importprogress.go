@@ -5,8 +5,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/contracttests/report"
 )
 
 // An importProgress shows how far the import of a part has got: on a terminal by a bar with
@@ -29,8 +31,8 @@ func newImportProgress(w io.Writer, part string, total int64) *importProgress {
 	return p
 }
 
-// set shows that so many records are done.
-func (p *importProgress) set(done int64) {
+// Set shows that so many records are done.
+func (p *importProgress) Set(done int64) {
 	if p.bar == nil {
 		return
 	}
@@ -40,13 +42,13 @@ func (p *importProgress) set(done int64) {
 	_ = p.bar.Set64(done) // failing to draw the bar must not stop the work
 }
 
-// finish removes the bar, or writes the line.
-func (p *importProgress) finish(done *importedRecords) {
+// Finish removes the bar, or writes the line.
+func (p *importProgress) Finish(done *transfer.Counts) {
 	if p.bar != nil {
 		_ = p.bar.Finish()
 		return
 	}
 	took := time.Since(p.began)
 	rate := float64(done.Read) / max(took.Seconds(), 0.001)
-	fmt.Fprintf(p.w, "%s: %d read, %d skipped, in %s (%.0f/s)\n", p.part, done.Read, done.skippedCount(), took.Round(time.Millisecond), rate)
+	fmt.Fprintf(p.w, "%s: %d read, %d skipped, in %s (%.0f/s)\n", p.part, done.Read, done.SkippedCount(), took.Round(time.Millisecond), rate)
 }

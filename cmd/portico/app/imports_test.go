@@ -28,7 +28,7 @@ func allowedImports() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {"cmd/portico/app"},
 		"cmd/portico/app": {
-			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/imagefiles", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
+			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/transfer",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
 			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},
@@ -70,6 +70,7 @@ func allowedImports() map[string][]string {
 		"adapter/rules":                {"adapter"},
 		"adapter/memstore":             {"adapter", "adapter/rules"},
 		"adapter/sqlstore":             {"adapter", "adapter/idmap", "adapter/replica", "adapter/rules"},
+		"adapter/transfer":             {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/sqlstore"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {"contracttests/programs"},
 		// legacy shops for tests

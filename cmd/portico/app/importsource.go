@@ -2,11 +2,8 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,17 +23,27 @@ type importSource struct {
 	dryRun, update            bool
 }
 
-// addSourceFlags defines the flags that name the database.
+// addSourceFlags defines the flags that name the database and say how to read it.
 func (o *importSource) addSourceFlags(cmd *cobra.Command) {
+	o.addDatabaseFlags(cmd)
+	o.addRateFlag(cmd, "rows to read per second at most, to spare the running shop; 0 is no limit")
+	cmd.MarkFlagsOneRequired("from", "from-file")
+	cmd.MarkFlagsMutuallyExclusive("from", "from-file")
+}
+
+// addRateFlag defines the flag that bounds the rate.
+func (o *importSource) addRateFlag(cmd *cobra.Command, help string) {
+	cmd.Flags().IntVar(&o.rate, "rate", 0, help)
+}
+
+// addDatabaseFlags defines the flags that name the database.
+func (o *importSource) addDatabaseFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.dsn, "from", "", "the old database, mysql:user:password@tcp(host:3306)/database")
 	flags.StringVar(&o.dsnFile, "from-file", "", "file with the same, to keep the password out of the list of processes; - is standard input")
 	flags.StringVar(&o.tablePrefix, "prefix", "", "prefix of the table names in the old database")
 	flags.StringVar(&o.charset, "charset", "", "encoding that texts really have if the tables claim another one, such as windows-1252")
 	flags.BoolVar(&o.oldTLS, "old-tls", false, "accept TLS 1.0 and 1.1 of an old server, for a DSN with tls=")
-	flags.IntVar(&o.rate, "rate", 0, "rows to read per second at most, to spare the running shop; 0 is no limit")
-	cmd.MarkFlagsOneRequired("from", "from-file")
-	cmd.MarkFlagsMutuallyExclusive("from", "from-file")
 }
 
 // addFlags defines all flags. updateHelp is the help of --update.
@@ -79,54 +86,32 @@ func (o *importSource) open(ctx context.Context, cmd *cobra.Command, cfg *config
 	if err != nil {
 		return nil, err
 	}
-	return o.openDSN(ctx, dsn, schemas, skipped)
+	options := o.options(dsn, schemas)
+	options.Skipped = skipped
+	db, err := magento1.Open(ctx, options)
+	return db, o.explain(err)
 }
 
-func (o *importSource) openDSN(ctx context.Context, dsn string, schemas *adapter.Schemas, skipped func(magento1.Skipped)) (*magento1.Database, error) {
-	return magento1.Open(ctx, magento1.Options{
-		DSN: dsn, Prefix: o.tablePrefix, Charset: o.charset, OldTLS: o.oldTLS, Rate: o.rate, Schemas: schemas, Skipped: skipped,
-	})
+// options returns how to read the database of a DSN.
+func (o *importSource) options(dsn string, schemas *adapter.Schemas) magento1.Options {
+	return magento1.Options{DSN: dsn, Prefix: o.tablePrefix, Charset: o.charset, OldTLS: o.oldTLS, Rate: o.rate, Schemas: schemas}
 }
 
-// settingsDigest returns a checksum of what decides, besides the old shop, which records an
-// import makes of it: an unchanged range is left out only if this has not changed either.
-func (o *importSource) settingsDigest(dsn string, cfg *config.Config, withImages bool) string {
-	_, parameters, _ := strings.Cut(dsn[strings.LastIndex(dsn, "/")+1:], "?")
-	query, err := url.ParseQuery(parameters)
-	if err != nil {
-		query = url.Values{"time_zone": {parameters}}
+// explain adds to an error of connecting which flag may help.
+func (o *importSource) explain(err error) error {
+	if errors.Is(err, magento1.ErrOldTLS) && !o.oldTLS {
+		return fmt.Errorf("%w: add --old-tls", err)
 	}
-	text := fmt.Sprintf("form 1\ncharset %q\ntime zone %q\nimages %t\n", o.charset, query.Get("time_zone"), withImages)
-	for _, a := range cfg.Attributes {
-		text += fmt.Sprintf("attribute %q %q %q %q\n", a.Resource, a.Name, a.Kind, a.Scope)
+	return err
+}
+
+// settingTexts returns what in the configuration decides which records an import makes.
+func settingTexts(cfg *config.Config) []string {
+	texts := make([]string, len(cfg.Attributes))
+	for i, a := range cfg.Attributes {
+		texts[i] = fmt.Sprintf("attribute %q %q %q %q", a.Resource, a.Name, a.Kind, a.Scope)
 	}
-	return shortHash(text)
-}
-
-// shortHashBytes is long enough for texts that do not differ on purpose.
-const shortHashBytes = 10
-
-// shortHash returns the beginning of the SHA-256 of a text, in hexadecimal.
-func shortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:shortHashBytes])
-}
-
-// sourceName returns the name under which a store notes the old shop, at most 64 bytes: the
-// beginning of the database's name, to tell shops apart at a glance, and a checksum of what
-// identifies it.
-func sourceName(id magento1.Identity) string {
-	return fmt.Sprintf("%.40s-%s", asciiName(id.Database), shortHash(id.Server+"\x00"+id.Database+"\x00"+id.Prefix))
-}
-
-// asciiName replaces everything in a name but letters, digits and underscores.
-func asciiName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, name)
+	return texts
 }
 
 // importSourceHelp is the part of the help that the import commands share.

@@ -75,8 +75,8 @@ func execute(t *testing.T, old *sql.DB, statements ...string) {
 func (r printedRecords) counts() map[string]string {
 	all := map[string]string{}
 	for _, one := range r.Resources {
-		if one.Stored+one.Replaced+one.Removed+one.skippedCount() > 0 {
-			all[one.Resource] = fmt.Sprintf("%d created, %d changed, %d removed, %d skipped", one.Stored, one.Replaced, one.Removed, one.skippedCount())
+		if one.Stored+one.Replaced+one.Removed+one.SkippedCount() > 0 {
+			all[one.Resource] = fmt.Sprintf("%d created, %d changed, %d removed, %d skipped", one.Stored, one.Replaced, one.Removed, one.SkippedCount())
 		}
 	}
 	return all

@@ -1,4 +1,4 @@
-package app
+package transfer
 
 import "github.com/portico-commerce/portico/adapter"
 

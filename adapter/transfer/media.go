@@ -1,4 +1,4 @@
-package app
+package transfer
 
 import (
 	"context"
@@ -11,25 +11,25 @@ import (
 	"github.com/portico-commerce/portico/adapter/imagefiles"
 )
 
-// importMedia has the files of imported images. It notes which are missing. It is not safe
+// mediaFiles has the files of imported images. It notes which are missing. It is not safe
 // for concurrent use.
-type importMedia struct {
+type mediaFiles struct {
 	*imagefiles.Source
 	ahead   *imagefiles.Ahead // of the images that are being imported
 	missing map[string]string // reason by file, since take was called
 }
 
-// openImportMedia opens the files of images at a location, for images of at most maxBytes.
-func openImportMedia(ctx context.Context, location string, maxBytes int64) (*importMedia, error) {
+// openMedia opens the files of images at a location, for images of at most maxBytes.
+func openMedia(ctx context.Context, location string, maxBytes int64) (*mediaFiles, error) {
 	source, err := imagefiles.Open(ctx, location, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--media: %w", err)
 	}
-	return &importMedia{Source: source, ahead: source.Ahead(nil), missing: map[string]string{}}, nil
+	return &mediaFiles{Source: source, ahead: source.Ahead(nil), missing: map[string]string{}}, nil
 }
 
 // expect says which images are imported next: an import asks for files by name.
-func (m *importMedia) expect(batch []adapter.Aggregate) {
+func (m *mediaFiles) expect(batch []adapter.Aggregate) {
 	var files []string
 	for _, one := range batch {
 		for _, part := range one.Parts {
@@ -44,7 +44,7 @@ func (m *importMedia) expect(batch []adapter.Aggregate) {
 
 // content returns the bytes of a file, for an import. A file that is too large counts as
 // missing.
-func (m *importMedia) content(ctx context.Context, file string) ([]byte, error) {
+func (m *mediaFiles) content(ctx context.Context, file string) ([]byte, error) {
 	content, err := m.ahead.Read(ctx, file)
 	reason := ""
 	switch {
@@ -61,7 +61,7 @@ func (m *importMedia) content(ctx context.Context, file string) ([]byte, error) 
 }
 
 // take returns the missing files since it was last called, with the reasons.
-func (m *importMedia) take() map[string]string {
+func (m *mediaFiles) take() map[string]string {
 	missing := m.missing
 	m.missing = map[string]string{}
 	return missing

@@ -1,4 +1,4 @@
-package app
+package transfer
 
 import (
 	"strings"
@@ -39,7 +39,7 @@ func TestLogBefore(t *testing.T) {
 func TestSourceName(t *testing.T) {
 	id := magento1.Identity{Server: "a", Database: strings.Repeat("größe ", 20), Prefix: "m_"}
 	name := sourceName(id)
-	if len(name) > maxSourceName || !isSourceName(name) || name != sourceName(id) {
+	if len(name) > MaxSourceName || !IsSourceName(name) || name != sourceName(id) {
 		t.Errorf("%q", name)
 	}
 	for _, other := range []magento1.Identity{{Server: "b", Database: id.Database, Prefix: "m_"}, {Server: "a", Database: "x", Prefix: "m_"}, {Server: "a", Database: id.Database}} {
@@ -48,7 +48,7 @@ func TestSourceName(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"shop-1_A": true, "": true, "a b": false, "é": false, "a\nb": false, strings.Repeat("a", 65): false} {
-		if got := isSourceName(name); got != want {
+		if got := IsSourceName(name); got != want {
 			t.Errorf("%q: %t", name, got)
 		}
 	}

@@ -1,10 +1,13 @@
-package app
+package transfer
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,39 +17,39 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// maxSourceName bounds the name of a source, as adapter.ImportOptions does.
-const maxSourceName = 64
+// MaxSourceName is the greatest length of the name of a source, as adapter.ImportOptions has it.
+const MaxSourceName = 64
 
-// isSourceName reports whether a name can be given with --source.
-func isSourceName(name string) bool {
-	return len(name) <= maxSourceName && asciiName(strings.ReplaceAll(name, "-", "_")) == strings.ReplaceAll(name, "-", "_")
+// IsSourceName reports whether a name can be that of a source in [Options].
+func IsSourceName(name string) bool {
+	return len(name) <= MaxSourceName && asciiName(strings.ReplaceAll(name, "-", "_")) == strings.ReplaceAll(name, "-", "_")
 }
 
 // checkSource asks the old database who it is, and fails if the store was filled from
 // another one, or if the database looks like an older copy of itself.
-func (imp *importer) checkSource(ctx context.Context) error {
-	id, err := imp.legacyDB.Identity(ctx)
+func (imp *Importer) checkSource(ctx context.Context) error {
+	id, err := imp.legacy.Identity(ctx)
 	if err != nil {
 		return err
 	}
 	imp.started = id
-	if imp.passed, err = imp.legacyDB.NextKeys(ctx); err != nil {
+	if imp.passed, err = imp.legacy.NextKeys(ctx); err != nil {
 		return err
 	}
-	known, err := imp.db.Imports().Sources(ctx)
+	known, err := imp.notes.Sources(ctx)
 	if err != nil {
 		return err
 	}
 	imp.source = sqlstore.ImportSource{
-		Name: cmp.Or(imp.flags.sourceName, sourceName(id)), Server: id.Server, ServerVersion: id.Version, Database: id.Database, Prefix: id.Prefix,
+		Name: cmp.Or(imp.o.Source, sourceName(id)), Server: id.Server, ServerVersion: id.Version, Database: id.Database, Prefix: id.Prefix,
 		LogFile: id.LogFile, LogPosition: id.LogPosition, GTID: id.GTID, GivenKeys: imp.passed,
 	}
-	imp.report.Source = imp.source.Name
+	imp.Report.Source = imp.source.Name
 	at := slices.IndexFunc(known, func(s sqlstore.ImportSource) bool { return s.Name == imp.source.Name })
 	switch {
 	case at >= 0:
 		return imp.checkAge(&known[at], id)
-	case len(known) > 0 && imp.flags.sourceName == "":
+	case len(known) > 0 && imp.o.Source == "":
 		return otherShop(known, imp.source.Name)
 	default:
 		return nil
@@ -67,7 +70,7 @@ func otherShop(known []sqlstore.ImportSource, name string) error {
 // checkAge compares the database with what it was at an earlier import. With --update it
 // fails if the database was older than then: then it is probably a restored backup, in which
 // records are missing that nobody has removed.
-func (imp *importer) checkAge(before *sqlstore.ImportSource, now magento1.Identity) error {
+func (imp *Importer) checkAge(before *sqlstore.ImportSource, now magento1.Identity) error {
 	var signs []string
 	if before.Server == now.Server && before.LogFile != "" && now.LogFile != "" && logBefore(now.LogFile, now.LogPosition, before.LogFile, before.LogPosition) {
 		signs = append(signs, fmt.Sprintf("its binary log has gone back from %s:%d to %s:%d", before.LogFile, before.LogPosition, now.LogFile, now.LogPosition))
@@ -79,7 +82,7 @@ func (imp *importer) checkAge(before *sqlstore.ImportSource, now magento1.Identi
 		}
 	}
 	imp.keepPosition(before)
-	if len(signs) == 0 || !imp.flags.update || imp.flags.removals >= 0 {
+	if len(signs) == 0 || !imp.o.Update || imp.o.AllowRemovals >= 0 {
 		return nil
 	}
 	return fmt.Errorf("the old database looks like an older copy of itself: %s. Nothing was changed. If that is right, "+
@@ -88,11 +91,11 @@ func (imp *importer) checkAge(before *sqlstore.ImportSource, now magento1.Identi
 
 // keepPosition keeps what is noted of the source and still holds: changes may be missing
 // from the place on where the log was before the first import, until one is complete.
-func (imp *importer) keepPosition(before *sqlstore.ImportSource) {
+func (imp *Importer) keepPosition(before *sqlstore.ImportSource) {
 	if before.LogFile != "" || before.GTID != "" {
 		imp.source.LogFile, imp.source.LogPosition, imp.source.GTID = before.LogFile, before.LogPosition, before.GTID
 	}
-	if imp.flags.removals >= 0 {
+	if imp.o.AllowRemovals >= 0 {
 		return // the owner knows that the keys have gone back
 	}
 	given := maps.Clone(imp.passed)
@@ -124,11 +127,11 @@ func logNumber(file string) (base string, number int64, ok bool) {
 
 // noteSource notes the source in the store before the first record is imported, and keeps
 // the store from giving keys that the old shop has given.
-func (imp *importer) noteSource(ctx context.Context) error {
-	if imp.flags.dryRun {
+func (imp *Importer) noteSource(ctx context.Context) error {
+	if imp.o.DryRun {
 		return nil
 	}
-	if err := imp.db.Imports().NoteSource(ctx, imp.source); err != nil {
+	if err := imp.notes.NoteSource(ctx, imp.source); err != nil {
 		return err
 	}
 	_, err := imp.store.Import(ctx, nil, adapter.ImportOptions{Passed: imp.passed})
@@ -137,24 +140,51 @@ func (imp *importer) noteSource(ctx context.Context) error {
 
 // noteComplete notes, after an import of everything with --update, that changes may be
 // missing only from where the log was at its beginning.
-func (imp *importer) noteComplete(ctx context.Context) error {
-	if imp.flags.dryRun || !imp.flags.update {
+func (imp *Importer) noteComplete(ctx context.Context) error {
+	if imp.o.DryRun || !imp.o.Update {
 		return nil
 	}
 	imp.source.LogFile, imp.source.LogPosition, imp.source.GTID = imp.started.LogFile, imp.started.LogPosition, imp.started.GTID
-	return imp.db.Imports().NoteSource(ctx, imp.source)
+	return imp.notes.NoteSource(ctx, imp.source)
 }
 
-// checkAttributes adds to the report what the old shop uses and the configuration lacks. all:
-// the rest of the shop is imported, too.
-func (imp *importer) checkAttributes(ctx context.Context, all bool) error {
-	settings, err := imp.legacyDB.Settings(ctx)
+// settingsDigest returns a checksum of what decides, besides the old shop, which records an
+// import makes of it: an unchanged range is left out only if this has not changed either.
+func (o *Options) settingsDigest() string {
+	_, parameters, _ := strings.Cut(o.From.DSN[strings.LastIndex(o.From.DSN, "/")+1:], "?")
+	query, err := url.ParseQuery(parameters)
 	if err != nil {
-		return err
+		query = url.Values{"time_zone": {parameters}}
 	}
-	imp.report.Missing = missingSettings(imp.cfg, settings)
-	if len(imp.report.Missing) == 0 && !all {
-		imp.note("the configuration has all attribute sets, tax classes, themes and attributes that the old shop uses")
+	text := fmt.Sprintf("form 1\ncharset %q\ntime zone %q\nimages %t\n", o.From.Charset, query.Get("time_zone"), o.Media != "")
+	for _, one := range o.Settings {
+		text += one + "\n"
 	}
-	return nil
+	return shortHash(text)
+}
+
+// shortHashBytes is long enough for texts that do not differ on purpose.
+const shortHashBytes = 10
+
+// shortHash returns the beginning of the SHA-256 of a text, in hexadecimal.
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:shortHashBytes])
+}
+
+// sourceName returns the name under which a store notes the old shop, at most 64 bytes: the
+// beginning of the database's name, to tell shops apart at a glance, and a checksum of what
+// identifies it.
+func sourceName(id magento1.Identity) string {
+	return fmt.Sprintf("%.40s-%s", asciiName(id.Database), shortHash(id.Server+"\x00"+id.Database+"\x00"+id.Prefix))
+}
+
+// asciiName replaces everything in a name but letters, digits and underscores.
+func asciiName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
 }

@@ -1,4 +1,4 @@
-package app
+package transfer
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 const insertBatch = 100
 
 // importRecords imports the records of one part of the old shop, range by range of their keys.
-func (imp *importer) importRecords(ctx context.Context, p magento1.Part, o adapter.ImportOptions) error {
-	total, err := imp.legacyDB.Count(ctx, p)
+func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapter.ImportOptions) error {
+	total, err := imp.legacy.Count(ctx, p)
 	if err != nil {
 		return err
 	}
 	done := imp.records(p)
 	imp.current = done
 	defer func() { imp.current = nil }()
-	progress := newImportProgress(imp.cmd.ErrOrStderr(), string(p), total)
-	defer progress.finish(done)
+	progress := imp.o.Progress(p, total)
+	defer progress.Finish(done)
 	b := &importBatch{imp: imp, part: p, options: o, done: done, progress: progress}
 	from, width := adapter.Key(1), 1
 	for from != 0 {
@@ -52,11 +52,11 @@ func (imp *importer) importRecords(ctx context.Context, p magento1.Part, o adapt
 
 // An importBatch collects records until there are enough for a transaction.
 type importBatch struct {
-	imp      *importer
+	imp      *Importer
 	part     magento1.Part
 	options  adapter.ImportOptions
-	done     *importedRecords
-	progress *importProgress
+	done     *Counts
+	progress Progress
 	records  []adapter.Aggregate
 	ranges   []*keyRange // the range of each record
 }
@@ -68,7 +68,7 @@ func (b *importBatch) importRanges(ctx context.Context, ranges []*keyRange) (nex
 		return 0, err
 	}
 	for _, r := range ranges {
-		if r.unchanged = r.unchanged && b.imp.flags.update; r.unchanged {
+		if r.unchanged = r.unchanged && b.imp.o.Update; r.unchanged {
 			b.done.UnchangedRanges++
 		}
 	}
@@ -133,7 +133,7 @@ func (b *importBatch) flush(ctx context.Context) error {
 	}
 	b.done.Read += int64(len(b.records))
 	b.records, b.ranges = b.records[:0], b.ranges[:0]
-	b.progress.set(b.done.Read)
+	b.progress.Set(b.done.Read)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package app
+package transfer
 
 import (
 	"context"
@@ -52,8 +52,8 @@ func rangesFrom(p magento1.Part, key adapter.Key, count int) []*keyRange {
 
 // setDigests asks the old shop for the digests of ranges, and compares them with those that
 // were noted when the ranges were imported.
-func (imp *importer) setDigests(ctx context.Context, p magento1.Part, ranges []*keyRange) error {
-	noted, err := imp.db.Imports().RangeDigests(ctx, imp.source.Name, string(p), ranges[0].after, ranges[len(ranges)-1].after+1)
+func (imp *Importer) setDigests(ctx context.Context, p magento1.Part, ranges []*keyRange) error {
+	noted, err := imp.notes.RangeDigests(ctx, imp.source.Name, string(p), ranges[0].after, ranges[len(ranges)-1].after+1)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (imp *importer) setDigests(ctx context.Context, p magento1.Part, ranges []*
 		if r.unchanged = imp.unchanged[id]; r.unchanged {
 			continue
 		}
-		text, err := imp.legacyDB.Digests(ctx, p, r.after, r.through)
+		text, err := imp.legacy.Digests(ctx, p, r.after, r.through)
 		if err != nil {
 			return err
 		}
@@ -95,17 +95,17 @@ func changedRuns(ranges []*keyRange) (runs [][]*keyRange) {
 
 // eachRecord calls f for the records of the old shop in a run of ranges. next is the key of
 // the first record behind it, 0 for none.
-func (imp *importer) eachRecord(ctx context.Context, p magento1.Part, run []*keyRange, f func(r *keyRange, one adapter.Aggregate) error) (next adapter.Key, err error) {
+func (imp *Importer) eachRecord(ctx context.Context, p magento1.Part, run []*keyRange, f func(r *keyRange, one adapter.Aggregate) error) (next adapter.Key, err error) {
 	at, end := 0, adapter.Key(math.MaxInt64)
 	if !readWhole(p) {
-		if next, err = imp.legacyDB.NextKey(ctx, p, run[len(run)-1].through); err != nil {
+		if next, err = imp.legacy.NextKey(ctx, p, run[len(run)-1].through); err != nil {
 			return 0, err
 		}
 		if next > 0 {
 			end = rangeOf(p, next).after // what is between refers to no record, and is reported here
 		}
 	}
-	for one, err := range imp.legacyDB.RecordsBetween(ctx, p, run[0].after, end) {
+	for one, err := range imp.legacy.RecordsBetween(ctx, p, run[0].after, end) {
 		if err != nil {
 			return 0, err
 		}
@@ -127,18 +127,18 @@ func (imp *importer) eachRecord(ctx context.Context, p magento1.Part, run []*key
 
 // forget removes the digests of ranges before their records are imported: until all are,
 // they no longer hold.
-func (imp *importer) forget(ctx context.Context, p magento1.Part, from, before adapter.Key) error {
-	if imp.flags.dryRun || from >= before {
+func (imp *Importer) forget(ctx context.Context, p magento1.Part, from, before adapter.Key) error {
+	if imp.o.DryRun || from >= before {
 		return nil
 	}
-	return imp.db.Imports().ReplaceRangeDigests(ctx, imp.source.Name, string(p), from, before)
+	return imp.notes.ReplaceRangeDigests(ctx, imp.source.Name, string(p), from, before)
 }
 
 // noteDigest notes the digest of a range of which all records have been imported. It does not
 // if the store has records of the range that the old shop did not have when it was read: the
 // next import has to find out that they are gone.
-func (imp *importer) noteDigest(ctx context.Context, p magento1.Part, r *keyRange) error {
-	if imp.flags.dryRun || r.incomplete || r.read == 0 {
+func (imp *Importer) noteDigest(ctx context.Context, p magento1.Part, r *keyRange) error {
+	if imp.o.DryRun || r.incomplete || r.read == 0 {
 		return nil
 	}
 	if p != magento1.Images {
@@ -153,7 +153,7 @@ func (imp *importer) noteDigest(ctx context.Context, p magento1.Part, r *keyRang
 			}
 		}
 	}
-	return imp.db.Imports().ReplaceRangeDigests(ctx, imp.source.Name, string(p), r.after, r.after+1,
+	return imp.notes.ReplaceRangeDigests(ctx, imp.source.Name, string(p), r.after, r.after+1,
 		sqlstore.RangeDigest{After: r.after, Digest: r.digest, Settings: imp.settings})
 }
 
@@ -162,7 +162,7 @@ const notedBatch = 1000
 
 // eachNoted calls f for the keys in (after, through] of the records of a resource that came
 // from the old shop, in ascending order.
-func (imp *importer) eachNoted(ctx context.Context, resource adapter.Resource, after, through adapter.Key, f func(adapter.Key) error) error {
+func (imp *Importer) eachNoted(ctx context.Context, resource adapter.Resource, after, through adapter.Key, f func(adapter.Key) error) error {
 	for {
 		keys, err := imp.store.Noted(ctx, imp.source.Name, resource, after, notedBatch)
 		if err != nil {

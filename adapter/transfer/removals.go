@@ -1,4 +1,4 @@
-package app
+package transfer
 
 import (
 	"context"
@@ -31,13 +31,13 @@ type removal struct {
 
 // planRemovals returns the records that came from the old shop and are no longer there. It
 // fails if these are too many to be believed.
-func (imp *importer) planRemovals(ctx context.Context, parts []importPart) ([]*removal, error) {
-	if !imp.flags.update {
+func (imp *Importer) planRemovals(ctx context.Context, parts []Group) ([]*removal, error) {
+	if !imp.o.Update {
 		return nil, nil
 	}
 	var all []*removal
 	for _, part := range parts {
-		if len(part.writtenHere(imp.cfg)) > 0 {
+		if len(part.writtenHere(imp.o.WrittenHere)) > 0 {
 			continue
 		}
 		for _, p := range part.parts {
@@ -55,7 +55,7 @@ func (imp *importer) planRemovals(ctx context.Context, parts []importPart) ([]*r
 }
 
 // planPart finds what is gone of one part.
-func (imp *importer) planPart(ctx context.Context, p magento1.Part) ([]*removal, error) {
+func (imp *Importer) planPart(ctx context.Context, p magento1.Part) ([]*removal, error) {
 	if readWhole(p) {
 		return imp.planWhole(ctx, p)
 	}
@@ -83,7 +83,7 @@ func (imp *importer) planPart(ctx context.Context, p magento1.Part) ([]*removal,
 }
 
 // planKeys finds which of some noted keys are gone.
-func (imp *importer) planKeys(ctx context.Context, found *removal, keys []adapter.Key) error {
+func (imp *Importer) planKeys(ctx context.Context, found *removal, keys []adapter.Key) error {
 	var ranges []*keyRange
 	for _, key := range keys {
 		if len(ranges) == 0 || key > ranges[len(ranges)-1].through {
@@ -114,7 +114,7 @@ func (imp *importer) planKeys(ctx context.Context, found *removal, keys []adapte
 }
 
 // planWhole finds what is gone of a part that is read as a whole.
-func (imp *importer) planWhole(ctx context.Context, p magento1.Part) ([]*removal, error) {
+func (imp *Importer) planWhole(ctx context.Context, p magento1.Part) ([]*removal, error) {
 	there := resourceKeys{}
 	whole := rangeOf(p, 0)
 	if _, err := imp.eachRecord(ctx, p, []*keyRange{&whole}, func(_ *keyRange, one adapter.Aggregate) error {
@@ -151,7 +151,7 @@ func (r *removal) add(key adapter.Key, there bool) {
 
 // checkRemovals fails if more records are gone than is likely, unless --allow-removals says
 // that it is right.
-func (imp *importer) checkRemovals(all []*removal) error {
+func (imp *Importer) checkRemovals(all []*removal) error {
 	var total int64
 	var many []string
 	for _, r := range all {
@@ -164,9 +164,9 @@ func (imp *importer) checkRemovals(all []*removal) error {
 		}
 	}
 	switch {
-	case imp.flags.removals >= 0 && total > imp.flags.removals:
-		return fmt.Errorf("the old shop no longer has %d records that were imported from it, and --allow-removals allows to remove %d: nothing was changed", total, imp.flags.removals)
-	case imp.flags.removals < 0 && len(many) > 0:
+	case imp.o.AllowRemovals >= 0 && total > imp.o.AllowRemovals:
+		return fmt.Errorf("the old shop no longer has %d records that were imported from it, and --allow-removals allows to remove %d: nothing was changed", total, imp.o.AllowRemovals)
+	case imp.o.AllowRemovals < 0 && len(many) > 0:
 		return fmt.Errorf("the old shop no longer has %s that were imported from it, which are more than %d %%: nothing was changed. "+
 			"If that is right, add --allow-removals %d", strings.Join(many, ", "), 100/manyRemovals, total)
 	default:
@@ -176,7 +176,7 @@ func (imp *importer) checkRemovals(all []*removal) error {
 
 // remove removes what is gone, what refers to other records before these. It returns what
 // other records still refer to.
-func (imp *importer) remove(ctx context.Context, all []*removal) (refused []*removal, err error) {
+func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*removal, err error) {
 	for _, r := range slices.Backward(all) {
 		if len(r.keys) == 0 {
 			continue
@@ -199,7 +199,7 @@ func (imp *importer) remove(ctx context.Context, all []*removal) (refused []*rem
 
 // removeRefused tries again to remove what other records have referred to, and counts what
 // they still refer to.
-func (imp *importer) removeRefused(ctx context.Context, all []*removal) error {
+func (imp *Importer) removeRefused(ctx context.Context, all []*removal) error {
 	for _, r := range all {
 		for batch := range slices.Chunk(r.keys, insertBatch) {
 			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key) {
@@ -215,12 +215,8 @@ func (imp *importer) removeRefused(ctx context.Context, all []*removal) error {
 
 // removeKeys removes records in one transaction, or each in one of its own if others refer to
 // any, and calls refused for those.
-func (imp *importer) removeKeys(ctx context.Context, r *removal, keys []adapter.Key, refused func(adapter.Key)) error {
-	schemas, err := storeSchemas(imp.cfg)
-	if err != nil {
-		return err
-	}
-	schema := schemas.Of(r.resource)
+func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.Key, refused func(adapter.Key)) error {
+	schema := imp.o.From.Schemas.Of(r.resource)
 	batch := make([]adapter.Aggregate, len(keys))
 	for i, key := range keys {
 		record := adapter.NewRecord(schema)

@@ -1,0 +1,271 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// Options say what to copy, and where to.
+type Options struct {
+	// From says how to read the old database. Its field Skipped is set by New.
+	From magento1.Options
+	// Store gets the records.
+	Store *sqlstore.DB
+	// Media is where the files of images are, as [imagefiles.Open] has it, and MaxMedia the
+	// size of the largest of them, in bytes. "": images are imported without their bytes.
+	Media    string
+	MaxMedia int64
+	// Settings are texts that decide, besides From and Media, which records are made of the
+	// old shop's: if they have changed, nothing that was imported before counts as unchanged.
+	Settings []string
+	// Lists holds the values of the settings that list what products may have, by the names
+	// of [magento1.Setting], for [Report.Missing].
+	Lists map[string][]string
+	// WrittenHere reports whether clients write a resource's records here, while there is
+	// an old system: these are neither replaced nor removed. nil: none are.
+	WrittenHere func(resource string) bool
+
+	// DryRun stores nothing, and reports what would be stored.
+	DryRun bool
+	// Update replaces and removes what the old shop has changed and removed since.
+	Update bool
+	// AllowRemovals is the number of records that may be removed even if they look like too
+	// many. -1: none.
+	AllowRemovals int64
+	// Source is the name under which the store notes the old shop. "": one made of the old
+	// database's identity.
+	Source string
+	// Admins imports administrators with the credentials. An import of everything does.
+	Admins bool
+	// Progress is called for each part before its records are read.
+	Progress func(p magento1.Part, total int64) Progress
+	// CredentialsProgress is called with the number of credentials that are done. nil:
+	// nobody asks.
+	CredentialsProgress func(done int)
+}
+
+// A Progress shows how far the import of a part has got.
+type Progress interface {
+	// Set shows that so many records are done.
+	Set(done int64)
+	// Finish shows that the part is done.
+	Finish(*Counts)
+}
+
+// An Importer copies a shop from a database of Magento 1 into a store. It is not safe for
+// concurrent use.
+type Importer struct {
+	// Report says what has become of the records so far.
+	Report *Report
+
+	o        Options
+	db       *sqlstore.DB
+	store    *sqlstore.Adapter
+	notes    sqlstore.Imports
+	legacy   *magento1.Database
+	media    *mediaFiles // nil: there are no files of images
+	source   sqlstore.ImportSource
+	started  magento1.Identity                // the old database at the beginning
+	settings string                           // see settingsDigest
+	current  *Counts                          // counts what the reader leaves out; nil: nobody counts
+	expected resourceKeys                     // records that the dry run would have stored
+	passed   map[adapter.Resource]adapter.Key // the greatest keys that the old shop has given
+	// unchanged holds the ranges that the search for removals has found unchanged, so that
+	// the old shop computes no digest twice.
+	unchanged map[rangeID]bool
+}
+
+// A rangeID identifies a range of keys of a part.
+type rangeID struct {
+	part  magento1.Part
+	after adapter.Key
+}
+
+// New connects to the old database, and opens the files of images.
+func New(ctx context.Context, o Options) (*Importer, error) {
+	imp := &Importer{
+		Report: &Report{DryRun: o.DryRun}, o: o, db: o.Store, store: o.Store.Adapter(), notes: o.Store.Imports(), settings: o.settingsDigest(),
+		expected: resourceKeys{}, unchanged: map[rangeID]bool{},
+	}
+	from := o.From
+	from.Skipped = func(s magento1.Skipped) {
+		switch {
+		case s.Reason == magento1.ReasonVersion:
+			imp.note("%s", MissingInVersion(s))
+		case imp.current != nil:
+			imp.current.leaveOut(s.Table+": "+s.Reason, s.Key)
+		}
+	}
+	var err error
+	if imp.legacy, err = magento1.Open(ctx, from); err != nil {
+		return nil, err
+	}
+	if o.Media != "" {
+		if imp.media, err = openMedia(ctx, o.Media, o.MaxMedia); err != nil {
+			return nil, errors.Join(err, imp.legacy.Close())
+		}
+	}
+	return imp, nil
+}
+
+// Close closes the connection and the files.
+func (imp *Importer) Close() error {
+	err := imp.legacy.Close()
+	if imp.media != nil {
+		err = errors.Join(err, imp.media.Close())
+	}
+	return err
+}
+
+// Import imports the groups of the names, and adds to the report what became of them.
+func (imp *Importer) Import(ctx context.Context, names ...string) error {
+	return imp.run(ctx, Groups(names...), slices.Contains(names, All))
+}
+
+// run imports groups. all: these are all groups.
+func (imp *Importer) run(ctx context.Context, parts []Group, all bool) error {
+	if err := imp.checkSource(ctx); err != nil {
+		return err
+	}
+	removals, err := imp.planRemovals(ctx, parts)
+	if err != nil {
+		return err
+	}
+	if err := imp.noteSource(ctx); err != nil {
+		return err
+	}
+	refused, err := imp.remove(ctx, removals)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := imp.Group(ctx, part, all); err != nil {
+			return err
+		}
+	}
+	// What others referred to may be free now.
+	if err := imp.removeRefused(ctx, refused); err != nil {
+		return err
+	}
+	return imp.finish(ctx, parts, all)
+}
+
+// Group imports one part.
+func (imp *Importer) Group(ctx context.Context, part Group, all bool) error {
+	switch part.Name {
+	case attributesGroup:
+		return imp.checkAttributes(ctx, all)
+	case CredentialsGroup:
+		done, err := Credentials(ctx, imp.db, imp.legacy, sqlstore.ImportOptions{
+			Admins: imp.o.Admins || all, Replace: imp.o.Update, DryRun: imp.o.DryRun, Progress: imp.o.CredentialsProgress,
+			Expected: func(customer adapter.Key) bool { return imp.expected.has(adapter.Customers, customer) },
+		})
+		imp.Report.Credentials = &done
+		return err
+	}
+	options := imp.options()
+	if here := part.writtenHere(imp.o.WrittenHere); imp.o.Update && len(here) > 0 {
+		options.Existing = adapter.KeepExisting
+		imp.note("%s that exist stay as they are, and none are removed: Portico answers the writes of %s (setting routes)", part.Name, here[0])
+	}
+	for _, p := range part.parts {
+		if err := imp.importRecords(ctx, p, options); err != nil {
+			return fmt.Errorf("%s: %w\nwhat is stored stays; run the command again to continue", p, err)
+		}
+	}
+	return nil
+}
+
+// options returns the options of imports.
+func (imp *Importer) options() adapter.ImportOptions {
+	o := adapter.ImportOptions{DryRun: imp.o.DryRun, Expected: imp.expected.has, Source: imp.source.Name}
+	if imp.o.Update {
+		o.Existing = adapter.ReplaceExisting
+	}
+	if imp.media != nil {
+		o.Content = imp.media.content
+	}
+	return o
+}
+
+// note adds a sentence to the report.
+func (imp *Importer) note(format string, arguments ...any) {
+	imp.Report.Notes = append(imp.Report.Notes, fmt.Sprintf(format, arguments...))
+}
+
+// records returns the counts of a part, which it adds to the report.
+func (imp *Importer) records(p magento1.Part) *Counts {
+	for _, r := range imp.Report.Resources {
+		if r.Resource == string(p) {
+			return r
+		}
+	}
+	r := &Counts{Resource: string(p)}
+	imp.Report.Resources = append(imp.Report.Resources, r)
+	return r
+}
+
+// finish adds to the report what concerns the shop as a whole, and notes that the import is
+// complete.
+func (imp *Importer) finish(ctx context.Context, parts []Group, all bool) error {
+	slices.SortStableFunc(imp.Report.Resources, func(a, b *Counts) int {
+		return slices.Index(magento1.Parts(), magento1.Part(a.Resource)) - slices.Index(magento1.Parts(), magento1.Part(b.Resource))
+	})
+	if imp.o.DryRun {
+		if err := imp.findEncodedTwice(ctx); err != nil {
+			return err
+		}
+	}
+	if imp.media == nil && imp.imagesWithoutFiles(parts) {
+		imp.note("images were imported without their files: repeat the command with --media to bring them")
+	}
+	if all {
+		return imp.finishAll(ctx)
+	}
+	return nil
+}
+
+// MissingInVersion says that the old shop does not have a table or a column.
+func MissingInVersion(s magento1.Skipped) string {
+	if s.Key != "" {
+		return fmt.Sprintf("the old shop's version does not have the %s of %s: the records have none of its values", s.Key, s.Table)
+	}
+	return fmt.Sprintf("the old shop's version does not have the table %s: nothing of it was imported", s.Table)
+}
+
+// imagesWithoutFiles reports whether the parts have brought images.
+func (imp *Importer) imagesWithoutFiles(parts []Group) bool {
+	return slices.ContainsFunc(parts, func(p Group) bool { return slices.Contains(p.parts, magento1.Images) }) &&
+		slices.ContainsFunc(imp.Report.Resources, func(r *Counts) bool { return r.Resource == string(magento1.Images) && r.Read > 0 })
+}
+
+// finishAll says when price rules were evaluated, and notes from where in the binary log
+// changes may be missing after a complete import.
+func (imp *Importer) finishAll(ctx context.Context) error {
+	day, err := imp.legacy.RulesEvaluated(ctx)
+	if err != nil {
+		return err
+	}
+	if imp.Report.RulesEvaluated = day; day != "" {
+		imp.note("prices of catalogue price rules are those that the old shop has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
+	}
+	return imp.noteComplete(ctx)
+}
+
+// findEncodedTwice adds texts to the report that look as if they had been encoded twice.
+func (imp *Importer) findEncodedTwice(ctx context.Context) error {
+	found, err := imp.legacy.DoublyEncoded(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range found {
+		imp.Report.EncodedTwice = append(imp.Report.EncodedTwice, one.Table+": "+one.Key)
+	}
+	return nil
+}
