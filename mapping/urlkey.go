@@ -24,6 +24,16 @@ func transliterations() map[rune]string {
 	}
 }
 
+// maxURLKey is the number of characters of a url_key (products 6), which are all ASCII.
+const maxURLKey = 255
+
+// URLKey returns the url_key that a product without one gets from its name, or "" if the name
+// has no letters and digits.
+func URLKey(name string) string {
+	key := urlKeyGenerator{transliterations()}.generate(name)
+	return strings.TrimSuffix(key[:min(len(key), maxURLKey)], "-")
+}
+
 // A urlKeyGenerator generates url_keys.
 type urlKeyGenerator struct{ transliterations map[rune]string }
 

@@ -6,6 +6,18 @@ import (
 	"testing"
 )
 
+// TestURLKeyOfName checks that what is made from a name is not too long.
+func TestURLKeyOfName(t *testing.T) {
+	for name, want := range map[string]string{
+		"Full Product!": "full-product", "中": "",
+		strings.Repeat("k", 254) + " more": strings.Repeat("k", 254), strings.Repeat("щ", 255): strings.Repeat("sch", 85),
+	} {
+		if got := URLKey(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestURLKey checks the rules and examples of products 6.
 func TestURLKey(t *testing.T) {
 	keys := urlKeyGenerator{transliterations()}

@@ -27,6 +27,9 @@ type Options struct {
 	// Lists holds the values of the settings that list what products may have, by the names
 	// of [magento1.Setting], for [Report.Missing].
 	Lists map[string][]string
+	// URLKey returns the url_key of a product with a name, for products that have none. nil:
+	// these stay as they are.
+	URLKey func(name string) string
 	// WrittenHere reports whether clients write a resource's records here, while there is
 	// an old system: these are neither replaced nor removed. nil: none are.
 	WrittenHere func(resource string) bool

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -118,11 +119,28 @@ func (imp *Importer) eachRecord(ctx context.Context, p magento1.Part, run []*key
 				return key, nil
 			}
 		}
+		imp.completeURLKey(p, one.Record)
 		if err := f(run[at], one); err != nil {
 			return 0, err
 		}
 	}
 	return next, nil
+}
+
+// completeURLKey gives a product without a url_key, as other programs store them, the one that
+// the old shop would make when it next computes its addresses.
+func (imp *Importer) completeURLKey(p magento1.Part, product adapter.Record) {
+	if p != magento1.Products || imp.o.URLKey == nil || product.Get("url_key").Text() != "" {
+		return
+	}
+	key := imp.o.URLKey(product.Get("name").Text())
+	if key == "" {
+		return
+	}
+	product.Set("url_key", adapter.TextValue(key))
+	if imp.current != nil {
+		imp.current.leaveOut("it has no url_key, which is made from its name", fmt.Sprintf("product %d", product.Key()))
+	}
 }
 
 // forget removes the digests of ranges before their records are imported: until all are,

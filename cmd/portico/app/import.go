@@ -14,6 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests/report"
+	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
@@ -171,7 +172,7 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 	}
 	return transfer.Options{
 		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
-		Settings: settingTexts(cfg), Lists: settingLists(cfg), WrittenHere: writtenHere(cfg),
+		Settings: settingTexts(cfg), URLKey: mapping.URLKey, Lists: settingLists(cfg), WrittenHere: writtenHere(cfg),
 		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins,
 		Progress: func(p magento1.Part, total int64) transfer.Progress {
 			return newImportProgress(cmd.ErrOrStderr(), string(p), total)
