@@ -49,6 +49,7 @@ type Options struct {
 // A DB is an open database. It is safe for concurrent use.
 type DB struct {
 	engine *engine
+	name   string // which the engine has opened
 	pools
 	// The prepared statements of the readers, the writer and the credential readers.
 	readStatements, writeStatements, credentialStatements *statementCache
@@ -93,6 +94,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db := &DB{
 		engine:         engine,
+		name:           name,
 		pools:          pools,
 		readStatements: newStatementCache(engine, pools.readers), writeStatements: newStatementCache(engine, pools.writer), credentialStatements: newStatementCache(engine, pools.credentialReaders),
 		schemas: schemas, tables: layout(schemas), records: map[adapter.Resource]*store{}, sealer: vault, passwordCost: o.PasswordCost,

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/huandu/go-sqlbuilder"
 	"github.com/pressly/goose/v3"
@@ -32,7 +34,10 @@ type engine struct {
 	migrations string // folder of its migrations
 	// migrationLock keeps two processes from migrating at once. It has no statements if
 	// the transactions of the migrations suffice.
-	migrationLock migrationLock
+	migrationLock serverLock
+	// lockImports keeps two processes from importing at once, as [Imports.Lock] says. It is
+	// given a pool that has a connection to spare, and the name that open was given.
+	lockImports func(ctx context.Context, readers *sql.DB, dsn string, wait time.Duration) (release func() error, err error)
 
 	flavor sqlbuilder.Flavor
 	// numberedParameters is true if parameters are written $1, $2, …, and false if they

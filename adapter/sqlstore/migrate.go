@@ -27,11 +27,16 @@ func (e *engine) migrate(ctx context.Context, writer *sql.DB, logger *slog.Logge
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := l.do(ctx, conn, l.lock); err != nil {
+	done, err := l.do(ctx, conn, l.lock)
+	if err != nil {
 		return err
 	}
+	if !done {
+		return errMigrationLock
+	}
 	err = e.runMigrations(ctx, writer, logger)
-	return errors.Join(err, l.do(context.WithoutCancel(ctx), conn, l.unlock))
+	_, unlockErr := l.do(context.WithoutCancel(ctx), conn, l.unlock)
+	return errors.Join(err, unlockErr)
 }
 
 // runMigrations runs the migrations that the database lacks. Tests give further options.
@@ -52,20 +57,4 @@ func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog
 	return err
 }
 
-// A migrationLock is a server's lock that a connection holds. Each of its two statements
-// returns 1 if it succeeded.
-type migrationLock struct{ lock, unlock string }
-
 var errMigrationLock = errors.New("another process is migrating the database")
-
-// do runs one of the two statements on a connection.
-func (l migrationLock) do(ctx context.Context, conn *sql.Conn, text string) error {
-	var done sql.NullInt64
-	if err := conn.QueryRowContext(ctx, text).Scan(&done); err != nil {
-		return err
-	}
-	if done.Int64 != 1 {
-		return errMigrationLock
-	}
-	return nil
-}

@@ -3,9 +3,11 @@ package sqlstore
 import (
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/huandu/go-sqlbuilder"
@@ -22,10 +24,19 @@ func mysqlEngine() *engine {
 		open:       openMySQL,
 		dialect:    goose.DialectMySQL,
 		migrations: "mysql",
-		migrationLock: migrationLock{ // the names of locks are shared by all databases of the server
+		migrationLock: serverLock{ // the names of locks are shared by all databases of the server
 			lock:   "SELECT GET_LOCK(CONCAT('portico ', MD5(DATABASE())), 60)",
 			unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
 		},
+		lockImports: serverLock{
+			prepare: "SET SESSION wait_timeout = 2419200", // the connection is idle during the import
+			lock:    "SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), 0)",
+			unlock:  "SELECT RELEASE_LOCK(CONCAT('portico import ', MD5(DATABASE())))",
+			lockWithin: func(wait time.Duration) string { // MySQL rounds to seconds
+				return fmt.Sprintf("SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), %.3f)", wait.Seconds())
+			},
+			grace: time.Second,
+		}.lockImports,
 		flavor:     sqlbuilder.MySQL,
 		lockClause: " FOR UPDATE",
 		ascending:  " ASC",

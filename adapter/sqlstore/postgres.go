@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strconv"
+	"time"
 
 	"github.com/huandu/go-sqlbuilder"
 	"github.com/jackc/pgx/v5"
@@ -23,10 +24,17 @@ func postgresEngine() *engine {
 		open:       openPostgres,
 		dialect:    goose.DialectPostgres,
 		migrations: "postgres",
-		migrationLock: migrationLock{
+		migrationLock: serverLock{
 			lock:   "SELECT 1 FROM pg_advisory_lock(" + postgresMigrationLock + ")",
 			unlock: "SELECT CAST(pg_advisory_unlock(" + postgresMigrationLock + ") AS INTEGER)",
 		},
+		lockImports: serverLock{
+			lock:   "SELECT CAST(pg_try_advisory_lock(" + postgresImportLock + ") AS INTEGER)",
+			unlock: "SELECT CAST(pg_advisory_unlock(" + postgresImportLock + ") AS INTEGER)",
+			lockWithin: func(time.Duration) string {
+				return "SELECT 1 FROM pg_advisory_lock(" + postgresImportLock + ")"
+			},
+		}.lockImports,
 		flavor:               sqlbuilder.PostgreSQL,
 		numberedParameters:   true,
 		lockClause:           " FOR UPDATE",
@@ -54,8 +62,9 @@ func postgresEngine() *engine {
 	}
 }
 
-// postgresMigrationLock is an arbitrary number among the advisory locks of a database.
-const postgresMigrationLock = "7024931501"
+// postgresMigrationLock and postgresImportLock are arbitrary numbers among the advisory locks
+// of a database.
+const postgresMigrationLock, postgresImportLock = "7024931501", "7024931502"
 
 // postgresSequence returns the name of the sequence that PostgreSQL creates for an
 // identity column.

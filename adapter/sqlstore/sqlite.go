@@ -26,14 +26,15 @@ const sqliteBusyTimeout = 5000
 // transactions that lock the database at their start, so rows need no locks.
 func sqliteEngine() *engine {
 	return &engine{
-		validate:   validSQLitePath,
-		open:       openSQLite,
-		mediaDir:   func(path string) string { return path + "-media" },
-		dialect:    goose.DialectSQLite3,
-		migrations: "sqlite",
-		flavor:     sqlbuilder.SQLite,
-		ascending:  " ASC",
-		descending: " DESC",
+		validate:    validSQLitePath,
+		open:        openSQLite,
+		mediaDir:    func(path string) string { return path + "-media" },
+		dialect:     goose.DialectSQLite3,
+		migrations:  "sqlite",
+		lockImports: lockSQLiteImports,
+		flavor:      sqlbuilder.SQLite,
+		ascending:   " ASC",
+		descending:  " DESC",
 		// SQLite's LIKE ignores the case of ASCII letters, which does not matter, as
 		// folded texts have them in one case only.
 		likeFormat:           `%s %sLIKE %s ESCAPE '\'`,

@@ -99,6 +99,8 @@ nothing since they were imported are not read again. Records of a resource of wh
 setting routes says that Portico answers the writes, while there is an old system at
 legacy.url, are neither replaced nor removed: clients may have changed them here.
 
+Only one import into a store runs at a time: another one is refused.
+
 The store notes which database it was filled from. If it is another one now, if it looks
 like an older copy, or if more than 5 % of the records of a kind would be removed, the
 command stops before it removes anything, and says which option lets it go on.`
@@ -120,6 +122,13 @@ func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []st
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if !flags.dryRun {
+		release, err := db.Imports().Lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = release() }() // closing the database releases it, too
+	}
 	if slices.Contains(args, transfer.All) || slices.Contains(args, transfer.CredentialsGroup) {
 		if err := checkSecretKey(ctx, db.Credentials()); err != nil {
 			return err
