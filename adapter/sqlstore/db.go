@@ -56,6 +56,7 @@ type DB struct {
 	schemas                                               *adapter.Schemas
 	tables                                                []*table
 	records                                               map[adapter.Resource]*store // of all tables
+	readerOf                                              map[adapter.Resource]rules.Reader
 	stores                                                map[adapter.Resource]adapter.Store
 	products                                              products
 	media                                                 *blobStore
@@ -99,14 +100,14 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		readStatements: newStatementCache(engine, pools.readers), writeStatements: newStatementCache(engine, pools.writer), credentialStatements: newStatementCache(engine, pools.credentialReaders),
 		schemas: schemas, tables: layout(schemas), records: map[adapter.Resource]*store{}, sealer: vault, passwordCost: o.PasswordCost,
 	}
-	readers := make(map[adapter.Resource]rules.Reader, len(db.tables))
+	db.readerOf = make(map[adapter.Resource]rules.Reader, len(db.tables))
 	for _, t := range db.tables {
 		s := newStore(db, t)
-		db.records[t.schema.Resource], readers[t.schema.Resource] = s, s
+		db.records[t.schema.Resource], db.readerOf[t.schema.Resource] = s, s
 	}
 	db.products = newProducts(db.records[adapter.Products], db.records[adapter.StockItems])
-	readers[adapter.Products], readers[adapter.ProductImages] = db.products, newProductImages(db.records[adapter.ProductImages])
-	db.stores = rules.Stores(ruled{db}, readers)
+	db.readerOf[adapter.Products], db.readerOf[adapter.ProductImages] = db.products, newProductImages(db.records[adapter.ProductImages])
+	db.stores = rules.Stores(ruled{db: db}, db.readerOf)
 	if err = db.Ping(ctx); err == nil && o.Migrate {
 		err = engine.migrate(ctx, pools.writer, o.Logger)
 	}
@@ -167,11 +168,18 @@ func (db *DB) Close() error {
 }
 
 // Adapter returns an adapter that serves the records of the database.
-func (db *DB) Adapter() *Adapter { return &Adapter{db: db} }
+func (db *DB) Adapter() *Adapter { return &Adapter{db: db, stores: db.stores} }
 
 // An Adapter serves the records of a DB. It implements adapter.Adapter, adapter.Importer,
 // adapter.Noter and adapter.Exporter.
-type Adapter struct{ db *DB }
+type Adapter struct {
+	db     *DB
+	stores map[adapter.Resource]adapter.Store
+	lease  *Lease // that writes need; nil: none
+}
+
+// rules returns the database as package rules sees it.
+func (a *Adapter) rules() ruled { return ruled{a.db, a.lease} }
 
 var (
 	_ adapter.Adapter  = (*Adapter)(nil)
@@ -185,7 +193,7 @@ func (a *Adapter) Name() string { return "sqlstore" }
 
 // Store returns the store of a resource. Kinds: Unsupported.
 func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
-	if s, ok := a.db.stores[r]; ok {
+	if s, ok := a.stores[r]; ok {
 		return s, nil
 	}
 	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
@@ -199,7 +207,7 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 			return nil, a.db.wrapError(ctx, "import records", err)
 		}
 	}
-	outcomes, err := rules.Import(ctx, ruled{a.db}, batch, o)
+	outcomes, err := rules.Import(ctx, a.rules(), batch, o)
 	if err == nil && !o.DryRun {
 		a.db.renewStatistics(ctx, outcomes)
 	}
@@ -208,7 +216,7 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 
 // Export reads records as an import stores them, as [adapter.Exporter] says.
 func (a *Adapter) Export(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
-	return rules.Export(ctx, ruled{a.db}, a.db.stores[r], r, after, limit)
+	return rules.Export(ctx, a.rules(), a.stores[r], r, after, limit)
 }
 
 // Ping calls DB.Ping.

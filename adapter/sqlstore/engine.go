@@ -62,6 +62,12 @@ type engine struct {
 	ignoreDuplicateNonce string
 	// ignoreDuplicateNote ends an INSERT into imported_record in the same way.
 	ignoreDuplicateNote string
+	// now is an expression for the present time of the database's clock, in milliseconds
+	// since 1970. That of SQLite is this machine's.
+	now string
+	// upsert ends an INSERT, so that it gives the named columns of a row that exists with
+	// the same key, a column or several with commas, the values of the new one.
+	upsert func(key string, columns ...string) string
 	// lastKeyFollows is true if the keys that an INSERT of several rows generates are
 	// consecutive, and the last insert id is the last of them. It is not used with
 	// useReturning.
@@ -132,6 +138,15 @@ func (e *engine) rebind(text string) string {
 		b.WriteString(strconv.Itoa(n))
 		text = after
 	}
+}
+
+// upsertOnConflict returns the end of an INSERT as SQLite and PostgreSQL write it.
+func upsertOnConflict(key string, columns ...string) string {
+	assignments := make([]string, len(columns))
+	for i, name := range columns {
+		assignments[i] = name + " = excluded." + name
+	}
+	return " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(assignments, ", ")
 }
 
 // connectionLost reports whether a driver's error comes from the connection rather than

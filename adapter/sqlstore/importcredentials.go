@@ -31,6 +31,9 @@ type ImportOptions struct {
 	// Expected, if not nil, reports in a dry run whether a customer who does not exist
 	// would have been imported by now.
 	Expected func(customer adapter.Key) bool
+	// Lease, if not nil, makes Import fail with [ErrLeaseLost], and store nothing, if its
+	// holder has lost it.
+	Lease *Lease
 	// Progress, if not nil, is called from time to time with the number of credentials
 	// processed so far.
 	Progress func(done int)
@@ -110,7 +113,7 @@ type ImportReport struct {
 func (c *Credentials) Import(ctx context.Context, from ForeignCredentials, o ImportOptions) (ImportReport, error) {
 	const op = "import credentials"
 	var done ImportReport
-	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
+	err := c.db.writeFenced(ctx, op, o.Lease, func(tx *sql.Tx) error {
 		in := credentialImport{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, disabledAdmins: map[int64]bool{}}
 		err := in.run(ctx, from)
 		done = in.result

@@ -34,10 +34,13 @@ type RangeDigest struct {
 }
 
 // Imports notes from which systems records were imported, and what these had.
-type Imports struct{ db *DB }
+type Imports struct {
+	db    *DB
+	lease *Lease // that writes need; nil: none
+}
 
 // Imports returns what is noted of imports.
-func (db *DB) Imports() Imports { return Imports{db} }
+func (db *DB) Imports() Imports { return Imports{db: db} }
 
 // Sources returns the systems from which records were imported, by name. Kinds:
 // Unavailable, Internal.
@@ -68,7 +71,7 @@ func (i Imports) NoteSource(ctx context.Context, s ImportSource) error {
 	if err != nil {
 		return err
 	}
-	return i.db.write(ctx, "note import source", func(tx *sql.Tx) error {
+	return i.db.writeFenced(ctx, "note import source", i.lease, func(tx *sql.Tx) error {
 		if _, err := i.db.exec(ctx, tx, "DELETE FROM import_source WHERE source = ?", s.Name); err != nil {
 			return err
 		}
@@ -96,7 +99,7 @@ func (i Imports) RangeDigests(ctx context.Context, source, part string, from, be
 // and stores others in place of them, in one transaction. Kinds: Invalid, Unavailable,
 // Internal.
 func (i Imports) ReplaceRangeDigests(ctx context.Context, source, part string, from, before adapter.Key, digests ...RangeDigest) error {
-	return i.db.write(ctx, "note import digests", func(tx *sql.Tx) error {
+	return i.db.writeFenced(ctx, "note import digests", i.lease, func(tx *sql.Tx) error {
 		if _, err := i.db.exec(ctx, tx, "DELETE FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ?", source, part, int64(from), int64(before)); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func testRebuildListing(t *testing.T, e Engine) {
 			relist := db.RebuildListing
 			if c.changed != 0 {
 				relist = func(ctx context.Context) error {
-					return ruled{db}.Write(ctx, "relist", func(tx rules.Tx) error { return tx.Saved(ctx, c.changed) })
+					return ruled{db: db}.Write(ctx, "relist", func(tx rules.Tx) error { return tx.Saved(ctx, c.changed) })
 				}
 			}
 			if err := relist(t.Context()); err != nil {

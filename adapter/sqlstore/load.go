@@ -135,7 +135,7 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 			if err := clear(tx); err != nil {
 				return err
 			}
-			err := rules.Load(ctx, ruled{db}, newWriteTx(db, tx), data, hashes, atOnce, progress)
+			err := rules.Load(ctx, ruled{db: db}, newWriteTx(db, tx), data, hashes, atOnce, progress)
 			ambiguous = err != nil && atOnce > 1
 			if err == nil {
 				err = db.Credentials().load(ctx, tx, data)

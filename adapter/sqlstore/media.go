@@ -156,7 +156,7 @@ func (db *DB) removeUnusedMedia(ctx context.Context, names []string) error {
 	if len(names) == 0 || db.media.directory == "" {
 		return nil
 	}
-	return ruled{db}.Write(ctx, "remove media", func(tx rules.Tx) error {
+	return ruled{db: db}.Write(ctx, "remove media", func(tx rules.Tx) error {
 		if err := tx.LockName(ctx, "media"); err != nil {
 			return err
 		}

@@ -48,6 +48,8 @@ func mysqlEngine() *engine {
 		isTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
 		ignoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
 		ignoreDuplicateNote:  " ON DUPLICATE KEY UPDATE record_key = record_key",
+		now:                  "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+		upsert:               upsertMySQL,
 		counters: counterStatements{
 			// MySQL moves the counter to the greatest stored key. The statement must run
 			// outside a transaction, which it would commit.
@@ -60,6 +62,15 @@ func mysqlEngine() *engine {
 		decimal:  func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
 		classify: classifyMySQL,
 	}
+}
+
+// upsertMySQL returns the end of an INSERT. MySQL finds the key itself.
+func upsertMySQL(_ string, columns ...string) string {
+	assignments := make([]string, len(columns))
+	for i, name := range columns {
+		assignments[i] = name + " = VALUES(" + name + ")"
+	}
+	return " ON DUPLICATE KEY UPDATE " + strings.Join(assignments, ", ")
 }
 
 var errMySQLDSN = errors.New(`must be "mysql:user:password@tcp(host:3306)/database"`)

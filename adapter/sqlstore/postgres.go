@@ -45,6 +45,8 @@ func postgresEngine() *engine {
 		isTableSQL:           "SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind IN ('r', 'p')",
 		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
 		ignoreDuplicateNote:  " ON CONFLICT DO NOTHING",
+		now:                  "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+		upsert:               upsertOnConflict,
 		useReturning:         true,
 		analyze:              "ANALYZE",
 		counters: counterStatements{

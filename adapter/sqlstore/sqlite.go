@@ -42,6 +42,8 @@ func sqliteEngine() *engine {
 		isTableSQL:           "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
 		ignoreDuplicateNote:  " ON CONFLICT DO NOTHING",
+		now:                  "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
+		upsert:               upsertOnConflict,
 		lastKeyFollows:       true,
 		counters: counterStatements{
 			restart: func(c counter) string { return "DELETE FROM sqlite_sequence WHERE name = '" + c.table + "'" },

@@ -21,7 +21,10 @@ func newWriteTx(db *DB, tx *sql.Tx) *writeTx {
 }
 
 // A ruled is the database as package rules sees it.
-type ruled struct{ db *DB }
+type ruled struct {
+	db    *DB
+	lease *Lease // that writes need; nil: none
+}
 
 // Schemas returns the schemas of the records.
 func (d ruled) Schemas() *adapter.Schemas { return d.db.schemas }
@@ -32,7 +35,7 @@ func (d ruled) Schemas() *adapter.Schemas { return d.db.schemas }
 func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) error {
 	var done *writeTx
 	run := func() error {
-		return d.db.write(ctx, op, func(tx *sql.Tx) error {
+		return d.db.writeFenced(ctx, op, d.lease, func(tx *sql.Tx) error {
 			done = newWriteTx(d.db, tx)
 			return f(done)
 		})
