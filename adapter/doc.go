@@ -49,7 +49,8 @@
 //     first parameter and do not store it.
 //  8. What only some adapters can do is an interface of its own that an [Adapter] may
 //     implement: an [Importer] stores records of another system under their keys, a [Noter]
-//     says which these were, and an [Exporter] reads records as an import stores them.
+//     says which these were and how far the changes of that system have come, and an
+//     [Exporter] reads records as an import stores them.
 //
 // # How it is tested
 //

@@ -17,12 +17,14 @@ type Importer interface {
 	Import(ctx context.Context, batch []Aggregate, o ImportOptions) ([]Imported, error)
 }
 
-// A Noter tells which records came from another system. An [Importer] that supports
-// [ImportOptions.Source] implements it.
+// A Noter tells which records came from another system, and how far its changes have come.
+// An [Importer] that supports [ImportOptions.Source] implements it.
 type Noter interface {
 	// Noted returns the keys of records of a resource that came from a source, above a
 	// key, in ascending order, at most limit. The records of parts are not noted.
 	Noted(ctx context.Context, source string, r Resource, after Key, limit int) ([]Key, error)
+	// Position returns the last position that was stored for a source, or "".
+	Position(ctx context.Context, source string) (string, error)
 }
 
 // An ExistingPolicy says what an import does with a record whose key exists.
@@ -52,6 +54,10 @@ type ImportOptions struct {
 	// store notes it for each record that the import creates or finds equal, changed or
 	// kept. "": the import notes nothing.
 	Source string
+	// Position, if not "", says how far the changes of the source have come with this
+	// import, in a text of the caller's, at most 32 KiB. It is stored in the transaction of
+	// the import, also of an empty batch.
+	Position string
 	// Passed holds keys of the other system's: those that the store chooses later are
 	// greater, even if it holds no such record.
 	Passed map[Resource]Key

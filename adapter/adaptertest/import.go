@@ -83,6 +83,7 @@ func testImporter(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	t.Run("exchanged values", func(t *testing.T) { open(t).testExchanges(t) })
 	t.Run("concurrent imports", func(t *testing.T) { open(t).testConcurrentImports(t) })
 	t.Run("sources", func(t *testing.T) { open(t).testNoted(t) })
+	t.Run("positions", func(t *testing.T) { open(t).testPositions(t) })
 	t.Run("passed keys", func(t *testing.T) { open(t).testPassedKeys(t) })
 	t.Run("refused", func(t *testing.T) { open(t).testRefused(t) })
 }

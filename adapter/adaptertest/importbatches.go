@@ -168,6 +168,47 @@ func (s *importSuite) testNoted(t *testing.T) {
 	wantError(t, "a long name", err, adapter.Invalid, "source")
 }
 
+// testPositions checks that the position of a source is stored with the records of an import,
+// or not at all.
+func (s *importSuite) testPositions(t *testing.T) {
+	noter := s.adapter.(adapter.Noter)
+	expect := func(name, source, want string) {
+		t.Helper()
+		if got, err := noter.Position(t.Context(), source); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+	at := func(position string) adapter.ImportOptions {
+		o := replacing()
+		o.Source, o.Position = "old", position
+		return o
+	}
+	product := s.aggregate(adapter.Products, importedProduct(900, "positioned", nil))
+	expect("a new source", "old", "")
+	dry := at("dry")
+	dry.DryRun = true
+	s.expect(t, "dry", dry, outcomes(created), product)
+	expect("dry", "old", "")
+	s.expect(t, "first", at("1"), outcomes(created), product)
+	expect("with a record", "old", "1")
+	expect("another source", "new", "")
+	s.expect(t, "empty", at("2 {\"gtid\":\"0-1-2\"}"), nil)
+	expect("without records", "old", "2 {\"gtid\":\"0-1-2\"}")
+	long := strings.Repeat("p", 32<<10)
+	s.expect(t, "long", at(long), outcomes(equal), product)
+	expect("a long one", "old", long)
+	s.expect(t, "none", at(""), outcomes(equal), product)
+	expect("an import without one", "old", long)
+	twin := s.aggregate(adapter.Products, importedProduct(901, "positioned", nil))
+	_, err := s.importer.Import(t.Context(), []adapter.Aggregate{twin}, at("3"))
+	wantError(t, "a refused record", err, adapter.Conflict, "sku")
+	expect("a refused record", "old", long)
+	for name, o := range map[string]adapter.ImportOptions{"too long": at(long + "p"), "without a source": {Position: "3"}} {
+		_, err := s.importer.Import(t.Context(), nil, o)
+		wantError(t, name, err, adapter.Invalid, "position")
+	}
+}
+
 // testPassedKeys checks that keys of another system are passed, also without its records.
 func (s *importSuite) testPassedKeys(t *testing.T) {
 	o := adapter.ImportOptions{DryRun: true, Passed: map[adapter.Resource]adapter.Key{adapter.Products: 5000, adapter.ProductImages: 6000, adapter.ProductWebsites: 7000}}

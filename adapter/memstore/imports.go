@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -159,6 +160,26 @@ func (x tx) Forget(_ context.Context, r adapter.Resource, keys ...adapter.Key) e
 		x.notes.remove(x.version, noteID(r, key))
 	}
 	return nil
+}
+
+// SetPosition stores how far the changes of a source have come.
+func (x tx) SetPosition(_ context.Context, source, position string) error {
+	positions := maps.Clone(x.positions)
+	if positions == nil {
+		positions = map[string]string{}
+	}
+	positions[source] = position
+	x.positions = positions
+	return nil
+}
+
+// Position returns the last position of a source, as [adapter.Noter] says.
+func (a *Adapter) Position(ctx context.Context, source string) (string, error) {
+	s, err := a.db.read(ctx, "read position")
+	if err != nil {
+		return "", err
+	}
+	return s.positions[source], nil
 }
 
 // Noted returns the keys of records that came from a source, as [adapter.Noter] says.

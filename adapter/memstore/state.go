@@ -22,6 +22,8 @@ type state struct {
 	numbers sorted[string, bool] // the numbers that series of files have, by numberKey
 	// notes says which records came from which sources, by noteID.
 	notes sorted[string, []string]
+	// positions says how far the changes of sources have come.
+	positions map[string]string
 }
 
 // A table holds the records of one resource, and finds them by one of their attributes.
@@ -69,7 +71,7 @@ func indexedBy(s *adapter.Schema) string {
 
 // next returns a new version, which a write may change. It shares the records with s.
 func (s *state) next() *state {
-	next := &state{version: new(version), tables: make(map[adapter.Resource]*table, len(s.tables)), last: maps.Clone(s.last), files: s.files, numbers: s.numbers, notes: s.notes}
+	next := &state{version: new(version), tables: make(map[adapter.Resource]*table, len(s.tables)), last: maps.Clone(s.last), files: s.files, numbers: s.numbers, notes: s.notes, positions: s.positions}
 	for r, t := range s.tables {
 		own := *t
 		next.tables[r] = &own

@@ -148,6 +148,8 @@ type Imports interface {
 	Note(ctx context.Context, source string, r adapter.Resource, keys ...adapter.Key) error
 	// Forget removes what is noted of records.
 	Forget(ctx context.Context, r adapter.Resource, keys ...adapter.Key) error
+	// SetPosition stores how far the changes of a source have come.
+	SetPosition(ctx context.Context, source, position string) error
 }
 
 // LevelValues are what a record has of its own at a level. The other values of Record are

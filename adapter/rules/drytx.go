@@ -44,5 +44,8 @@ func (dryTx) Note(context.Context, string, adapter.Resource, ...adapter.Key) err
 // Forget does nothing.
 func (dryTx) Forget(context.Context, adapter.Resource, ...adapter.Key) error { return nil }
 
+// SetPosition does nothing.
+func (dryTx) SetPosition(context.Context, string, string) error { return nil }
+
 // Saved does nothing.
 func (dryTx) Saved(context.Context, ...adapter.Key) error { return nil }

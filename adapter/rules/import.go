@@ -10,16 +10,26 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// maxSource is the longest name of a source, in bytes.
-const maxSource = 64
+// maxSource is the longest name of a source, and maxSourcePosition the longest position, in
+// bytes.
+const (
+	maxSource         = 64
+	maxSourcePosition = 32 << 10
+)
 
-var errSource = errors.New("must have at most 64 characters")
+var (
+	errSource   = errors.New("must have at most 64 characters")
+	errPosition = errors.New("must have at most 32 KiB, and belong to a source")
+)
 
 // Import imports a batch into db, as [adapter.Importer] says.
 func Import(ctx context.Context, db Database, batch []adapter.Aggregate, o adapter.ImportOptions) (outcomes []adapter.Imported, err error) {
 	const op = "import records"
 	if len(o.Source) > maxSource {
 		return nil, invalid(op, "source", errSource)
+	}
+	if len(o.Position) > maxSourcePosition || o.Position != "" && o.Source == "" {
+		return nil, invalid(op, "position", errPosition)
 	}
 	fitted, files, err := fitBatch(ctx, db, op, batch, o)
 	if err != nil {
@@ -29,8 +39,13 @@ func Import(ctx context.Context, db Database, batch []adapter.Aggregate, o adapt
 	err = db.Write(ctx, op, func(tx Tx) error {
 		in := newImport(tx, db.Schemas(), op, o)
 		in.files = files
-		outcomes, err = in.run(ctx, fitted)
-		return err
+		if outcomes, err = in.run(ctx, fitted); err != nil {
+			return err
+		}
+		if o.Position == "" {
+			return nil
+		}
+		return in.SetPosition(ctx, o.Source, o.Position)
 	})
 	if err != nil {
 		return nil, err

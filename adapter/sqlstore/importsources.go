@@ -81,6 +81,24 @@ func (i Imports) NoteSource(ctx context.Context, s ImportSource) error {
 	})
 }
 
+// Position returns how far the changes of a source have come, or "" if that is not stored.
+// Kinds: Unavailable, Internal.
+func (i Imports) Position(ctx context.Context, source string) (string, error) {
+	found, err := selectColumn[string](ctx, i.db.readStatements.query, "SELECT position FROM import_position WHERE source = ?", source)
+	if err != nil || len(found) == 0 {
+		return "", i.db.wrapError(ctx, "read position", err)
+	}
+	return found[0], nil
+}
+
+// SetPosition stores how far the changes of a source have come, as an import does with
+// [adapter.ImportOptions].Position. Kinds: Invalid, Unavailable, Internal.
+func (i Imports) SetPosition(ctx context.Context, source, position string) error {
+	return i.db.writeFenced(ctx, "store position", i.lease, func(tx *sql.Tx) error {
+		return newWriteTx(i.db, tx).SetPosition(ctx, source, position)
+	})
+}
+
 // RangeDigests returns the digests of a part's ranges that begin in [from, before), by
 // ascending key. Kinds: Unavailable, Internal.
 func (i Imports) RangeDigests(ctx context.Context, source, part string, from, before adapter.Key) ([]RangeDigest, error) {

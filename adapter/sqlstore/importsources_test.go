@@ -78,10 +78,19 @@ func testImportSources(t *testing.T, e Engine) {
 		t.Errorf("%d digests of others, want 2", others)
 	}
 
+	if err := db.Imports().SetPosition(ctx, "shop-1", "7"); err != nil {
+		t.Fatal(err)
+	}
+	if position, err := db.Imports().Position(ctx, "shop-1"); err != nil || position != "7" {
+		t.Errorf("position %q, %v", position, err)
+	}
 	if err := db.Reset(ctx, &adapter.Dataset{}); err != nil {
 		t.Fatal(err)
 	}
 	if left := len(sources()) + len(digests("shop-1", "products", 0, 9000)) + len(digests("shop-1", "orders", 0, 9000)); left != 0 {
 		t.Errorf("a reset leaves %d sources and digests", left)
+	}
+	if position, err := db.Imports().Position(ctx, "shop-1"); err != nil || position != "" {
+		t.Errorf("a reset leaves the position %q, %v", position, err)
 	}
 }

@@ -322,6 +322,16 @@ func (t *writeTx) Forget(ctx context.Context, r adapter.Resource, keys ...adapte
 	return nil
 }
 
+// SetPosition stores how far the changes of a source have come.
+func (t *writeTx) SetPosition(ctx context.Context, source, position string) error {
+	return t.exec(ctx, "INSERT INTO import_position (source, position) VALUES (?, ?)"+t.db.engine.upsert("source", "position"), source, position)
+}
+
+// Position returns the last position of a source, as [adapter.Noter] says.
+func (a *Adapter) Position(ctx context.Context, source string) (string, error) {
+	return a.db.Imports().Position(ctx, source)
+}
+
 // Noted returns the keys of records that came from a source, as [adapter.Noter] says.
 func (a *Adapter) Noted(ctx context.Context, source string, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Key, error) {
 	keys, err := selectColumn[adapter.Key](ctx, a.db.readStatements.query,
