@@ -43,7 +43,8 @@
 //     transaction. Existing data is left alone unless the caller asks to replace it, so
 //     both can be repeated. A dry run executes the same queries as a real run. [Imports]
 //     notes from which systems records came and what these had, so that a later import can
-//     leave out what has not changed, and how far the changes of such a system have come.
+//     leave out what has not changed; how far the changes of such a system have come; and
+//     which of its records wait to be tried again.
 //  12. [Leases] elect one of several processes. A lease expires by the clock of the
 //     database, and each new holder gets a greater token. Whoever writes by a lease compares
 //     the token at the end of each transaction, with the lease locked: a process that was
@@ -111,7 +112,7 @@
 // product_image_pointer, product_website, product_category and stock_item, each on one view,
 // and by reading store. Imports also write category_value. write_lock and media_file must be
 // tables as in the migrations; for imports with a source imported_record, import_source,
-// import_position and import_digest, too, and lease for whoever takes one. A new
+// import_position, import_parked and import_digest, too, and lease for whoever takes one. A new
 // comment inserts a row of order_comment, and updates status and updated_at of its
 // sales_order and updated_at of its rows of order_item. Records are locked by
 // SELECT … FOR UPDATE on the view, so the view must not group, and an outer join must be

@@ -149,6 +149,8 @@ func testFencing(t *testing.T, e Engine) {
 		"an import's source":  func() error { return notes.NoteSource(t.Context(), ImportSource{Name: "old"}) },
 		"an import's digests": func() error { return notes.ReplaceRangeDigests(t.Context(), "old", "products", 0, 9, RangeDigest{}) },
 		"a position":          func() error { return notes.SetPosition(t.Context(), "old", "1") },
+		"parking":             func() error { return notes.Park(t.Context(), "old", Parked{Part: "products", Key: 1}) },
+		"unparking":           func() error { return notes.Unpark(t.Context(), "old", "products") },
 		"credentials": func() error {
 			_, err := paused.Credentials().Import(t.Context(), ForeignCredentials{
 				Admins:    func(func(adapter.Admin, error) bool) {},
