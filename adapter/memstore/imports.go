@@ -162,6 +162,9 @@ func (x tx) Forget(_ context.Context, r adapter.Resource, keys ...adapter.Key) e
 	return nil
 }
 
+// Changed does nothing: no other process has these records.
+func (tx) Changed(context.Context, map[adapter.Resource][]adapter.Key) error { return nil }
+
 // SetPosition stores how far the changes of a source have come.
 func (x tx) SetPosition(_ context.Context, source, position string) error {
 	positions := maps.Clone(x.positions)

@@ -148,6 +148,10 @@ type Imports interface {
 	Note(ctx context.Context, source string, r adapter.Resource, keys ...adapter.Key) error
 	// Forget removes what is noted of records.
 	Forget(ctx context.Context, r adapter.Resource, keys ...adapter.Key) error
+	// Changed says which records the import has created, changed or removed, so that no
+	// process goes on answering from what it has cached of them. A part counts by the key
+	// of its root. Keys may be repeated. It is the last operation of the transaction.
+	Changed(ctx context.Context, changed map[adapter.Resource][]adapter.Key) error
 	// SetPosition stores how far the changes of a source have come.
 	SetPosition(ctx context.Context, source, position string) error
 }

@@ -44,6 +44,9 @@ func (dryTx) Note(context.Context, string, adapter.Resource, ...adapter.Key) err
 // Forget does nothing.
 func (dryTx) Forget(context.Context, adapter.Resource, ...adapter.Key) error { return nil }
 
+// Changed does nothing.
+func (dryTx) Changed(context.Context, map[adapter.Resource][]adapter.Key) error { return nil }
+
 // SetPosition does nothing.
 func (dryTx) SetPosition(context.Context, string, string) error { return nil }
 

@@ -42,10 +42,15 @@ func Import(ctx context.Context, db Database, batch []adapter.Aggregate, o adapt
 		if outcomes, err = in.run(ctx, fitted); err != nil {
 			return err
 		}
-		if o.Position == "" {
+		if o.Position != "" {
+			if err := in.SetPosition(ctx, o.Source, o.Position); err != nil {
+				return err
+			}
+		}
+		if len(in.changed) == 0 {
 			return nil
 		}
-		return in.SetPosition(ctx, o.Source, o.Position)
+		return in.Changed(ctx, in.changed)
 	})
 	if err != nil {
 		return nil, err
@@ -104,6 +109,7 @@ type importTx struct {
 	giveUp         map[adapter.Key]bool // records of the group that give up unique values
 	saved          []adapter.Key        // products to be saved
 	saveAll        bool
+	changed        map[adapter.Resource][]adapter.Key // see [Imports].Changed
 	// ownPointers: new products get no pointers to images besides those that come with
 	// them. Those that are created or imported otherwise get pointers to none.
 	ownPointers bool
@@ -114,7 +120,7 @@ func newImport(tx Tx, schemas *adapter.Schemas, op string, o adapter.ImportOptio
 		tx = dryTx{tx}
 	}
 	return &importTx{Tx: tx, ImportOptions: o, schemas: schemas, op: op, moment: now(), files: &importedFiles{}, exists: map[recordID]bool{},
-		pictured: map[adapter.Key]bool{}, bare: map[adapter.Key]bool{}, giveUp: map[adapter.Key]bool{}}
+		pictured: map[adapter.Key]bool{}, bare: map[adapter.Key]bool{}, giveUp: map[adapter.Key]bool{}, changed: map[adapter.Resource][]adapter.Key{}}
 }
 
 // run imports a batch of fitted aggregates.
@@ -134,6 +140,7 @@ func (in *importTx) run(ctx context.Context, batch []adapter.Aggregate) ([]adapt
 		}
 		for _, u := range units {
 			outcomes[u.at] = u.done
+			in.noteChange(u)
 		}
 	}
 	if in.saveAll {
@@ -395,6 +402,29 @@ func (in *importTx) note(ctx context.Context, units []*unit) error {
 		return nil
 	}
 	return in.Note(ctx, in.Source, resource, here...)
+}
+
+// noteChange notes that a record was created, changed or removed: by the key of its root if it
+// is a part.
+func (in *importTx) noteChange(u *unit) {
+	switch u.done.Outcome {
+	case adapter.ImportCreated, adapter.ImportChanged, adapter.ImportRemoved:
+	default:
+		return
+	}
+	r := u.schema.Resource
+	if u.schema.Root == "" {
+		in.changed[r] = append(in.changed[r], u.done.Key)
+		return
+	}
+	for _, record := range []adapter.Record{u.stored.record, u.Record} {
+		if record.Schema == nil {
+			continue
+		}
+		if root := record.Get(u.schema.RootAttribute); root.Kind() == adapter.Integer {
+			in.changed[r] = append(in.changed[r], adapter.Key(root.Int()))
+		}
+	}
 }
 
 // save notes what the database has to derive again because of a record.

@@ -175,11 +175,13 @@ func (db *DB) Adapter() *Adapter { return &Adapter{db: db, stores: db.stores} }
 type Adapter struct {
 	db     *DB
 	stores map[adapter.Resource]adapter.Store
-	lease  *Lease // that writes need; nil: none
+	// what writes need and imports announce, as in ruled
+	lease        *Lease
+	announcement *Announcement
 }
 
 // rules returns the database as package rules sees it.
-func (a *Adapter) rules() ruled { return ruled{a.db, a.lease} }
+func (a *Adapter) rules() ruled { return ruled{a.db, a.lease, a.announcement} }
 
 var (
 	_ adapter.Adapter  = (*Adapter)(nil)
@@ -207,7 +209,7 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 			return nil, a.db.wrapError(ctx, "import records", err)
 		}
 	}
-	outcomes, err := rules.Import(ctx, a.rules(), batch, o)
+	outcomes, err := a.importAnnounced(ctx, batch, o)
 	if err == nil && !o.DryRun {
 		a.db.renewStatistics(ctx, outcomes)
 	}

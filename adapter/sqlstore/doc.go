@@ -49,6 +49,11 @@
 //     database, and each new holder gets a greater token. Whoever writes by a lease compares
 //     the token at the end of each transaction, with the lease locked: a process that was
 //     paused while another one took over stores nothing.
+//  13. A process that caches records answers with nothing older than a committed import of
+//     another process. Each import starts a generation, and notes under it what it has
+//     changed. While somebody imports, a [Watch] reads the generation before the process
+//     answers from its cache; otherwise it looks once a second, and an importer waits until
+//     all have noticed it ([DB.AnnounceImports]). The protocol is in changes.go.
 //
 // # A database with another schema
 //
@@ -111,8 +116,9 @@
 // product_group_price, product_tier_price, product_rule_price, product_image, product_image_value,
 // product_image_pointer, product_website, product_category and stock_item, each on one view,
 // and by reading store. Imports also write category_value. write_lock and media_file must be
-// tables as in the migrations; for imports with a source imported_record, import_source,
-// import_position, import_parked and import_digest, too, and lease for whoever takes one. A new
+// tables as in the migrations; for imports import_state, import_change and import_process, too;
+// for imports with a source imported_record, import_source, import_position, import_parked and
+// import_digest; and lease for whoever takes one. A new
 // comment inserts a row of order_comment, and updates status and updated_at of its
 // sales_order and updated_at of its rows of order_item. Records are locked by
 // SELECT … FOR UPDATE on the view, so the view must not group, and an outer join must be

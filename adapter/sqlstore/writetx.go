@@ -14,6 +14,8 @@ type writeTx struct {
 	db       *DB
 	tx       *sql.Tx
 	executed []string // texts of the statements run, which are prepared afterwards
+	// announcement is that of the import; nil: it was not announced.
+	announcement *Announcement
 }
 
 func newWriteTx(db *DB, tx *sql.Tx) *writeTx {
@@ -22,8 +24,9 @@ func newWriteTx(db *DB, tx *sql.Tx) *writeTx {
 
 // A ruled is the database as package rules sees it.
 type ruled struct {
-	db    *DB
-	lease *Lease // that writes need; nil: none
+	db           *DB
+	lease        *Lease        // that writes need; nil: none
+	announcement *Announcement // of imports; nil: they are not announced
 }
 
 // Schemas returns the schemas of the records.
@@ -37,6 +40,7 @@ func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 	run := func() error {
 		return d.db.writeFenced(ctx, op, d.lease, func(tx *sql.Tx) error {
 			done = newWriteTx(d.db, tx)
+			done.announcement = d.announcement
 			return f(done)
 		})
 	}
