@@ -22,7 +22,7 @@ func BenchmarkGetLocal(b *testing.B) {
 	near := key("near a")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := r.GetLocal(near); !ok {
+		if _, ok := r.GetLocal(b.Context(), near); !ok {
 			b.Fatal("a miss")
 		}
 	}

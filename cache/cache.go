@@ -41,6 +41,8 @@ type Options struct {
 	// Lease is how long a write that is never done prevents replies from being stored; 0
 	// means 5 s.
 	Lease time.Duration
+	// Changes notices what changes without BeginWrite; nil: nothing does.
+	Changes Changes
 	// OnBreaker is called when the breaker of Redis changes to "closed", "half_open" or
 	// "open". It must not call the Cache. It may be nil.
 	OnBreaker  func(to string)
@@ -48,6 +50,15 @@ type Options struct {
 	Log        *slog.Logger
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
+}
+
+// Changes notices what other programs change of what replies are made from, and invalidates the
+// replies: whoever implements it calls [Cache.BeginWrite] and done after the fact.
+type Changes interface {
+	// Await returns when the replies are invalid that were changed before the call. It
+	// reports false if that cannot be known, or if ctx ends. Then Get asks the upstream. Every
+	// lookup calls it, so it must be fast as long as nobody changes anything.
+	Await(ctx context.Context) bool
 }
 
 // A Cache caches replies in memory and in Redis. It is safe for concurrent use.
@@ -61,6 +72,7 @@ type Cache struct {
 	memory                   *memory
 	remote                   *remote
 	flights                  singleflight.Group
+	changes                  Changes // nil: there are none
 	// usableUntil is when the last reply that this process has stored or read expires, in
 	// Unix nanoseconds. It is 0 after all replies were invalidated.
 	usableUntil atomic.Int64
@@ -73,7 +85,7 @@ type Cache struct {
 func New(ctx context.Context, o Options) (*Cache, error) {
 	c := &Cache{
 		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log,
-		generations: newGenerations(), stop: func() {},
+		generations: newGenerations(), changes: o.Changes, stop: func() {},
 	}
 	if c.maxReply == 0 {
 		c.maxReply = defaultMaxReply
@@ -135,8 +147,12 @@ func (c *Cache) invalidate(tags ...string) {
 }
 
 // GetLocal returns the value in memory for a request fingerprint, if it is fresh. It
-// neither asks Redis nor allocates. The caller must not modify the value.
-func (c *Cache) GetLocal(fingerprint [32]byte) (value []byte, ok bool) {
+// does not ask Redis, and does not allocate unless [Changes] do. The caller must not modify the
+// value.
+func (c *Cache) GetLocal(ctx context.Context, fingerprint [32]byte) (value []byte, ok bool) {
+	if c.changes != nil && !c.changes.Await(ctx) {
+		return nil, false
+	}
 	e := c.localHit(c.memory.byFingerprint(fingerprint), c.now())
 	if e == nil {
 		return nil, false

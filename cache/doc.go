@@ -47,7 +47,11 @@
 //     writes of its own process.
 //  7. Concurrent callers that miss the same key under the same generations share one fill.
 //     The fill does not end with any of them.
-//  8. When the upstream cannot answer, the last reply that no write has invalidated is
+//  8. What other programs change of the upstream without calling BeginWrite is the business of
+//     [Changes]. Before a lookup returns a reply, it waits until these have invalidated what
+//     was changed before. With Redis, each replica invalidates the tags there when it notices
+//     a change, so that no reply of another replica that is older is returned to it.
+//  9. When the upstream cannot answer, the last reply that no write has invalidated is
 //     returned instead.
 //
 // # Limitations
@@ -69,6 +73,8 @@
 //   - A commit takes longer than the lease, and the writer is killed afterwards.
 //   - A write that begins while Redis is unavailable has no lease: relevant if Redis returns
 //     before the write is done, and the writer is killed afterwards.
+//   - While [Changes] cannot tell what has changed, a call may share the fill of another one
+//     that began before a change.
 //   - With MemoryTTL above 0, a replica that misses the message about another replica's write
 //     may return older replies for MemoryTTL.
 //

@@ -30,9 +30,10 @@ type Fill = func(ctx context.Context, generation [16]byte) (value []byte, ttl ti
 // Concurrent calls share one fill. Its context is canceled by none of them, so it must set
 // a deadline. If ctx ends, Get returns its error. All other errors are those of fill.
 func (c *Cache) Get(ctx context.Context, fingerprint, key [32]byte, tags []string, fill Fill) (value []byte, outcome string, age time.Duration, err error) {
-	f := &getCall{cache: c, fingerprint: fingerprint, id: key, tags: tags, fill: fill, snapshot: c.generations.snapshot(tags)}
+	current := c.changes == nil || c.changes.Await(ctx)
+	f := &getCall{cache: c, fingerprint: fingerprint, id: key, tags: tags, fill: fill, snapshot: c.generations.snapshot(tags), distrusted: !current}
 	now := c.now()
-	if c.memory != nil && (c.remote == nil || c.memoryTTL > 0) {
+	if current && c.memory != nil && (c.remote == nil || c.memoryTTL > 0) {
 		if e := c.localHit(c.memory.get(key), now); e != nil {
 			c.memory.link(fingerprint, key)
 			c.metrics.memoryHits.Inc()
@@ -46,7 +47,7 @@ func (c *Cache) Get(ctx context.Context, fingerprint, key [32]byte, tags []strin
 	if c.remote != nil {
 		tier = tierRedis
 		f.key = replyKey(key)
-		if r := f.lookup(ctx, now); r != nil {
+		if r := f.lookup(ctx, now); r != nil && current {
 			c.metrics.lookups.WithLabelValues(tier, outcomeHit).Inc()
 			return r.value, outcomeHit, r.age(now), nil
 		}
@@ -77,6 +78,8 @@ type getCall struct {
 	generationsKnown bool     // all generations were read from Redis
 	digest           digest
 	redisFailed      bool // Redis failed or returned corrupt data
+	// distrusted: replies may be older than changes, so that one counts only if fill fails.
+	distrusted bool
 }
 
 // A fillResult is the result of a shared fill.
@@ -155,6 +158,9 @@ func (f *getCall) joinFill(ctx context.Context, key [32]byte) (*fillResult, stri
 	}
 	name := append(key[:], f.digest[:]...)
 	name = binary.BigEndian.AppendUint64(name, f.snapshot.sum)
+	if f.distrusted {
+		name = append(name, "distrusted"...)
+	}
 	leading := false
 	results := f.cache.flights.DoChan(string(name), func() (any, error) {
 		leading = true
@@ -181,7 +187,7 @@ func (f *getCall) runFill(ctx context.Context) (*fillResult, error) {
 	c := f.cache
 	start := c.now()
 	// Another fill may have completed since this call's lookup.
-	if e := c.localHit(c.memory.get(f.id), start); e != nil {
+	if e := c.localHit(c.memory.get(f.id), start); e != nil && !f.distrusted {
 		return &fillResult{reply: &e.reply, outcome: outcomeHit}, nil
 	}
 	f.snapshot = c.generations.snapshot(f.tags) // other replicas may have invalidated tags since
@@ -190,7 +196,7 @@ func (f *getCall) runFill(ctx context.Context) (*fillResult, error) {
 		var err error
 		l, err = c.remote.ensureGenerations(ctx, f.key, f.tags)
 		f.recordGenerations(l, err)
-		if l.reply != nil && l.reply.fresh(start) {
+		if l.reply != nil && l.reply.fresh(start) && !f.distrusted {
 			return &fillResult{reply: l.reply, outcome: outcomeHit}, nil
 		}
 	}

@@ -213,7 +213,7 @@ func TestMemoryWithoutRedis(t *testing.T) {
 	})
 	near := func(want bool) {
 		t.Helper()
-		if _, ok := r.GetLocal(key("near product:1")); ok != want {
+		if _, ok := r.GetLocal(t.Context(), key("near product:1")); ok != want {
 			t.Errorf("in memory: %v, want %v", ok, want)
 		}
 	}
@@ -251,7 +251,7 @@ func TestPubSub(t *testing.T) {
 	gone := func(name string) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-			if _, ok := b.GetLocal(key("near " + name)); !ok {
+			if _, ok := b.GetLocal(t.Context(), key("near "+name)); !ok {
 				return
 			}
 			if time.Now().After(deadline) {
@@ -266,7 +266,7 @@ func TestPubSub(t *testing.T) {
 	done := a.BeginWrite(t.Context(), []string{"product:1"})
 	done()
 	gone("product:1")
-	if _, ok := b.GetLocal(key("near product:2")); !ok {
+	if _, ok := b.GetLocal(t.Context(), key("near product:2")); !ok {
 		t.Error("another product was forgotten, too")
 	}
 	if err := a.Purge(t.Context()); err != nil {

@@ -167,7 +167,7 @@ func TestNoTier(t *testing.T) {
 	r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = 0 })
 	r.get("a", "bypass", "1", fillWith("1"))
 	r.get("a", "bypass", "2", fillWith("2"))
-	if _, ok := r.GetLocal(key("near a")); ok || r.HasUsable() {
+	if _, ok := r.GetLocal(t.Context(), key("near a")); ok || r.HasUsable() {
 		t.Error("a reply was stored")
 	}
 }
@@ -175,7 +175,7 @@ func TestNoTier(t *testing.T) {
 func TestGetLocal(t *testing.T) {
 	near := func(r *replica, want bool) {
 		t.Helper()
-		if value, ok := r.GetLocal(key("near a")); ok != want || (ok && string(value) != "value") {
+		if value, ok := r.GetLocal(t.Context(), key("near a")); ok != want || (ok && string(value) != "value") {
 			t.Errorf("Near: %q, %v; want %v", value, ok, want)
 		}
 	}
@@ -224,7 +224,7 @@ func TestFingerprints(t *testing.T) {
 		if want := []string{"miss", "hit"}[i]; outcome != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", near, outcome, err, want)
 		}
-		if _, ok := r.GetLocal(key(near)); !ok {
+		if _, ok := r.GetLocal(t.Context(), key(near)); !ok {
 			t.Errorf("memory does not know %s", near)
 		}
 	}

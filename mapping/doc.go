@@ -14,7 +14,9 @@
 //  4. Errors become faults in one place (faults.go). Clients see the messages of the
 //     contract; the log contains the cause.
 //  5. The list cache (listcache.go) only saves queries. Every write of a store invalidates
-//     the lists it affects (invalidation.go), and entries expire after a minute.
+//     the lists it affects (invalidation.go), and entries expire after a minute. What
+//     imports of other processes change invalidates lists, replies and the shop's
+//     configuration in the same way (InvalidateChanged).
 //  6. What a body may hold is described in package contract, by a form (forms.go) or by
 //     rules (productcheck.go, stockrules.go). The conversion of values is in values.go, and
 //     values with rules of their own have a file each. Whatever can be checked before a

@@ -50,6 +50,42 @@ func affectedLists() map[adapter.Resource][]adapter.Resource {
 	}
 }
 
+// InvalidateChanged drops what is cached of records that were changed by other means than
+// calls: parts by the keys of their roots; without keys, of all records of the resource; nil,
+// of all records. Of resources that calls do not write everything may depend.
+func (s *Service) InvalidateChanged(ctx context.Context, changed map[adapter.Resource][]adapter.Key) {
+	everything := changed == nil
+	if !everything && len(changed) == 0 {
+		return
+	}
+	var lists []adapter.Resource
+	var tags []string
+	for r, keys := range changed {
+		affected, written := affectedLists()[r]
+		everything = everything || !written
+		lists = append(lists, affected...)
+		shown, ok := guestReplyTags()[r]
+		if !ok {
+			continue
+		}
+		if tags = append(tags, shown.tag); len(keys) == 0 {
+			tags = append(tags, allTag)
+		}
+		for _, key := range keys {
+			tags = append(tags, productTag(int64(key)))
+		}
+	}
+	if everything {
+		lists, tags = nil, []string{allTag}
+		s.shops.invalidate()
+	}
+	s.listCache.invalidate(lists)
+	if s.settings.ReplyCache != nil && len(tags) > 0 {
+		slices.Sort(tags)
+		s.settings.ReplyCache.BeginWrite(ctx, slices.Compact(tags))()
+	}
+}
+
 // guestTags names the tags of the replies to Guests that a write of a resource may
 // change: the tag of the product whose id is in the attribute product, and tag.
 type guestTags struct{ product, tag string }

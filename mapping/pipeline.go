@@ -112,6 +112,9 @@ func (s *Service) runSteps(ctx context.Context, c *Call) error {
 
 // handle runs the handler of c, which has passed the steps.
 func (s *Service) handle(ctx context.Context, c *Call) (*Reply, error) {
+	if s.settings.AwaitChanges != nil {
+		s.settings.AwaitChanges(ctx) // without the backend it fails anyway
+	}
 	return s.handlers[c.Name()](s, s.withFilterLimits(ctx, c), c)
 }
 

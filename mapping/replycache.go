@@ -27,7 +27,7 @@ import (
 type ReplyCache interface {
 	// GetLocal returns the cached reply to an identical earlier request, from memory only.
 	// fingerprint identifies the request.
-	GetLocal(fingerprint [32]byte) (value []byte, ok bool)
+	GetLocal(ctx context.Context, fingerprint [32]byte) (value []byte, ok bool)
 	// Get returns the reply cached under key, or else that of fill. A reply is valid for
 	// at most ttl and until one of its tags changes; ttl 0 means that it is not cached.
 	// fill runs once for all concurrent callers, and goes on after they have left.
@@ -59,6 +59,8 @@ const (
 const (
 	catalogTag = "catalog"
 	stockTag   = "stock"
+	// allTag is a tag of every reply, which the cache adds.
+	allTag = "all"
 )
 
 func productTag(id int64) string { return "product:" + strconv.FormatInt(id, 10) }

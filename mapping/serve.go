@@ -95,7 +95,7 @@ func (s *Service) ServeCached(r *Request, buf []byte) (response Response, ok boo
 	if !ok {
 		return response, false
 	}
-	value, ok := s.replyCache.GetLocal(fingerprint)
+	value, ok := s.replyCache.GetLocal(r.HTTP.Context(), fingerprint)
 	if !ok {
 		return response, false
 	}

@@ -70,6 +70,10 @@ type Settings struct {
 	// with the same fingerprint share replies.
 	ReplyCache  ReplyCache
 	Fingerprint string
+	// AwaitChanges, unless nil, is called before each call that the backend answers. It
+	// returns when [Service.InvalidateChanged] has been called for everything that other
+	// processes have changed before, or when that cannot be known.
+	AwaitChanges func(context.Context) bool
 	// LegacyAuth says how calls for the legacy system are signed. LegacySigner is the
 	// signer for AdminSignature. CacheLegacy also caches replies of the legacy system to
 	// Guests in ReplyCache.

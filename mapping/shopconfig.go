@@ -86,6 +86,7 @@ type shopConfig struct {
 	taxClasses     map[int64]int64  // of customers, by group
 	rates          []taxRate
 	readAt         time.Time
+	generation     uint64 // of the cache, before it was read
 }
 
 // A website is what the prices of a website depend on.
@@ -164,7 +165,11 @@ type shopConfigCache struct {
 	prices                                   PriceSettings
 	now                                      func() time.Time
 	latest                                   atomic.Pointer[shopConfig]
+	generation                               atomic.Uint64 // see invalidate
 }
+
+// invalidate makes the next calls read the shopConfig again.
+func (s *shopConfigCache) invalidate() { s.generation.Add(1) }
 
 func newShopConfigCache(backend *invalidatingAdapter, schemas *adapter.Schemas, settings *Settings) (*shopConfigCache, error) {
 	s := &shopConfigCache{prices: settings.Prices, now: settings.Now}
@@ -181,8 +186,8 @@ func newShopConfigCache(backend *invalidatingAdapter, schemas *adapter.Schemas, 
 
 // current returns a shopConfig that is at most shopConfigTTL old.
 func (s *shopConfigCache) current(ctx context.Context) (*shopConfig, error) {
-	now := s.now()
-	if latest := s.latest.Load(); latest != nil {
+	now, generation := s.now(), s.generation.Load()
+	if latest := s.latest.Load(); latest != nil && latest.generation == generation {
 		if age := now.Sub(latest.readAt); age >= 0 && age < shopConfigTTL {
 			return latest, nil
 		}
@@ -191,7 +196,7 @@ func (s *shopConfigCache) current(ctx context.Context) (*shopConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	read.readAt = now
+	read.readAt, read.generation = now, generation
 	s.latest.Store(read)
 	return read, nil
 }

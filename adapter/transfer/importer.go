@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
@@ -67,18 +68,20 @@ type Importer struct {
 	// Report says what has become of the records so far.
 	Report *Report
 
-	o        Options
-	db       *sqlstore.DB
-	store    *sqlstore.Adapter
-	notes    sqlstore.Imports
-	legacy   *magento1.Database
-	media    *mediaFiles // nil: there are no files of images
-	source   sqlstore.ImportSource
-	started  magento1.Identity                // the old database at the beginning
-	settings string                           // see settingsDigest
-	current  *Counts                          // counts what the reader leaves out; nil: nobody counts
-	expected resourceKeys                     // records that the dry run would have stored
-	passed   map[adapter.Resource]adapter.Key // the greatest keys that the old shop has given
+	o      Options
+	db     *sqlstore.DB
+	store  *sqlstore.Adapter
+	notes  sqlstore.Imports
+	legacy *magento1.Database
+	// announcement tells processes that cache records; nil: nothing was stored so far.
+	announcement *sqlstore.Announcement
+	media        *mediaFiles // nil: there are no files of images
+	source       sqlstore.ImportSource
+	started      magento1.Identity                // the old database at the beginning
+	settings     string                           // see settingsDigest
+	current      *Counts                          // counts what the reader leaves out; nil: nobody counts
+	expected     resourceKeys                     // records that the dry run would have stored
+	passed       map[adapter.Resource]adapter.Key // the greatest keys that the old shop has given
 	// unchanged holds the ranges that the search for removals has found unchanged, so that
 	// the old shop computes no digest twice.
 	unchanged map[rangeID]bool
@@ -120,10 +123,30 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 // Close closes the connection and the files.
 func (imp *Importer) Close() error {
 	err := imp.legacy.Close()
+	if imp.announcement != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		defer cancel()
+		err = errors.Join(err, imp.announcement.End(ctx))
+	}
 	if imp.media != nil {
 		err = errors.Join(err, imp.media.Close())
 	}
 	return err
+}
+
+// endTimeout limits how long an import waits to say that it has ended.
+const endTimeout = 5 * time.Second
+
+// announce lets running processes notice what the import is going to change.
+func (imp *Importer) announce(ctx context.Context) (err error) {
+	if imp.o.DryRun {
+		return nil
+	}
+	if imp.announcement, err = imp.db.AnnounceImports(ctx); err != nil {
+		return err
+	}
+	imp.store = imp.store.Announced(imp.announcement)
+	return nil
 }
 
 // Import imports the groups of the names, and adds to the report what became of them.
@@ -141,6 +164,9 @@ func (imp *Importer) run(ctx context.Context, parts []Group, all bool) error {
 		return err
 	}
 	if err := imp.noteSource(ctx); err != nil {
+		return err
+	}
+	if err := imp.announce(ctx); err != nil {
 		return err
 	}
 	refused, err := imp.remove(ctx, removals)

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +29,7 @@ type cachedReply struct {
 
 // newCachingServer serves a catalog of a thousand products in this process, with
 // additional environment. It returns when the reply to guestList is cached.
-func newCachingServer(b *testing.B, environ ...string) (handler http.Handler, url string, cached cachedReply) {
+func newCachingServer(b *testing.B, environ ...string) (a *app, url string, cached cachedReply) {
 	b.Helper()
 	db, data := newCatalog(b, b.TempDir(), 1000)
 	a, server := serveApp(b, db, data, "documented", environ...)
@@ -56,7 +57,7 @@ func newCachingServer(b *testing.B, environ ...string) (handler http.Handler, ur
 	})
 	response, body := ask()
 	response.Header.Del("Date") // net/http's own
-	return a.contract, server.URL, cachedReply{response.Header, body}
+	return a, server.URL, cachedReply{response.Header, body}
 }
 
 // write sends the reply unchanged.
@@ -82,6 +83,20 @@ func newFloorEngine(write func(*gin.Context)) http.Handler {
 // a gin handler that writes the same bytes, as BenchmarkStockItem does.
 func BenchmarkMemoryHit(b *testing.B) {
 	_, url, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
+	floor := httptest.NewServer(newFloorEngine(cached.write))
+	b.Cleanup(floor.Close)
+	compareServers(b, url, floor.URL, guestList, "")
+}
+
+// BenchmarkMemoryHitDuringImport is BenchmarkMemoryHit while a process imports, so that each hit
+// reads a row of the database.
+func BenchmarkMemoryHitDuringImport(b *testing.B) {
+	a, url, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
+	announcement, err := a.db.AnnounceImports(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = announcement.End(context.WithoutCancel(b.Context())) }()
 	floor := httptest.NewServer(newFloorEngine(cached.write))
 	b.Cleanup(floor.Close)
 	compareServers(b, url, floor.URL, guestList, "")
@@ -158,7 +173,8 @@ func (d *discardWriter) WriteString(s string) (int, error) {
 //	time-ratio   time of Portico as a multiple of the gin handler's
 //	allocs/op    allocations of Portico for one request
 func BenchmarkMemoryHitHandler(b *testing.B) {
-	ours, _, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
+	a, _, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
+	ours := a.contract
 	floor := newFloorEngine(cached.write)
 	request := httptest.NewRequest(http.MethodGet, guestList, nil)
 	request.Host = "shop.example"
@@ -206,7 +222,7 @@ func BenchmarkMemoryHitHandler(b *testing.B) {
 
 // BenchmarkMemoryHitLoop serves cache hits without HTTP in a loop, for profiles.
 func BenchmarkMemoryHitLoop(b *testing.B) {
-	ours, _, _ := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
+	a, _, _ := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
 	request := httptest.NewRequest(http.MethodGet, guestList, nil)
 	request.Host = "shop.example"
 	request.Header.Set("Accept", "application/json")
@@ -214,7 +230,7 @@ func BenchmarkMemoryHitLoop(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		clear(response.header)
-		ours.ServeHTTP(response, request)
+		a.contract.ServeHTTP(response, request)
 	}
 	if response.header.Get("X-Cache") != "HIT" {
 		b.Fatal("not a cache hit")

@@ -26,7 +26,7 @@ const redisBreaker = "redis"
 
 // openReplyCache returns the cache of replies to Guests. If Redis is unreachable,
 // openReplyCache does not fail: the cache works in memory until Redis is reachable.
-func openReplyCache(cfg *config.Config, registry prometheus.Registerer, breakers *breakerMetrics, log *slog.Logger) (*cache.Cache, error) {
+func openReplyCache(cfg *config.Config, changes cache.Changes, registry prometheus.Registerer, breakers *breakerMetrics, log *slog.Logger) (*cache.Cache, error) {
 	c := cfg.Cache
 	var client redis.UniversalClient
 	if c.RedisURL != "" {
@@ -46,6 +46,7 @@ func openReplyCache(cfg *config.Config, registry prometheus.Registerer, breakers
 		MemoryTTL:   c.MemoryTTL,
 		Timeout:     c.Timeout,
 		MemoryBytes: c.MemoryBytes,
+		Changes:     changes,
 		OnBreaker:   func(to string) { breakers.setState(redisBreaker, to) },
 		Registerer:  registry,
 		Log:         log,

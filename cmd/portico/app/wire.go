@@ -92,7 +92,8 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	}
 	resources.add(closeRecords)
 	upstream := recordsGuard.Adapter(records)
-	replyCache, err := openReplyCache(cfg, registry, breakers, log)
+	watch := db.NewWatch()
+	replyCache, err := openReplyCache(cfg, watch, registry, breakers, log)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +155,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		Stock:             stock,
 		Now:               time.Now,
 		ReplyCache:        replies,
+		AwaitChanges:      watch.Await,
 		LegacyAuth:        legacy.auth,
 		LegacySigner:      legacy.signer,
 		CacheLegacy:       cfg.Legacy.Cache,
@@ -163,6 +165,12 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	if err != nil {
 		return nil, err
 	}
+	var shared time.Duration // how old replies may be that processes share
+	if cfg.Cache.RedisURL != "" {
+		shared = cfg.Cache.TTL + cfg.Cache.StaleTTL
+	}
+	watch.Start(ctx, shared, service.InvalidateChanged)
+	resources.add(watch.Close)
 	opsPort := &ops{token: cfg.OpsToken, registry: registry, hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
