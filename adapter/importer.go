@@ -9,11 +9,12 @@ import "context"
 // An [Adapter] may implement it.
 type Importer interface {
 	// Import stores a batch in one transaction and says what became of each record. The
-	// same batch can be imported again. If it fails, nothing is stored. Kinds: NotFound
-	// with Field if an owner does not exist; Conflict with Field if another record has a
-	// unique value or the key of a part; Invalid, with Field store_id for values at a store
-	// view that does not exist; Unsupported for resources that cannot be imported. An error
-	// of o.Content is in the chain of the error.
+	// same batch can be imported again. If it fails, nothing is stored. An importer with a
+	// backend stores the records that this has one by one, so that some may be stored even
+	// if it fails. Kinds: NotFound with Field if an owner does not exist; Conflict with
+	// Field if another record has a unique value or the key of a part; Invalid, with Field
+	// store_id for values at a store view that does not exist; Unsupported for resources
+	// that cannot be imported. An error of o.Content is in the chain of the error.
 	Import(ctx context.Context, batch []Aggregate, o ImportOptions) ([]Imported, error)
 }
 
@@ -56,7 +57,8 @@ type ImportOptions struct {
 	Source string
 	// Position, if not "", says how far the changes of the source have come with this
 	// import, in a text of the caller's, at most 32 KiB. It is stored in the transaction of
-	// the import, also of an empty batch.
+	// the import, also of an empty batch, unless an [Imported.Err] says that the source's
+	// changes are not all here.
 	Position string
 	// Passed holds keys of the other system's: those that the store chooses later are
 	// greater, even if it holds no such record.
@@ -71,6 +73,11 @@ type ImportOptions struct {
 type Imported struct {
 	Key     Key // 0 in a dry run if the store chooses the key
 	Outcome ImportOutcome
+	// Err, if not nil, says why the record stays as it was while the rest of the batch is
+	// imported, or which new parts the backend lacks: the backend refuses the change, or
+	// another process writes the record now. Kinds: those of Import and of the writes of a
+	// [Store].
+	Err error
 }
 
 // An ImportOutcome is what an import did with a record and its parts.

@@ -41,6 +41,9 @@ type Harness struct {
 	// Sampled, if not nil, reports whether to run the next list test. It is not called
 	// concurrently.
 	Sampled func() bool
+	// OneByOne: imports store the records that exist one by one, so that these cannot
+	// exchange unique values.
+	OneByOne bool
 	// Unsupported holds the resources that the adapter has no store for, with the
 	// reason.
 	Unsupported map[adapter.Resource]string

@@ -80,7 +80,7 @@ func testImporter(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	t.Run("faulty images", func(t *testing.T) { open(t).testFaultyImages(t) })
 	t.Run("categories", func(t *testing.T) { open(t).testImportedCategories(t) })
 	t.Run("batches", func(t *testing.T) { open(t).testBatches(t) })
-	t.Run("exchanged values", func(t *testing.T) { open(t).testExchanges(t) })
+	t.Run("exchanged values", func(t *testing.T) { open(t).testExchanges(t, h.OneByOne) })
 	t.Run("concurrent imports", func(t *testing.T) { open(t).testConcurrentImports(t) })
 	t.Run("sources", func(t *testing.T) { open(t).testNoted(t) })
 	t.Run("positions", func(t *testing.T) { open(t).testPositions(t) })

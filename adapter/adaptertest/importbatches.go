@@ -55,7 +55,7 @@ func (s *importSuite) testBatches(t *testing.T) {
 }
 
 // testExchanges imports batches whose records take unique values from each other.
-func (s *importSuite) testExchanges(t *testing.T) {
+func (s *importSuite) testExchanges(t *testing.T, oneByOne bool) {
 	product := func(id int, sku string) adapter.Aggregate {
 		return s.aggregate(adapter.Products, importedProduct(id, sku, nil))
 	}
@@ -66,6 +66,13 @@ func (s *importSuite) testExchanges(t *testing.T) {
 	s.expect(t, "customers", replacing(), outcomes(created, created), customer(950, "first@example.com"), customer(951, "second@example.com"))
 	products := []adapter.Aggregate{product(901, "b"), product(902, "c"), product(903, "a")}
 	customers := []adapter.Aggregate{customer(950, "second@example.com"), customer(951, "first@example.com")}
+	if oneByOne {
+		_, err := s.importer.Import(t.Context(), products, replacing())
+		wantError(t, "SKUs that change places", err, adapter.Conflict, "sku")
+		_, err = s.importer.Import(t.Context(), customers, replacing())
+		wantError(t, "addresses that change places", err, adapter.Conflict, "email")
+		return
+	}
 	s.expect(t, "SKUs that change places", replacing(), outcomes(changed, changed, changed), products...)
 	s.expect(t, "SKUs that have changed places", replacing(), outcomes(equal, equal, equal), products...)
 	s.expect(t, "addresses that change places", replacing(), outcomes(changed, changed), customers...)

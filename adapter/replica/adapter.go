@@ -34,10 +34,11 @@ type Options struct {
 // agreement. It is safe for concurrent use.
 type Adapter struct {
 	*reconciler
-	stopScans context.CancelFunc
-	scanLoop  sync.WaitGroup
-	scanSlot  chan struct{}                  // a semaphore: holds one element while a scan runs
-	scanFrom  map[adapter.Resource]time.Time // what has changed since is what the next scan reads
+	adapter.Noter // the replica
+	stopScans     context.CancelFunc
+	scanLoop      sync.WaitGroup
+	scanSlot      chan struct{}                  // a semaphore: holds one element while a scan runs
+	scanFrom      map[adapter.Resource]time.Time // what has changed since is what the next scan reads
 }
 
 // New returns an adapter that joins a backend with its local replica. It takes ownership of
@@ -52,11 +53,11 @@ func New(o Options) (*Adapter, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &reconciler{
-		walker: &walker{replica: o.Replica, backend: o.Backend}, hidden: hiddenRoots{until: map[recordRef]time.Time{}},
+		walker: &walker{replica: o.Replica, backend: o.Backend, schemas: o.Schemas}, hidden: hiddenRoots{until: map[recordRef]time.Time{}},
 		allocateIDs: o.AllocateIDs, log: &logOnce{Logger: o.Logger}, instanceID: rand.Text(),
 		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
-	a := &Adapter{reconciler: r, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
+	a := &Adapter{reconciler: r, Noter: o.Replica, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
 	var err error
 	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, o.Schemas); err != nil {
 		return nil, err

@@ -85,7 +85,15 @@ func (w *pendingWrite) deleteAtBackend(ctx context.Context, sent *Write) error {
 	}
 	detached, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := w.deleteWithMapping(detached, w.resourcePlan, sent.Key); err != nil {
+	deleteHere := w.deleteHere
+	if deleteHere == nil {
+		deleteHere = func(ctx context.Context) error { return w.deleteFromReplica(ctx, w.resourcePlan, sent.Key) }
+	}
+	err := deleteHere(detached)
+	if err == nil {
+		err = w.replica.DeleteMapping(detached, w.Resource, sent.Key)
+	}
+	if err != nil {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", w.Resource, sent.Key), Err: err}
 	}
 	return nil

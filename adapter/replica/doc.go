@@ -36,6 +36,9 @@
 //     and writes of the record wait two seconds for it. Reconciling overwrites no intent that
 //     it has not seen. If a process dies between committing a new root and storing its
 //     intent, the record stays invisible until Push creates it.
+//     An import is such a write, of a record with its parts in several requests. Its intent
+//     holds them as they were: undoing it imports them again, and reconciling then takes over
+//     what the backend has done. The import can be repeated.
 //  6. Writers of one record take turns within a process. If two processes change the same
 //     record at the same moment, the backend may lose one of the changes, and one process
 //     may undo in the replica what the other is writing; the replica and the backend
@@ -52,7 +55,7 @@
 //	    Push |  | refused                               reading |  | the document changes, or
 //	         v  |          completed or undone          or Scan v  | a reference can be resolved
 //	Create -> in doubt -------------------------------------> in sync <--------> missing
-//	           |   ^       Update, Delete, write of a part       |    gone, back    |
+//	           |   ^       Update, Delete, Import, part written  |    gone, back    |
 //	           |   +---------------------------------------------+                  | Forget
 //	           |                                                                    v
 //	           +-----------------------------------------------------------------> none

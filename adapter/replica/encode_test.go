@@ -128,10 +128,10 @@ func FuzzDecodeBase(f *testing.F) {
 }
 
 func FuzzDecodeIntent(f *testing.F) {
-	for _, seed := range []string{`{"by":"x","op":"update","resource":"products","key":1,"level":2,"named":["name"],"old":{"name":null}}`, `{"before":{"1":{},"x":2}}`, `{"before":{"-1":null}}`, "[", "null"} {
+	for _, seed := range []string{`{"by":"x","op":"update","resource":"products","key":1,"level":2,"named":["name"],"old":{"name":null}}`, `{"before":{"1":{},"x":2}}`, `{"before":{"-1":null}}`, `{"aggregates":[{"record":{"sku":"x"},"parts_of":["x"],"parts":[{"resource":"product_images"},{}],"levels":[{"level":-1}]}]}`, "[", "null"} {
 		f.Add([]byte(seed))
 	}
-	root := newProductPlan()
+	root, schemas := newProductPlan(), adapter.NewSchemas()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		intent, err := decodeIntent(idmap.Mapping{Intent: encoded})
 		if err != nil {
@@ -140,6 +140,9 @@ func FuzzDecodeIntent(f *testing.F) {
 		_, _ = intent.Old.Decode(root.schema)
 		for _, old := range intent.Siblings {
 			_, _ = old.Decode(root.schema)
+		}
+		for _, old := range intent.Aggregates {
+			_, _ = old.Decode(schemas, adapter.Products)
 		}
 	})
 }

@@ -18,6 +18,7 @@ const (
 	opPush   = "push" // like opCreate, but the record stays in the local replica whatever happens
 	opUpdate = "update"
 	opDelete = "delete"
+	opImport = "import"
 )
 
 // A writeIntent records a write that may not have been completed. It is stored in the
@@ -36,6 +37,9 @@ type writeIntent struct {
 	// with the exclusive attributes that the write may take from it at the store view, such
 	// as being the default address.
 	Siblings map[adapter.Key]recordjson.Record `json:"before,omitempty"`
+	// Aggregates are what an import may change, as it was before: the root with its parts, or
+	// the parts of one resource.
+	Aggregates []recordjson.Aggregate `json:"aggregates,omitempty"`
 }
 
 func decodeIntent(mapping idmap.Mapping) (writeIntent, error) {
@@ -108,7 +112,7 @@ func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, 
 }
 
 // rollBack undoes a write in the local replica: it deletes a created record, whose key the
-// intent must have, or restores the values that an update has changed.
+// intent must have, or restores what an update or an import has changed.
 func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
 	plan := rc.plans[intent.Resource]
 	if plan == nil {
@@ -116,6 +120,8 @@ func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
 	}
 	var err error
 	switch {
+	case intent.Op == opImport:
+		err = rc.rollBackImport(ctx, plan, intent)
 	case intent.Op == opCreate && intent.Key != 0:
 		err = rc.deleteFromReplica(ctx, plan, intent.Key)
 	case len(intent.Attributes) > 0:
@@ -125,6 +131,23 @@ func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
 		return err
 	}
 	return rc.rollBackSiblings(ctx, plan, intent)
+}
+
+// rollBackImport restores what an import has changed, and removes the record if it is new.
+func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
+	batch, err := tryConvert(intent.Aggregates, func(one recordjson.Aggregate) (adapter.Aggregate, error) {
+		return one.Decode(rc.schemas, plan.Resource)
+	})
+	if err != nil {
+		return internalError(err, "roll back", intent.Resource, intent.Key)
+	}
+	if !slices.ContainsFunc(batch, func(one adapter.Aggregate) bool { return one.Record.Key() == intent.Key }) {
+		if err := rc.deleteFromReplica(ctx, plan, intent.Key); err != nil {
+			return err
+		}
+	}
+	_, err = rc.replica.Import(ctx, batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting})
+	return err
 }
 
 // rollBackRecord restores the values that an update has changed in its own record.

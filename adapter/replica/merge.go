@@ -20,23 +20,21 @@ type merge struct {
 	// accepts: the base was unknown, and is the document itself. Only parts that carry a legacy
 	// id and have no mapping yet are mapped.
 	accepts bool
-	// own is the write that has led to the document, nil for none. The document then shows how
-	// the backend stored the written values, possibly less exactly, so they are not taken over.
-	own *Write
+	// own are the writes that have led to the document. It then shows how the backend stored
+	// the written values, possibly less exactly, so they are not taken over.
+	own []*Write
 	// partMappings are new mappings of parts.
 	partMappings []idmap.Mapping
 }
 
 // covers reports whether an attribute of a record was written by m.own.
 func (m *merge) covers(plan *resourcePlan, key adapter.Key, name string) bool {
-	switch {
-	case m.own == nil:
-		return false
-	case m.own.Resource == plan.Resource:
-		return m.own.Key == key && slices.Contains(m.own.Changed, name)
-	default:
-		return slices.ContainsFunc(m.own.Changed, func(name string) bool { return m.plans[m.own.Resource].nested(name) == plan })
-	}
+	return slices.ContainsFunc(m.own, func(own *Write) bool {
+		if own.Resource == plan.Resource {
+			return own.Key == key && slices.Contains(own.Changed, name)
+		}
+		return slices.ContainsFunc(own.Changed, func(name string) bool { return m.plans[own.Resource].nested(name) == plan })
+	})
 }
 
 // document merges a document, and returns the new base. That keeps the old values where the

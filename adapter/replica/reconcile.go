@@ -166,7 +166,7 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 	if r.state() == inSync {
 		return r.mapping, nil
 	}
-	mapping, err := rc.reconcile(ctx, root, *r.mapping, *r.doc, nil)
+	mapping, err := rc.reconcile(ctx, root, *r.mapping, *r.doc)
 	if adapter.KindOf(err) == adapter.Conflict { // its backend id is that of another record
 		rc.warnDuplicate(root, r.doc.ID)
 		return nil, nil
@@ -181,10 +181,10 @@ func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
 }
 
 // reconcile merges a document into the local replica, and stores the mapping with the new
-// base and without its write intent. own is the write that led to the document; nil for
-// none. It returns errResolved if another process has changed the intent meanwhile. The
+// base and without its write intent. own are the writes that led to the document. It returns
+// errResolved if another process has changed the intent meanwhile. The
 // caller holds the root's lock.
-func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc Document, own *Write) (idmap.Mapping, error) {
+func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc Document, own ...*Write) (idmap.Mapping, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return mapping, err
@@ -225,7 +225,7 @@ var errResolved = &adapter.Error{Kind: adapter.Unavailable, Op: "store mappings"
 // would hide that the backend has it; and another process that stored an intent relies on
 // it. A process that resolves an intent stores its result in any case, with the old base, so
 // that the next comparison takes over what the writer did.
-func (rc *reconciler) putReconciled(ctx context.Context, current idmap.Mapping, own *Write, root idmap.Mapping, parts ...idmap.Mapping) error {
+func (rc *reconciler) putReconciled(ctx context.Context, current idmap.Mapping, own []*Write, root idmap.Mapping, parts ...idmap.Mapping) error {
 	isNew, resolves := current.ChangedAt.IsZero(), current.Intent != nil
 	if own == nil && (isNew || resolves) {
 		return rc.replica.PutMappings(ctx, append(parts, root)...)

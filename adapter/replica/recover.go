@@ -83,6 +83,8 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 		return rc.deleteWithMapping(ctx, root, mapping.Key)
 	case doc == nil || plan == nil:
 		return nil
+	case intent.Op == opImport: // what the backend has of it is taken over afterwards
+		return rc.rollBack(ctx, intent)
 	}
 	item, parts, err := doc.Read(ctx)
 	switch {

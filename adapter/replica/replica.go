@@ -12,6 +12,9 @@ import (
 // declared here so that this package depends on no database.
 type Replica interface {
 	adapter.Adapter
+	adapter.Importer
+	adapter.Noter
+	adapter.Exporter
 	idmap.Map
 	// ImportRecords inserts a record of the backend and its parts, each with its mapping,
 	// in one transaction. The first record is the root; or all are parts of an existing

@@ -16,6 +16,7 @@ import (
 type walker struct {
 	replica Replica
 	backend Backend
+	schemas *adapter.Schemas
 	plans   map[adapter.Resource]*resourcePlan
 	ordered []*resourcePlan // plans in the order of Backend.Resources
 	closed  atomic.Bool

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ type pendingWrite struct {
 	mapping idmap.Mapping // of the root, with the intent; the writer holds the root's lock
 	intent  writeIntent
 	before  adapter.Record // the values at the default scope, of a record that exists before the write
+	// deleteHere deletes the record in the local replica; nil: as a client's delete does.
+	deleteHere func(context.Context) error
 }
 
 // lockRecord locks the root of an existing record, reconciles it with the backend, and
@@ -129,18 +132,7 @@ func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 // send makes a write at the backend and completes it. If the backend refuses it, send undoes
 // it in the local replica. Where the outcome is unknown, the intent remains.
 func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
-	err := w.addContext(ctx, sent)
-	switch {
-	case err != nil:
-	case sent.Old.Schema == nil:
-		err = w.createAtBackend(ctx, sent)
-	case sent.New.Schema == nil:
-		err = w.deleteAtBackend(ctx, sent)
-	case !w.Updates:
-		err = &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("update %s %d", sent.Resource, sent.Key), Err: errNotAccepted}
-	default:
-		err = w.backend.Update(ctx, sent)
-	}
+	err := w.request(ctx, sent)
 	if err == nil {
 		if err = w.complete(ctx, sent); errors.Is(err, errResolved) {
 			err = nil // the backend has the write
@@ -150,6 +142,24 @@ func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
 		w.undo(ctx)
 	}
 	return err
+}
+
+// request makes a write at the backend.
+func (w *pendingWrite) request(ctx context.Context, sent *Write) error {
+	if err := w.addContext(ctx, sent); err != nil {
+		return err
+	}
+	creates, deletes := sent.Old.Schema == nil, sent.New.Schema == nil
+	switch {
+	case creates:
+		return w.createAtBackend(ctx, sent)
+	case deletes && w.Deletes:
+		return w.deleteAtBackend(ctx, sent)
+	case !deletes && w.Updates:
+		return w.backend.Update(ctx, sent)
+	default:
+		return &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("%s %s %d", w.intent.Op, sent.Resource, sent.Key), Err: errNotAccepted}
+	}
 }
 
 // addContext completes what is sent to the backend: a new root with its parts; a part with
@@ -178,7 +188,7 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	if err != nil {
 		return err
 	}
-	if sent.ID = parts.ids[sent.Key]; sent.ID == "" && w.HasIDs && sent.Old.Schema != nil {
+	if sent.ID = cmp.Or(sent.ID, parts.ids[sent.Key]); sent.ID == "" && w.HasIDs && sent.Old.Schema != nil {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("%s %s %d", w.intent.Op, w.Resource, sent.Key), Err: errUnknownID}
 	}
 	for _, r := range parts.sorted() {
@@ -189,14 +199,14 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	return nil
 }
 
-// complete ends a write that the replica and the backend have both done: it reconciles with
+// complete ends writes that the replica and the backend have both done: it reconciles with
 // the resulting document, which becomes the new base, and clears the intent. It returns
 // errResolved if another process has done so.
-func (w *pendingWrite) complete(ctx context.Context, sent *Write) error {
-	if w.isRoot() && sent.New.Schema == nil {
+func (w *pendingWrite) complete(ctx context.Context, sent ...*Write) error {
+	if sent[0].Resource == w.root.Resource && sent[0].New.Schema == nil {
 		return nil // its mapping was deleted
 	}
-	err := w.reconcileWritten(ctx, sent)
+	err := w.reconcileWritten(ctx, sent...)
 	if err == nil || errors.Is(err, errResolved) {
 		return err
 	}
@@ -204,8 +214,8 @@ func (w *pendingWrite) complete(ctx context.Context, sent *Write) error {
 	return w.replaceIntent(ctx, nil)
 }
 
-// reconcileWritten fetches the document that a write has led to, and reconciles with it.
-func (w *pendingWrite) reconcileWritten(ctx context.Context, sent *Write) error {
+// reconcileWritten fetches the document that writes have led to, and reconciles with it.
+func (w *pendingWrite) reconcileWritten(ctx context.Context, sent ...*Write) error {
 	rows := []row{{key: w.mapping.Key, mapping: &w.mapping}}
 	err := w.addDocuments(ctx, w.root, rows)
 	detached, cancel := detachedContext(ctx)
@@ -219,7 +229,7 @@ func (w *pendingWrite) reconcileWritten(ctx context.Context, sent *Write) error 
 	case rows[0].doc == nil:
 		return notFound("reconcile", w.root.Resource, w.mapping.Key)
 	}
-	_, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, sent)
+	_, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, sent...)
 	if errors.Is(err, errResolved) {
 		if _, failed := w.reconcileRoot(detached, w.root, w.mapping.Key); failed != nil {
 			return failed

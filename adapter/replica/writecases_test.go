@@ -15,6 +15,7 @@ type writeCase struct {
 	before  func(s *fixture) // preparation; nil for none
 	write   func(s *fixture) error
 	observe func(s *fixture, as precision) string // what the local replica holds of the write
+	repeats bool                                  // the write sends several requests, and can be repeated
 }
 
 // A precision says how exactly a value is stored.
@@ -125,6 +126,20 @@ func writeCases() []writeCase {
 		{name: "unassign a website", write: func(f *fixture) error {
 			return f.delete(adapter.ProductWebsites, 1)
 		}, observe: func(f *fixture, as precision) string { return shownOf(f, as, adapter.ProductWebsites, 1, 0) }},
+		{name: "import a product", repeats: true, write: func(f *fixture) error {
+			one := without(f.exported(adapter.Products, 1, values{"name": "New", "price": "7.7777", "meta_title": nil}), adapter.ProductWebsites, 1)
+			return f.importOne(one)
+		}, observe: func(f *fixture, as precision) string {
+			return shownOf(f, as, adapter.Products, 1, 0, "name", "price") + count(f, adapter.ProductWebsites, where("product_id", "1"))
+		}},
+		{name: "import an address", repeats: true, write: func(f *fixture) error {
+			return f.importOne(f.exported(adapter.CustomerAddresses, 2, values{"city": "New", "is_default_billing": 1}))
+		}, observe: func(f *fixture, as precision) string {
+			return shownOf(f, as, adapter.CustomerAddresses, 2, 0, "city", "is_default_billing") + shownOf(f, as, adapter.CustomerAddresses, 1, 0, "is_default_billing")
+		}},
+		{name: "import the removal of a customer", write: func(f *fixture) error {
+			return f.importOne(gone(adapter.Customers, 1))
+		}, observe: func(f *fixture, as precision) string { return shownOf(f, as, adapter.Customers, 1, 0) }},
 	}
 }
 

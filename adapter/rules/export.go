@@ -27,7 +27,7 @@ func Export(ctx context.Context, db Database, from adapter.Store, r adapter.Reso
 		all = make([]adapter.Aggregate, len(listed.Records))
 		keys := make([]adapter.Key, len(all))
 		for i, record := range listed.Records {
-			all[i].Record, keys[i] = record, record.Key()
+			all[i].Record, keys[i] = withoutDerived(record), record.Key()
 			e.roots[keys[i]] = &all[i]
 		}
 		if err := e.addLevels(ctx, r, e.roots, keys); err != nil {
@@ -36,6 +36,18 @@ func Export(ctx context.Context, db Database, from adapter.Store, r adapter.Reso
 		return e.addParts(ctx, db.Schemas(), r, keys)
 	})
 	return all, err
+}
+
+// withoutDerived returns a record without the values that an import does not take, as they
+// follow from others.
+func withoutDerived(r adapter.Record) adapter.Record {
+	r = r.Clone()
+	for i := range r.Values {
+		if isDerived(&r.Schema.Attributes[i]) {
+			r.Values[i] = adapter.Value{}
+		}
+	}
+	return r
 }
 
 // An export adds to records what is stored of them besides.

@@ -1,0 +1,267 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/recordjson"
+)
+
+// Import imports a batch as [adapter.Importer] says. What has no mapping is imported into the
+// local replica, and Push creates it. A record whose root has a mapping is imported on its own,
+// and changed or deleted at the backend, too. If the backend refuses that, the record is
+// restored, and [adapter.Imported.Err] says why: also if it takes a unique value from a later
+// record of the batch. A dry run asks the local replica alone.
+func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	mayChange := func(one adapter.Aggregate) bool {
+		return one.Gone || one.PartsOnly || o.Existing == adapter.ReplaceExisting || o.Existing == adapter.MergeExisting
+	}
+	var mapped map[int]mappedImport
+	err := a.checkOpen("import records")
+	if err == nil && !o.DryRun && slices.ContainsFunc(batch, mayChange) {
+		mapped, err = a.reconcileImported(ctx, batch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(mapped) == 0 {
+		return a.replica.Import(ctx, batch, o)
+	}
+	dry := o
+	dry.DryRun = true
+	outcomes, err := a.replica.Import(ctx, batch, dry) // tells which differ
+	if err != nil {
+		return nil, err
+	}
+	last := o // with the position, unless a record is refused
+	o.Position = ""
+	var rest []adapter.Aggregate // what only the local replica stores
+	var places []int
+	for i, one := range batch {
+		to, known := mapped[i]
+		if expected := outcomes[i].Outcome; !known || expected == adapter.ImportEqual || expected == adapter.ImportKept {
+			rest, places = append(rest, one), append(places, i)
+			continue
+		}
+		outcomes[i], err = to.importRecord(ctx, one, o)
+		switch {
+		case adapter.IsRefusal(err), errors.Is(err, errResolved):
+			outcomes[i].Err, last.Position = err, ""
+		case err != nil:
+			return nil, err
+		}
+	}
+	stored, err := a.replica.Import(ctx, rest, last)
+	for i, one := range stored {
+		outcomes[places[i]] = one
+	}
+	return outcomes, err
+}
+
+// A mappedImport imports records whose root has a mapping.
+type mappedImport struct {
+	*store
+	rootKey adapter.Key
+}
+
+// reconcileImported reconciles the roots of a batch that have a mapping. It returns the
+// imports of their records and parts, by their places in the batch.
+func (a *Adapter) reconcileImported(ctx context.Context, batch []adapter.Aggregate) (map[int]mappedImport, error) {
+	mapped := map[int]mappedImport{}
+	for _, plan := range a.ordered {
+		keys := map[int]adapter.Key{}
+		for i, one := range batch {
+			if s := one.Record.Schema; s != nil && s.Resource == plan.Resource {
+				keys[i] = one.Record.Key()
+			}
+		}
+		if len(keys) == 0 {
+			continue
+		}
+		rootKeys, err := plan.findRecords(ctx, slices.Collect(maps.Values(keys)))
+		if err != nil {
+			return nil, err
+		}
+		places := map[adapter.Key][]int{} // by root
+		for i, key := range keys {
+			root, exists := rootKeys[key]
+			if !exists {
+				root = plan.rootKeyOf(batch[i].Record)
+			}
+			places[root] = append(places[root], i)
+		}
+		rows, err := a.rowsOf(ctx, plan.root, slices.Collect(maps.Keys(places)))
+		if err != nil {
+			return nil, err
+		}
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping == nil })
+		unlock, err := a.locks.lock(ctx, plan.root.Resource, keysOf(rows)...)
+		if err == nil {
+			_, err = a.reconcileLocked(ctx, plan.root, keysOf(rows))
+			unlock()
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			for _, i := range places[r.key] {
+				mapped[i] = mappedImport{&store{a, plan}, r.key}
+			}
+		}
+	}
+	return mapped, nil
+}
+
+// importRecord imports one record. Kinds: those of the local replica and of the backend, and
+// NotFound if the backend does not have the root, or may be about to create it.
+func (m mappedImport) importRecord(ctx context.Context, one adapter.Aggregate, o adapter.ImportOptions) (done adapter.Imported, err error) {
+	done.Key = one.Record.Key()
+	inReplica := func(ctx context.Context) error {
+		stored, err := m.replica.Import(ctx, []adapter.Aggregate{one}, o)
+		if err == nil {
+			done = stored[0]
+		}
+		return err
+	}
+	mapping, unlock, err := m.lockRoot(ctx, "import", m.rootKey)
+	switch {
+	case err == nil && one.Gone:
+		defer unlock()
+		err = m.remove(ctx, mapping, done.Key, inReplica)
+	case err == nil:
+		defer unlock()
+		err = m.change(ctx, mapping, one, inReplica)
+		return done, err
+	case one.Gone && adapter.KindOf(err) == adapter.NotFound:
+		if err = m.Forget(ctx, m.Resource, done.Key); err == nil {
+			err = inReplica(ctx) // which forgets the source, too
+		}
+	}
+	if err == nil {
+		done.Outcome = adapter.ImportRemoved
+	}
+	return done, err
+}
+
+// remove deletes a record at the backend, if that has it, then in the local replica.
+func (m mappedImport) remove(ctx context.Context, mapping idmap.Mapping, key adapter.Key, inReplica func(context.Context) error) error {
+	if m.hasMappings() {
+		r, err := m.rowOf(ctx, m.resourcePlan, key)
+		if err != nil {
+			return err
+		}
+		if r.mapping == nil {
+			return inReplica(ctx)
+		}
+	}
+	if !m.schema.ReadOnly() {
+		if err := m.checkDelete(ctx, &adapter.DeleteParams{Key: key}); err != nil {
+			return err
+		}
+	}
+	w, err := m.beginChange(ctx, mapping, writeIntent{Op: opDelete, Key: key})
+	if err != nil {
+		return err
+	}
+	w.deleteHere = inReplica
+	return w.send(ctx, &Write{Old: w.before})
+}
+
+// change imports a record into the local replica, and makes at the backend what that has
+// changed of its backend-owned attributes and parts.
+func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one adapter.Aggregate, inReplica func(context.Context) error) error {
+	before, err := m.records(ctx)
+	if err != nil {
+		return err
+	}
+	intent := writeIntent{Op: opImport, Key: one.Record.Key()}
+	if intent.Aggregates, err = m.aggregates(ctx, one); err != nil {
+		return err
+	}
+	w, err := m.begin(ctx, mapping, intent)
+	if err != nil {
+		return err
+	}
+	w.before = before[0].records[m.rootKey]
+	if err := w.inReplica(ctx, func() error { return inReplica(ctx) }); err != nil {
+		return err
+	}
+	if err = m.sendImported(ctx, w, before); adapter.IsRefusal(err) {
+		w.undo(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return m.pushParts(ctx, m.root, m.rootKey)
+}
+
+// records returns what an import may change in the local replica: the root, if that is what is
+// imported, with its parts, or the parts of one resource.
+func (m mappedImport) records(ctx context.Context) ([]*replicaParts, error) {
+	return tryConvert(append([]*resourcePlan{m.resourcePlan}, m.parts...), func(plan *resourcePlan) (*replicaParts, error) {
+		if !plan.isRoot() {
+			return m.loadParts(ctx, plan, m.rootKey)
+		}
+		r, err := plan.get(ctx, m.rootKey)
+		return &replicaParts{resourcePlan: plan, records: map[adapter.Key]adapter.Record{m.rootKey: r}}, err
+	})
+}
+
+// sendImported sends to the backend what differs from the records before the import, except
+// new parts, and completes the write. It returns errResolved if another process has undone
+// the import.
+func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before []*replicaParts) error {
+	after, err := m.records(ctx)
+	if err != nil {
+		return err
+	}
+	var sent []*Write
+	for i, old := range before {
+		plan := old.resourcePlan
+		for _, r := range old.sorted() {
+			one := &Write{ID: old.ids[r.Key()], Old: r, New: after[i].records[r.Key()]}
+			if one.New.Schema != nil {
+				one.Changed = plan.changedAttributes(r, one.New)
+			}
+			isLacking := one.ID == "" && plan.HasIDs && !plan.isRoot() // pushParts creates it
+			if isLacking || one.New.Schema != nil && len(one.Changed) == 0 {
+				continue
+			}
+			part := &pendingWrite{store: &store{m.Adapter, plan}, mapping: w.mapping, intent: writeIntent{Op: opImport, Key: r.Key()}}
+			if err := part.request(ctx, one); err != nil {
+				return err
+			}
+			sent = append(sent, one)
+		}
+	}
+	if len(sent) == 0 {
+		return w.replaceIntent(ctx, nil)
+	}
+	return w.complete(ctx, sent...)
+}
+
+// aggregates returns what an import may change in the local replica, for importing it again.
+func (m mappedImport) aggregates(ctx context.Context, one adapter.Aggregate) ([]recordjson.Aggregate, error) {
+	if !m.isRoot() {
+		q := adapter.Query{Where: []adapter.Condition{keyCondition(m.resourcePlan.rootKey, adapter.Eq, m.rootKey)}}
+		records, err := m.list(ctx, &adapter.ListParams{Query: q})
+		return convert(records, func(r adapter.Record) recordjson.Aggregate {
+			return recordjson.EncodeAggregate(adapter.Aggregate{Record: r})
+		}), err
+	}
+	exported, err := m.replica.Export(ctx, m.Resource, m.rootKey-1, 1)
+	return convert(exported, func(old adapter.Aggregate) recordjson.Aggregate {
+		// Stock items are aggregates of their own.
+		old.Parts = slices.DeleteFunc(old.Parts, func(part adapter.Record) bool { return part.Schema.Resource == adapter.StockItems })
+		for _, part := range slices.Concat(old.Parts, one.Parts) {
+			if r := part.Schema.Resource; !slices.Contains(old.PartsOf, r) {
+				old.PartsOf = append(old.PartsOf, r)
+			}
+		}
+		return recordjson.EncodeAggregate(old)
+	}), err
+}

@@ -1,0 +1,353 @@
+package replica_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica"
+)
+
+// A pushingAdapter creates what it imports at the backend, as nobody would see it otherwise,
+// and returns what was refused of a batch as its error.
+type pushingAdapter struct{ *replica.Adapter }
+
+func (a pushingAdapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	done, err := a.Adapter.Import(ctx, batch, o)
+	for _, one := range done {
+		if err == nil {
+			err = one.Err
+		}
+	}
+	if err == nil && !o.DryRun {
+		err = a.Push(ctx, nil)
+	}
+	return done, err
+}
+
+// exported returns a record of the local replica as it can be imported, with changed values.
+func (f *fixture) exported(r adapter.Resource, key adapter.Key, change values) adapter.Aggregate {
+	f.t.Helper()
+	all, err := f.local.Export(f.t.Context(), r, key-1, 1)
+	if err != nil || len(all) != 1 || all[0].Record.Key() != key {
+		f.t.Fatalf("export %s %d: %v, %v", r, key, all, err)
+	}
+	one := all[0]
+	for name, v := range change {
+		one.Record.Set(name, valueOf(one.Record.Schema, name, v))
+	}
+	if r == adapter.Products {
+		one.Parts = slices.DeleteFunc(one.Parts, func(part adapter.Record) bool { return part.Schema.Resource == adapter.StockItems })
+		one.PartsOf = []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories, adapter.ProductImages}
+	}
+	return one
+}
+
+// exportedText returns what the local replica holds of a record, "" for nothing.
+func (f *fixture) exportedText(r adapter.Resource, key adapter.Key) string {
+	f.t.Helper()
+	all, err := f.local.Export(f.t.Context(), r, key-1, 1)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	text := ""
+	for _, one := range all {
+		if one.Record.Key() != key {
+			continue
+		}
+		text += formatRecord(one.Record)
+		for _, part := range one.Parts {
+			text += "\n" + formatRecord(part)
+		}
+		for _, l := range one.Levels {
+			text += fmt.Sprint("\nat ", l.StoreID, ": ", formatRecord(l.Record))
+		}
+	}
+	return text + "\n"
+}
+
+// gone returns the removal of a record.
+func gone(r adapter.Resource, key adapter.Key) adapter.Aggregate {
+	schema := schemas().Of(r)
+	return adapter.Aggregate{Record: values{schema.Key: int(key)}.record(schema), Gone: true}
+}
+
+// without returns an aggregate without some of its parts.
+func without(one adapter.Aggregate, r adapter.Resource, keys ...adapter.Key) adapter.Aggregate {
+	removed := func(part adapter.Record) bool { return part.Schema.Resource == r && slices.Contains(keys, part.Key()) }
+	one.Parts = slices.DeleteFunc(slices.Clone(one.Parts), removed)
+	one.Levels = slices.DeleteFunc(slices.Clone(one.Levels), func(l adapter.Level) bool { return removed(l.Record) })
+	return one
+}
+
+// importAll imports a batch that replaces what exists.
+func (f *fixture) importAll(batch ...adapter.Aggregate) ([]adapter.Imported, error) {
+	return f.Import(f.t.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting})
+}
+
+// importOne imports one record, and returns what was refused of it.
+func (f *fixture) importOne(one adapter.Aggregate) error {
+	done, err := f.importAll(one)
+	if err == nil {
+		err = done[0].Err
+	}
+	return err
+}
+
+// writes returns how many writes the backend was sent.
+func (m *memoryBackend) writes() (n int) {
+	for _, verb := range []string{"Create ", "Update ", "Delete "} {
+		for _, res := range m.resources {
+			n += m.callCount(verb + string(res.Resource))
+		}
+	}
+	return n
+}
+
+// TestImportOutcomes checks that an import of what the backend has changes and deletes it
+// there, that nothing is sent for what is equal, and that what is new waits for Push.
+func TestImportOutcomes(t *testing.T) {
+	f := newFixture(t)
+	changed := f.exported(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+	levelOnly := f.exported(adapter.Products, 3, values{"meta_title": "N"})
+	fresh := f.exported(adapter.Customers, 2, values{"entity_id": 77, "email": "fresh@example.com"})
+	equal := f.exported(adapter.Customers, 1, nil)
+	batch := []adapter.Aggregate{changed, levelOnly, fresh, equal, gone(adapter.Products, 2), gone(adapter.Products, 98)}
+	want := []adapter.ImportOutcome{adapter.ImportChanged, adapter.ImportChanged, adapter.ImportCreated, adapter.ImportEqual, adapter.ImportRemoved, adapter.ImportEqual}
+	outcomes := func(done []adapter.Imported, err error) (all []adapter.ImportOutcome) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, one := range done {
+			if one.Err != nil || one.Key != batch[i].Record.Key() {
+				t.Errorf("record %d: %+v", batch[i].Record.Key(), one)
+			}
+			all = append(all, one.Outcome)
+		}
+		return all
+	}
+	before := f.memory.writes()
+	got := outcomes(f.Import(t.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting, DryRun: true}))
+	if difference := cmp.Diff(want, got); difference != "" || f.memory.writes() != before {
+		t.Errorf("a dry run sends %d writes, want -, got +:\n%s", f.memory.writes()-before, difference)
+	}
+	got = outcomes(f.importAll(batch...))
+	if difference := cmp.Diff(want, got); difference != "" || f.memory.writes() != before+2 {
+		t.Errorf("the import sends %d writes, want 2; outcomes -, got +:\n%s", f.memory.writes()-before, difference)
+	}
+	f.checkValues(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+	f.checkMissing(adapter.Products, 2)
+	f.checkMissing(adapter.Customers, 77)
+	f.checkNoIntents()
+	fetched := f.memory.callCount("Fetch products")
+	want = []adapter.ImportOutcome{adapter.ImportEqual, adapter.ImportEqual, adapter.ImportEqual, adapter.ImportEqual, adapter.ImportEqual, adapter.ImportEqual}
+	got = outcomes(f.importAll(batch...))
+	if difference := cmp.Diff(want, got); difference != "" || f.memory.writes() != before+2 || f.memory.callCount("Fetch products") != fetched+1 {
+		t.Errorf("again: %d writes and %d fetches, want -, got +:\n%s", f.memory.writes()-before, f.memory.callCount("Fetch products")-fetched, difference)
+	}
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	f.checkValues(adapter.Customers, 77, values{"email": "fresh@example.com"})
+	f.scan()
+	f.checkAgreement()
+}
+
+// TestImportParts checks that parts that an import creates, changes and removes are those of
+// the backend, too.
+func TestImportParts(t *testing.T) {
+	f := newFixture(t)
+	product := without(f.exported(adapter.Products, 1, nil), adapter.ProductImages, 1)
+	product.Parts = append(product.Parts, values{"assignment_id": 80, "product_id": 1, "category_id": 6, "position": 1}.record(schemas().Of(adapter.ProductCategories)))
+	isPointer := func(l adapter.Level) bool { return l.Record.Schema.Resource == adapter.Products && l.StoreID == 0 } // perhaps to the image
+	product.Levels = slices.DeleteFunc(product.Levels, isPointer)
+	address := newAddress(1)
+	address["entity_id"], address["is_default_billing"] = 90, 1
+	created := adapter.Aggregate{Record: address.record(schemas().Of(adapter.CustomerAddresses))}
+	stock := adapter.Aggregate{Record: f.get(adapter.StockItems, 2).Clone()}
+	stock.Record.Set("qty", adapter.TextValue("3.2500"))
+	done, err := f.importAll(product, created, stock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []adapter.ImportOutcome{adapter.ImportChanged, adapter.ImportCreated, adapter.ImportChanged} {
+		if done[i].Outcome != want || done[i].Err != nil {
+			t.Errorf("record %d: %+v, want %v", i, done[i], want)
+		}
+	}
+	for call, want := range map[string]int{"Delete product_images": 1, "Create product_categories": 1, "Create customer_addresses": 1, "Update stock_items": 1} {
+		if got := f.memory.callCount(call); got != want {
+			t.Errorf("%d calls %s, want %d", got, call, want)
+		}
+	}
+	f.checkMissing(adapter.ProductImages, 1)
+	f.checkValues(adapter.CustomerAddresses, 90, values{"is_default_billing": 1})
+	f.checkValues(adapter.StockItems, 2, values{"qty": "3.2500"})
+	f.scan()
+	f.checkAgreement()
+	f.checkNoIntents()
+	if err := f.importOne(gone(adapter.CustomerAddresses, 90)); err != nil {
+		t.Fatal(err)
+	}
+	f.checkMissing(adapter.CustomerAddresses, 90)
+	f.scan()
+	f.checkAgreement()
+}
+
+// TestImportRefused checks that a record that the backend refuses stays as it was, with its
+// parts, and that the rest of the batch is imported.
+func TestImportRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, call string
+		kind       adapter.ErrorKind
+		one        func(f *fixture) adapter.Aggregate
+	}{
+		{"a root", "Update products", adapter.Conflict, func(f *fixture) adapter.Aggregate {
+			return without(f.exported(adapter.Products, 1, values{"name": "Refused", "meta_title": "R", "tier_price": adapter.RecordsValue(nil)}), adapter.ProductWebsites, 1)
+		}},
+		{"a part that is removed", "Delete product_images", adapter.Invalid, func(f *fixture) adapter.Aggregate {
+			return without(f.exported(adapter.Products, 1, values{"meta_title": "R"}), adapter.ProductImages, 1, 2)
+		}},
+		{"an address", "Update customer_addresses", adapter.Invalid, func(f *fixture) adapter.Aggregate {
+			return f.exported(adapter.CustomerAddresses, 2, values{"city": "Refused", "is_default_billing": 1})
+		}},
+		{"a removal", "Delete products", adapter.Unsupported, func(*fixture) adapter.Aggregate { return gone(adapter.Products, 1) }},
+		{"a removed address", "Delete customer_addresses", adapter.Conflict, func(*fixture) adapter.Aggregate { return gone(adapter.CustomerAddresses, 1) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			state := func() string {
+				return fmt.Sprint(f.exportedText(adapter.Products, 1), f.exportedText(adapter.CustomerAddresses, 1), f.exportedText(adapter.CustomerAddresses, 2))
+			}
+			one, other, before := c.one(f), f.exported(adapter.Products, 3, values{"name": "Other"}), state()
+			f.memory.before = func(_ context.Context, call string) error {
+				if call == c.call && f.memory.callCount(call) == 1 {
+					return memoryError(c.kind, "")
+				}
+				return nil
+			}
+			done, err := f.Import(t.Context(), []adapter.Aggregate{one, other}, adapter.ImportOptions{Existing: adapter.ReplaceExisting, Source: "old", Position: "7"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if position, err := f.Position(t.Context(), "old"); position != "" || err != nil {
+				t.Errorf("position %q, %v", position, err)
+			}
+			if adapter.KindOf(done[0].Err) != c.kind || done[1].Err != nil || done[1].Outcome != adapter.ImportChanged || done[0].Err == nil {
+				t.Errorf("%+v", done)
+			}
+			if difference := cmp.Diff(before, state()); difference != "" {
+				t.Errorf("before -, after +:\n%s", difference)
+			}
+			f.checkValues(adapter.Products, 3, values{"name": "Other"})
+			f.checkNoIntents()
+			f.scan()
+			f.checkAgreement()
+			f.memory.clearFaults()
+			if err := f.importOne(one); err != nil {
+				t.Errorf("the next import: %v", err)
+			}
+			f.checkNoIntents()
+			if _, err := f.Import(t.Context(), []adapter.Aggregate{other}, adapter.ImportOptions{Existing: adapter.ReplaceExisting, Source: "old", Position: "8"}); err != nil {
+				t.Error(err)
+			}
+			if position, err := f.Position(t.Context(), "old"); position != "8" || err != nil {
+				t.Errorf("position %q, %v", position, err)
+			}
+			if state() == before {
+				t.Error("the next import changes nothing")
+			}
+			f.scan()
+			f.checkAgreement()
+		})
+	}
+}
+
+// TestImportUnknownOutcome checks that an import stops when the outcome of a write is unknown,
+// and that repeating it completes it.
+func TestImportUnknownOutcome(t *testing.T) {
+	for _, done := range []bool{true, false} {
+		t.Run(fmt.Sprintf("done %v", done), func(t *testing.T) {
+			f := newFixture(t)
+			one := f.exported(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+			lost := memoryError(adapter.Unavailable, "")
+			if done {
+				f.memory.fail("Update products", nil, lost)
+			} else {
+				f.memory.fail("Update products", lost, nil)
+			}
+			if _, err := f.importAll(one); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+				t.Errorf("error %v", err)
+			}
+			if mapping, _ := f.mapping(adapter.Products, 1); mapping.Intent == nil {
+				t.Error("the write intent is gone")
+			}
+			f.memory.clearFaults()
+			if err := f.importOne(one); err != nil {
+				t.Error(err)
+			}
+			f.checkValues(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+			f.checkNoIntents()
+			f.checkAgreement()
+		})
+	}
+}
+
+// TestImportResolved checks that an import says so if another process has undone it, taking it
+// for one that was interrupted.
+func TestImportResolved(t *testing.T) {
+	f := newFixture(t)
+	other := f.restart()
+	one := f.exported(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+	f.memory.before = func(_ context.Context, call string) error {
+		if call == "Update products" && f.memory.callCount(call) == 1 {
+			other.get(adapter.Products, 1)
+		}
+		return nil
+	}
+	if err := f.importOne(one); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+		t.Errorf("error %v", err)
+	}
+	f.checkNoIntents()
+	f.checkAgreement()
+	if err := f.importOne(one); err != nil {
+		t.Error(err)
+	}
+	f.checkValues(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+}
+
+// TestImportMissing checks imports of records that the backend has lost, or may be creating:
+// they can be removed, and not be changed.
+func TestImportMissing(t *testing.T) {
+	f := newFixture(t)
+	one, doubtful := f.exported(adapter.Products, 1, values{"meta_title": "M"}), f.exported(adapter.Products, 3, values{"meta_title": "M"})
+	f.memory.mu.Lock()
+	delete(f.memory.docs[adapter.Products], f.id(adapter.Products, 1))
+	f.memory.mu.Unlock()
+	intent := idmap.Mapping{Resource: adapter.Products, Key: 3, Intent: []byte(`{"by":"another","op":"push","resource":"products","key":3}`)}
+	if err := errors.Join(f.local.DeleteMapping(t.Context(), adapter.Products, 3), f.local.PutMappings(t.Context(), intent)); err != nil {
+		t.Fatal(err)
+	}
+	f.memory.withoutKeys = true // so that it stays in doubt
+	done, err := f.importAll(one, doubtful)
+	if err != nil || adapter.KindOf(done[0].Err) != adapter.NotFound || adapter.KindOf(done[1].Err) != adapter.NotFound {
+		t.Errorf("%+v, %v", done, err)
+	}
+	done, err = f.importAll(gone(adapter.Products, 1), gone(adapter.Products, 3))
+	if err != nil || done[0].Outcome != adapter.ImportRemoved || done[0].Err != nil || adapter.KindOf(done[1].Err) != adapter.Conflict {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if mapping, exists := f.mapping(adapter.Products, 1); exists || f.exportedText(adapter.Products, 1) != "\n" {
+		t.Errorf("%+v and %q are left", mapping, f.exportedText(adapter.Products, 1))
+	}
+	if f.memory.writes() > 0 {
+		t.Errorf("%d writes", f.memory.writes())
+	}
+}
