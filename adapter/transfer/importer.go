@@ -18,6 +18,9 @@ type Options struct {
 	From magento1.Options
 	// Store gets the records.
 	Store *sqlstore.DB
+	// Join, unless nil, joins the store with the backend of its records, and returns what
+	// imports into both. It is called before the first record is stored, and not in a dry run.
+	Join func(local *sqlstore.Adapter) (adapter.Importer, error)
 	// Media is where the files of images are, as [imagefiles.Open] has it, and MaxMedia the
 	// size of the largest of them, in bytes. "": images are imported without their bytes.
 	Media    string
@@ -71,6 +74,7 @@ type Importer struct {
 	o      Options
 	db     *sqlstore.DB
 	store  *sqlstore.Adapter
+	joined adapter.Importer // see Options.Join; nil: the records are in the store alone
 	notes  sqlstore.Imports
 	legacy *magento1.Database
 	// announcement tells processes that cache records; nil: nothing was stored so far.
@@ -137,7 +141,8 @@ func (imp *Importer) Close() error {
 // endTimeout limits how long an import waits to say that it has ended.
 const endTimeout = 5 * time.Second
 
-// announce lets running processes notice what the import is going to change.
+// announce lets running processes notice what the import is going to change, and joins the
+// store with its backend.
 func (imp *Importer) announce(ctx context.Context) (err error) {
 	if imp.o.DryRun {
 		return nil
@@ -146,7 +151,18 @@ func (imp *Importer) announce(ctx context.Context) (err error) {
 		return err
 	}
 	imp.store = imp.store.Announced(imp.announcement)
-	return nil
+	if imp.o.Join != nil {
+		imp.joined, err = imp.o.Join(imp.store)
+	}
+	return err
+}
+
+// target returns what imports records.
+func (imp *Importer) target() adapter.Importer {
+	if imp.joined != nil {
+		return imp.joined
+	}
+	return imp.store
 }
 
 // Import imports the groups of the names, and adds to the report what became of them.

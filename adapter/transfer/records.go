@@ -25,7 +25,7 @@ func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapt
 	defer func() { imp.current = nil }()
 	progress := imp.o.Progress(p, total)
 	defer progress.Finish(done)
-	b := &importBatch{imp: imp, part: p, options: o, done: done, progress: progress}
+	b := &importBatch{imp: imp, part: p, options: o, done: done, progress: progress, refused: func(r refusal) { done.skip(r.reason, int64(r.record.Record.Key())) }}
 	from, width := adapter.Key(1), 1
 	for from != 0 {
 		ranges := rangesFrom(p, from, width)
@@ -59,6 +59,14 @@ type importBatch struct {
 	progress Progress
 	records  []adapter.Aggregate
 	ranges   []*keyRange // the range of each record
+	// refused is called for each record that cannot be stored.
+	refused func(refusal)
+}
+
+// A refusal says that a record cannot be stored, and why.
+type refusal struct {
+	record adapter.Aggregate
+	reason string // for people
 }
 
 // importRanges imports the records of adjacent ranges, except those that are unchanged. next
@@ -146,9 +154,14 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 	if b.imp.media != nil {
 		b.imp.media.expect(batch)
 	}
-	outcomes, err := b.imp.store.Import(ctx, batch, b.options)
+	outcomes, err := b.imp.target().Import(ctx, batch, b.options)
 	if err == nil {
 		for i, one := range outcomes {
+			if one.Err != nil {
+				b.refused(refusal{batch[i], backendReason(one.Err)})
+				ranges[i].incomplete = true
+				continue
+			}
 			b.tally(batch[i], ranges[i], one.Outcome)
 		}
 		b.tallyFiles(ranges)
@@ -159,7 +172,7 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 	case !skippable:
 		return err
 	case len(batch) == 1:
-		b.done.skip(reason, int64(batch[0].Record.Key()))
+		b.refused(refusal{batch[0], reason})
 		ranges[0].incomplete = ranges[0].incomplete || passing
 		return nil
 	}
@@ -178,6 +191,26 @@ func (b *importBatch) tally(one adapter.Aggregate, r *keyRange, outcome adapter.
 	}
 	if b.options.DryRun {
 		b.imp.expected.add(one.Record.Schema.Resource, one.Record.Key())
+	}
+}
+
+// backendReason returns why a record cannot be changed or removed at the backend.
+func backendReason(err error) string {
+	var known *adapter.Error
+	if !errors.As(err, &known) {
+		return "the backend refuses it"
+	}
+	switch {
+	case known.Kind == adapter.NotFound:
+		return "the backend no longer has it, or may be creating it: see portico ids check"
+	case known.Kind == adapter.Unsupported:
+		return "the backend does not accept such a change"
+	case known.Kind == adapter.Unavailable:
+		return "another process has changed it meanwhile"
+	case known.Field != "":
+		return "the backend refuses its " + known.Field
+	default:
+		return "the backend refuses it"
 	}
 }
 

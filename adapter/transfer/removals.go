@@ -174,8 +174,8 @@ func (imp *Importer) checkRemovals(all []*removal) error {
 	}
 }
 
-// remove removes what is gone, what refers to other records before these. It returns what
-// other records still refer to.
+// remove removes what is gone, what refers to other records before these. It returns what is
+// refused.
 func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*removal, err error) {
 	for _, r := range slices.Backward(all) {
 		if len(r.keys) == 0 {
@@ -186,7 +186,7 @@ func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*rem
 		}
 		again := &removal{part: r.part, resource: r.resource}
 		for batch := range slices.Chunk(r.keys, insertBatch) {
-			if err := imp.removeKeys(ctx, r, batch, func(key adapter.Key) { again.keys = append(again.keys, key) }); err != nil {
+			if err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, _ string) { again.keys = append(again.keys, key) }); err != nil {
 				return nil, fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
 			}
 		}
@@ -197,13 +197,13 @@ func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*rem
 	return refused, nil
 }
 
-// removeRefused tries again to remove what other records have referred to, and counts what
-// they still refer to.
+// removeRefused tries again to remove what was refused, as other records have referred to it,
+// and counts what still is.
 func (imp *Importer) removeRefused(ctx context.Context, all []*removal) error {
 	for _, r := range all {
 		for batch := range slices.Chunk(r.keys, insertBatch) {
-			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key) {
-				imp.records(r.part).skip("it is gone from the old shop, and other records here still refer to it", int64(key))
+			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, reason string) {
+				imp.records(r.part).skip("it is gone from the old shop, and "+reason, int64(key))
 			})
 			if err != nil {
 				return fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
@@ -214,21 +214,24 @@ func (imp *Importer) removeRefused(ctx context.Context, all []*removal) error {
 }
 
 // removeKeys removes records in one transaction, or each in one of its own if others refer to
-// any, and calls refused for those.
-func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.Key, refused func(adapter.Key)) error {
-	schema := imp.o.From.Schemas.Of(r.resource)
+// any, and calls refused for those, and for what the backend refuses.
+func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.Key, refused func(key adapter.Key, reason string)) error {
+	const referredTo = "other records still refer to it"
 	batch := make([]adapter.Aggregate, len(keys))
 	for i, key := range keys {
-		record := adapter.NewRecord(schema)
-		record.Set(schema.Key, adapter.IntegerValue(int64(key)))
-		batch[i] = adapter.Aggregate{Record: record, Gone: true}
+		batch[i] = imp.goneRecord(r.resource, key)
 	}
-	outcomes, err := imp.store.Import(ctx, batch, imp.options())
+	outcomes, err := imp.target().Import(ctx, batch, imp.options())
 	var storeErr *adapter.Error
 	switch {
 	case err == nil:
-		for _, one := range outcomes {
-			if one.Outcome == adapter.ImportRemoved {
+		for i, one := range outcomes {
+			switch {
+			case one.Err != nil && adapter.KindOf(one.Err) == adapter.Conflict:
+				refused(keys[i], referredTo)
+			case one.Err != nil:
+				refused(keys[i], backendReason(one.Err))
+			case one.Outcome == adapter.ImportRemoved:
 				imp.records(r.part).Removed++
 			}
 		}
@@ -236,7 +239,7 @@ func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.
 	case !errors.As(err, &storeErr) || storeErr.Kind != adapter.Conflict:
 		return err
 	case len(keys) == 1:
-		refused(keys[0])
+		refused(keys[0], referredTo)
 		return nil
 	}
 	half := len(keys) / 2
@@ -244,4 +247,12 @@ func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.
 		return err
 	}
 	return imp.removeKeys(ctx, r, keys[half:], refused)
+}
+
+// goneRecord returns what an import removes.
+func (imp *Importer) goneRecord(resource adapter.Resource, key adapter.Key) adapter.Aggregate {
+	schema := imp.o.From.Schemas.Of(resource)
+	record := adapter.NewRecord(schema)
+	record.Set(schema.Key, adapter.IntegerValue(int64(key)))
+	return adapter.Aggregate{Record: record, Gone: true}
 }

@@ -152,27 +152,31 @@ func (a *Adapter) open(ctx context.Context, cfg *config.Config, registerer prome
 
 // openBackend opens the backend that cfg selects, with db as its local replica.
 func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (*backendStore, error) {
-	schemas, err := storeSchemas(cfg)
-	if err != nil {
-		return nil, err
-	}
-	section := cfg.Sections[cfg.Adapter]
-	scanInterval, err := time.ParseDuration(section["scan_every"])
+	scanInterval, err := time.ParseDuration(cfg.Sections[cfg.Adapter]["scan_every"])
 	if err != nil {
 		return nil, fmt.Errorf("%s.scan_every: %w", cfg.Adapter, err)
 	}
-	localReplica := db.Replica()
-	backend, err := p.backend(cfg.Adapter).Open(ctx, &Environment{
-		Settings: section, Schemas: schemas, IDs: idmap.NewCache(localReplica), Registerer: registerer, Log: log,
+	return p.joinBackend(ctx, cfg, db, replica.Options{Replica: db.Replica(), ScanInterval: scanInterval, Registerer: registerer, Logger: log})
+}
+
+// joinBackend opens the backend that cfg selects, and joins it with the local replica of o,
+// which is in db.
+func (p *program) joinBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, o replica.Options) (*backendStore, error) {
+	var err error
+	if o.Schemas, err = storeSchemas(cfg); err != nil {
+		return nil, err
+	}
+	section := cfg.Sections[cfg.Adapter]
+	o.AllocateIDs = section["unmapped"] == "allocate"
+	o.Backend, err = p.backend(cfg.Adapter).Open(ctx, &Environment{
+		Settings: section, Schemas: o.Schemas, IDs: idmap.NewCache(o.Replica), Registerer: o.Registerer, Log: o.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	records, err := replica.New(replica.Options{
-		Replica: localReplica, Backend: backend, Schemas: schemas, AllocateIDs: section["unmapped"] == "allocate", ScanInterval: scanInterval, Registerer: registerer, Logger: log,
-	})
+	records, err := replica.New(o)
 	if err != nil {
-		return nil, errors.Join(err, backend.Close())
+		return nil, errors.Join(err, o.Backend.Close())
 	}
 	return &backendStore{db: db, adapter: records}, nil
 }

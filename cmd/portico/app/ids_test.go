@@ -1,6 +1,7 @@
 package app
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 // peopleMapping is the mapping file of peopleBackend.
@@ -53,18 +55,21 @@ type person struct {
 type peopleBackend struct {
 	mu  sync.Mutex
 	all []person
-	// status, unless nil or 0, is that of the answer to a creation, which is not made.
+	// status, unless nil or 0, is that of the answer to a creation or a change, which is not
+	// made.
 	status func(person) int
 }
 
-// ServeHTTP lists, finds and creates persons.
+// ServeHTTP lists, finds, creates, changes and deletes persons.
 func (p *peopleBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	query := r.URL.Query()
 	w.Header().Set("Content-Type", "application/json")
 	switch r.Method {
-	case http.MethodPost:
+	case http.MethodDelete:
+		p.all = slices.DeleteFunc(p.all, func(one person) bool { return "/people/"+one.ID == r.URL.Path })
+	case http.MethodPost, http.MethodPut:
 		var one person
 		if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -75,6 +80,10 @@ func (p *peopleBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				http.Error(w, "not now", status)
 				return
 			}
+		}
+		if at := slices.IndexFunc(p.all, func(one person) bool { return "/people/"+one.ID == r.URL.Path }); at >= 0 {
+			p.all[at].Email, p.all[at].Name = one.Email, one.Name
+			return
 		}
 		one.ID = fmt.Sprint("p", len(p.all)+1)
 		p.all = append(p.all, one)
@@ -232,8 +241,53 @@ func TestImportIntoBackend(t *testing.T) {
 	if printed := mustRun(t, arguments...); !strings.Contains(printed, "5 records are at the backend") || len(backend.all) != 5 || *backend.all[4].Number != 70 {
 		t.Errorf("it prints %s\nthe backend has %+v", printed, backend.all)
 	}
-	if _, _, err := run(t, append(arguments, "--update")...); err == nil || !strings.Contains(err.Error(), "--update cannot change or remove records of the backend") {
-		t.Errorf("--update: %v", err)
+
+	name := func(id int, value string) string {
+		return fmt.Sprintf("UPDATE customer_entity_varchar SET value = '%s' WHERE entity_id = %d AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'firstname' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'customer'))", value, id)
+	}
+	execute(t, old, name(1, "Changed"), name(2, "Refused"), "DELETE FROM customer_entity WHERE entity_id = 70")
+	backend.status = func(one person) int {
+		if one.Name == "Refused" {
+			return http.StatusUnprocessableEntity
+		}
+		return 0
+	}
+	update := append(slices.Clone(arguments), "--update", "--allow-removals", "1", "--json")
+	expect := func(when, want string, reasons ...string) {
+		t.Helper()
+		var report printedRecords
+		parse(t, mustRun(t, update...), &report)
+		customers := report.Resources[slices.IndexFunc(report.Resources, func(r *transfer.Counts) bool { return r.Resource == "customers" })]
+		var got []string
+		for _, s := range customers.Skipped {
+			got = append(got, fmt.Sprint(s.Reason, ": ", s.IDs))
+		}
+		if report.counts()["customers"] != want || !slices.Equal(got, reasons) {
+			t.Errorf("%s: %s, %q; want %s, %q", when, report.counts()["customers"], got, want, reasons)
+		}
+	}
+	expect("an update", "0 created, 1 changed, 1 removed, 1 skipped", "the backend refuses it: [2]")
+	names := map[int64]string{}
+	for _, one := range backend.all {
+		names[*one.Number] = one.Name
+	}
+	if len(names) != 4 || names[1] != "Changed" || names[2] == "Refused" || names[70] != "" {
+		t.Errorf("the backend has %v", names)
+	}
+	store, err := sql.Open("sqlite", strings.TrimPrefix(os.Getenv("PORTICO_SQL_DSN"), "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	noted := 0 // what ends cached replies
+	if err := store.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM import_change WHERE resource = 'customers' AND record_key IN (1, 70)").Scan(&noted); err != nil || noted != 2 {
+		t.Errorf("%d records that cached replies may show are noted as changed (%v), want the changed and the removed one", noted, err)
+	}
+	backend.status = nil
+	expect("the next update", "0 created, 1 changed, 0 removed, 0 skipped")
+	expect("another update", "")
+	if out := mustRun(t, "ids", "check"); out != "nothing found\n" {
+		t.Error(out)
 	}
 }
 

@@ -3,13 +3,14 @@ package app
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
@@ -87,7 +88,10 @@ without bytes, and repeating the command fetches them.
 Catalogue price rules are imported as the old shop has evaluated them: for a few days.
 With the adapter rest the records are then created at the backend, as "portico ids push"
 does. Records that the backend refuses are named. They stay here, and clients do not see
-them; "portico ids check" lists them.
+them; "portico ids check" lists them. With --update, records are also changed and removed
+at the backend, one by one. A record of which it refuses that stays as it is on both sides,
+and is counted as skipped, with its id and the reason; repeating the command tries again.
+With --dry-run the backend is not asked.
 `
 
 const importUpdateHelp = `
@@ -138,6 +142,22 @@ func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []st
 	if err != nil {
 		return err
 	}
+	var backend *backendStore // nil: there is none, or it is not joined yet
+	if p.backend(cfg.Adapter) != nil {
+		options.Join = func(local *sqlstore.Adapter) (_ adapter.Importer, err error) {
+			// Scans would import what the old shop has not brought yet.
+			o := replica.Options{Replica: &sqlstore.Replica{Adapter: local}, Registerer: prometheus.NewRegistry(), Logger: log}
+			if backend, err = p.joinBackend(ctx, cfg, db, o); err != nil {
+				return nil, err
+			}
+			return backend.adapter, nil
+		}
+	}
+	defer func() {
+		if backend != nil {
+			err = errors.Join(err, backend.adapter.Close())
+		}
+	}()
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
 	options.CredentialsProgress = func(done int) { bar.Show(done, -1, "credentials") }
@@ -152,21 +172,10 @@ func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []st
 	// What was stored is reported even if the backend lacks some of it: the next run only
 	// says that it is here already.
 	printed := printedRecords{Report: *imp.Report}
-	printed.AtBackend, err = p.createImported(cmd, cfg, db, flags, log)
+	if backend != nil {
+		printed.AtBackend, err = createAtBackend(cmd, backend)
+	}
 	return errors.Join(writeResult(cmd, printed, printed.print), err)
-}
-
-// createImported creates the imported records at the backend, if there is one.
-func (p *program) createImported(cmd *cobra.Command, cfg *config.Config, db *sqlstore.DB, flags *importCommand, log *slog.Logger) (count int, err error) {
-	if p.backend(cfg.Adapter) == nil || flags.dryRun {
-		return 0, nil
-	}
-	store, err := p.openBackend(cmd.Context(), cfg, db, prometheus.NewRegistry(), log)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, store.adapter.Close()) }()
-	return createAtBackend(cmd, store)
 }
 
 // transfer returns the options of an import with the flags.
@@ -210,8 +219,6 @@ func (p *program) checkImport(cfg *config.Config, flags *importCommand) error {
 		return err
 	}
 	switch {
-	case flags.update && p.backend(cfg.Adapter) != nil:
-		return fmt.Errorf("--update cannot change or remove records of the backend that adapter %s names: import without it, which creates what is new", cfg.Adapter)
 	case flags.removals >= 0 && !flags.update:
 		return errors.New("--allow-removals needs --update: without it nothing is removed")
 	case flags.sourceName != "" && !transfer.IsSourceName(flags.sourceName):
