@@ -31,6 +31,7 @@ type batchReader[T any] interface {
 type window struct {
 	after, through int64
 	limit          int
+	ids            []int64 // if not nil, the window has only these ids, and all of them
 }
 
 // until returns the window up to an id.
@@ -41,6 +42,9 @@ func (w window) until(last int64) window {
 
 // has returns the SQL condition that the id in a column is in the window.
 func (w window) has(column string) string {
+	if w.ids != nil {
+		return column + " IN (" + joinIDs(w.ids) + ")"
+	}
 	return between(column, w.after, w.through)
 }
 
@@ -53,7 +57,7 @@ const maxKey = 1<<53 - 1
 // last: up to the end of the window if there are no more records in it, so that rows of
 // deleted records behind the last one are found.
 func (w window) looked(count int, last int64) int64 {
-	if count < w.limit && w.through != endless {
+	if w.ids != nil || count < w.limit && w.through != endless {
 		return w.through
 	}
 	return last

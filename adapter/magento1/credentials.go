@@ -95,3 +95,27 @@ func (t *simpleTable[T]) next(ctx context.Context, tx *sql.Tx, w window) (batch 
 	})
 	return batch, last, err
 }
+
+// CredentialsDigest returns a text that is the same as before if the administrators, consumers
+// and tokens are. The server computes it, in one statement.
+func (d *Database) CredentialsDigest(ctx context.Context) (digest string, err error) {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		sources, err := digester{d}.existing(ctx, tx, []digestSource{
+			{table: "admin_user", columns: []string{"t.user_id", "t.username", "t.password", "t.is_active"}},
+			{table: "oauth_consumer"}, {table: "oauth_token"},
+			{table: "oauth_token", columns: []string{"t.entity_id", "c.email"}, join: "JOIN " + d.conn.table("customer_entity") + " c ON c.entity_id = t.customer_id"},
+		})
+		if err != nil {
+			return err
+		}
+		digests := []string{"''"}
+		for _, s := range sources {
+			digests = append(digests, s.digest(d.conn, 0, endless))
+		}
+		return d.conn.each(ctx, tx, "SELECT CONCAT_WS('/', "+strings.Join(digests, ", ")+")", func(r row) error {
+			digest = string(r[0])
+			return nil
+		})
+	})
+	return digest, err
+}

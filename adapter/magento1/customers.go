@@ -33,6 +33,7 @@ type customerReader struct {
 	entityReader
 	genders map[int64]int64  // 1 or 2 by the id of the option
 	logins  map[int64]string // time of the last login, by customer
+	only    []int64          // if not nil, nothing but the customers with these ids is read
 }
 
 func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
@@ -50,7 +51,11 @@ func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	c.logins = map[int64]string{}
-	return c.d.conn.eachIfTable(ctx, tx, "log_customer", "SELECT customer_id, MAX(login_at) FROM "+c.d.conn.table("log_customer")+" GROUP BY customer_id", func(r row) error {
+	condition := ""
+	if c.only != nil {
+		condition = " WHERE " + window{ids: c.only}.has("customer_id")
+	}
+	return c.d.conn.eachIfTable(ctx, tx, "log_customer", "SELECT customer_id, MAX(login_at) FROM "+c.d.conn.table("log_customer")+condition+" GROUP BY customer_id", func(r row) error {
 		if at, ok := normalizeTime(string(r[1])); ok {
 			c.logins[r.id(0)] = at
 		}

@@ -43,6 +43,8 @@ type Options struct {
 	OldTLS bool
 	// Rate is the maximum average number of rows read per second. 0: no maximum.
 	Rate int
+	// PauseLater leaves it to the caller to wait until Free before it reads more.
+	PauseLater bool
 	// Schemas describe the records to read.
 	Schemas *adapter.Schemas
 	// Skipped is called for everything in the tables that no record holds, while the
@@ -77,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 		return nil, errDSN
 	}
 	conn := &connection{
-		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, rate: o.Rate, text: text, skipped: o.Skipped,
+		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, rate: o.Rate, later: o.PauseLater, text: text, skipped: o.Skipped,
 		columns: map[string]columnSet{}, once: map[Skipped]bool{},
 	}
 	conn.pool.SetMaxOpenConns(1) // leave the other connections to the running shop
@@ -150,3 +152,6 @@ func explainConnectError(err error) error {
 
 // Close closes the connection.
 func (d *Database) Close() error { return d.conn.pool.Close() }
+
+// Free returns when the rows that were read so far would have been read at the rate.
+func (d *Database) Free() time.Time { return d.conn.free }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -28,10 +29,29 @@ func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.K
 		}
 		return d.conn.each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r row) error {
 			digest = string(r[0])
+			d.conn.rows += rowsOf(digest)
 			return nil
 		})
 	})
 	return digest, err
+}
+
+// rowsOf returns the number of rows from which a digest was computed: reading them counts
+// towards Options.Rate as if the server had sent them.
+func rowsOf(digest string) (rows int) {
+	for source := range strings.SplitSeq(digest, "/") {
+		count, _, _ := strings.Cut(source, ".")
+		n, _ := strconv.Atoi(count) // digest has made it
+		rows += n
+	}
+	return rows
+}
+
+// Refresh forgets which columns and attributes the tables have, so that changes of these are
+// noticed.
+func (d *Database) Refresh() {
+	clear(d.conn.columns)
+	clear(d.digests)
 }
 
 // A rangeStatement returns a statement for the records with ids in (after, last].

@@ -33,7 +33,8 @@
 //     ids of the others; of those after the last one only the first thousand are.
 //  7. Times are read as UTC, which is how these shops store them. A time_zone in the DSN
 //     overrides that.
-//  8. Errors and reports contain neither the DSN nor values of rows.
+//  8. Whoever learns of changes elsewhere reads what records are like now.
+//  9. Errors and reports contain neither the DSN nor values of rows.
 //
 // # How it is tested
 //

@@ -85,7 +85,7 @@ func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through ad
 	if read, ok := d.wholeReaders()[p]; ok {
 		return readAll[adapter.Aggregate](ctx, d.conn, read, -1, endless)
 	}
-	reader, ok := d.readers()[p]
+	reader, ok := d.readers(nil)[p]
 	if !ok {
 		return func(yield func(adapter.Aggregate, error) bool) {
 			yield(adapter.Aggregate{}, fmt.Errorf("a shop has no part %q", p))
@@ -134,11 +134,12 @@ func (d *Database) wholeReaders() map[Part]wholeReader {
 	return map[Part]wholeReader{Websites: whole.websites, Directory: whole.directory, CustomerGroups: whole.customerGroups, Taxes: whole.taxes}
 }
 
-// readers returns the readers of the other parts.
-func (d *Database) readers() map[Part]batchReader[adapter.Aggregate] {
+// readers returns the readers of the other parts. only: nothing but the records with these
+// ids is to be read; nil for all.
+func (d *Database) readers(only []int64) map[Part]batchReader[adapter.Aggregate] {
 	return map[Part]batchReader[adapter.Aggregate]{
 		Categories: &categoryReader{entityReader: entityReader{d: d}}, Products: &productReader{entityReader: entityReader{d: d}}, Images: &imageReader{d: d}, Stock: &stockReader{d: d},
-		Customers: &customerReader{entityReader: entityReader{d: d}}, Addresses: &addressReader{entityReader: entityReader{d: d}}, Orders: &orderReader{d: d},
+		Customers: &customerReader{entityReader: entityReader{d: d}, only: only}, Addresses: &addressReader{entityReader: entityReader{d: d}}, Orders: &orderReader{d: d},
 	}
 }
 
