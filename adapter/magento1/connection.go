@@ -29,6 +29,8 @@ type connection struct {
 	skipped  func(Skipped)
 	columns  map[string]columnSet // by table name, with the prefix; nil for tables that are missing
 
+	from Position // what snapshots must hold that has not been seen to be visible
+
 	rows    int       // number of rows read since the last pause
 	free    time.Time // when the next rows may be read, with a rate
 	bytes   int       // size of the rows read in this batch
@@ -71,6 +73,9 @@ func isConnectionLost(err error) bool {
 // inReadOnlyTx runs f in a read-only transaction in which all statements see the same
 // snapshot. Afterwards it pauses as Options.Rate demands.
 func (c *connection) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
+	if err := c.awaitPosition(ctx); err != nil {
+		return c.wrapError(ctx, err)
+	}
 	tx, err := c.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if isFault(err, 1064) { // the server does not know READ ONLY
 		return errOldServer

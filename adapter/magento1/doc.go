@@ -33,7 +33,8 @@
 //     ids of the others; of those after the last one only the first thousand are.
 //  7. Times are read as UTC, which is how these shops store them. A time_zone in the DSN
 //     overrides that.
-//  8. Whoever learns of changes elsewhere reads what records are like now.
+//  8. Whoever learns of changes elsewhere reads what records are like now. A read can be made
+//     to see everything up to a place in the server's binary log ([Database.ReadFrom]).
 //  9. Errors and reports contain neither the DSN nor values of rows.
 //
 // # How it is tested
@@ -42,5 +43,6 @@
 // rows, and two that an original filled. Cases name what the rows of the largest one mean.
 // Further tests change the shops: table prefixes, missing tables, columns and rights, lost
 // connections, other character sets, rows that refer to nothing, and more rows than one
-// batch holds. Fuzz tests convert arbitrary column values.
+// batch holds. Fuzz tests convert arbitrary column values and
+// parse positions.
 package magento1

@@ -39,7 +39,7 @@ func (d *Database) Identity(ctx context.Context) (Identity, error) {
 			{&id.Server, []string{"SELECT @@server_uuid", "SELECT @@server_uid", "SELECT @@server_id"}},
 			{&id.Version, []string{"SELECT VERSION()"}},
 			{&id.LogFile, []string{"SHOW MASTER STATUS", "SHOW BINARY LOG STATUS"}},
-			{&id.GTID, []string{"SELECT @@GLOBAL.gtid_current_pos", "SELECT @@GLOBAL.gtid_executed"}},
+			{&id.GTID, []string{"SELECT @@GLOBAL.gtid_binlog_pos", "SELECT @@GLOBAL.gtid_executed"}},
 		} {
 			for _, statement := range ask.statements {
 				*ask.into = ""
