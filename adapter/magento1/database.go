@@ -155,3 +155,10 @@ func (d *Database) Close() error { return d.conn.pool.Close() }
 
 // Free returns when the rows that were read so far would have been read at the rate.
 func (d *Database) Free() time.Time { return d.conn.free }
+
+// Forget makes d ask the server again which columns and attributes there are, instead of taking
+// them as they were when d first read them.
+func (d *Database) Forget() {
+	clear(d.conn.columns)
+	clear(d.digests)
+}

@@ -35,6 +35,9 @@
 //     overrides that.
 //  8. Whoever learns of changes elsewhere reads what records are like now. A read can be made
 //     to see everything up to a place in the server's binary log ([Database.ReadFrom]).
+//     Which records a row belongs to, and what foreign keys do when it is deleted, is a
+//     table ([Table]). It names more than changes where that is simpler: reading a record
+//     again does no harm.
 //  9. Errors and reports contain neither the DSN nor values of rows.
 //
 // # How it is tested
@@ -43,6 +46,6 @@
 // rows, and two that an original filled. Cases name what the rows of the largest one mean.
 // Further tests change the shops: table prefixes, missing tables, columns and rights, lost
 // connections, other character sets, rows that refer to nothing, and more rows than one
-// batch holds. Fuzz tests convert arbitrary column values and
-// parse positions.
+// batch holds. The meaning of each table is held, and compared with the foreign keys of a
+// shop. Fuzz tests convert arbitrary column values and parse positions.
 package magento1
