@@ -70,7 +70,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := o.config()
+	config, err := o.DriverConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	return &Database{conn: conn, schemas: o.Schemas, digests: map[Part]rangeStatement{}}, nil
 }
 
-// config returns the driver's configuration.
-func (o *Options) config() (*mysql.Config, error) {
+// DriverConfig returns the configuration of the driver for connections as Open makes them.
+func (o *Options) DriverConfig() (*mysql.Config, error) {
 	rest, ok := strings.CutPrefix(o.DSN, "mysql:")
 	config, err := mysql.ParseDSN(rest)
 	switch {

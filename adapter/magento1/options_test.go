@@ -31,7 +31,7 @@ func TestTLS(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{DSN: "mysql:user:swordfish@tcp(127.0.0.1:3306)/shop?tls=skip-verify", OldTLS: c.old}
-			config, err := o.config()
+			config, err := o.DriverConfig()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestTLS(t *testing.T) {
 		})
 	}
 	plain := Options{DSN: "mysql:user@tcp(h)/shop", OldTLS: true}
-	if config, err := plain.config(); err != nil || config.TLS != nil {
+	if config, err := plain.DriverConfig(); err != nil || config.TLS != nil {
 		t.Errorf("a DSN without TLS: %+v, %v", config, err)
 	}
 	if err := explainConnectError(mysql.ErrOldPassword); errors.Is(err, mysql.ErrOldPassword) {

@@ -60,6 +60,12 @@ func New(tb testing.TB, prefix string) (dsn string, db *sql.DB) {
 func NewShop(tb testing.TB, shop Shop, prefix string) (dsn string, db *sql.DB) {
 	tb.Helper()
 	dsn = sqltest.MariaDB(tb)
+	return dsn, Fill(tb, dsn, shop, prefix)
+}
+
+// Fill creates a shop in an empty database, as NewShop does.
+func Fill(tb testing.TB, dsn string, shop Shop, prefix string) *sql.DB {
+	tb.Helper()
 	config, err := mysql.ParseDSN(strings.TrimPrefix(dsn, "mysql:"))
 	if err != nil {
 		tb.Fatal(err)
@@ -73,7 +79,7 @@ func NewShop(tb testing.TB, shop Shop, prefix string) (dsn string, db *sql.DB) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	db = sql.OpenDB(connector)
+	db := sql.OpenDB(connector)
 	tb.Cleanup(func() { _ = db.Close() })
 	statements := []string{read(tb, "tables.sql"), rows(tb, shop)}
 	if shop != Broken {
@@ -84,7 +90,7 @@ func NewShop(tb testing.TB, shop Shop, prefix string) (dsn string, db *sql.DB) {
 			tb.Fatal(err)
 		}
 	}
-	return dsn, db
+	return db
 }
 
 // Break executes statements on a shop without checking foreign keys, as in old shops that

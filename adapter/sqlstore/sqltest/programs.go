@@ -42,8 +42,8 @@ func postgres() *program {
 	}
 }
 
-// mariaDB returns the program of MariaDB.
-func mariaDB() *program {
+// mariaDB returns the program of MariaDB, with options about its binary log.
+func mariaDB(log ...string) *program {
 	return &program{
 		name:    "mariadb",
 		command: "mariadbd",
@@ -56,11 +56,11 @@ func mariaDB() *program {
 				"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=16M")
 		},
 		serve: func(bin, dir string, port int) *exec.Cmd {
-			return exec.Command(filepath.Join(bin, "mariadbd"), "--no-defaults", "--datadir="+filepath.Join(dir, "data"),
-				"--port="+strconv.Itoa(port), "--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"),
-				"--pid-file="+filepath.Join(dir, "pid"), "--skip-name-resolve", "--max-connections=200", "--skip-log-bin",
+			return exec.Command(filepath.Join(bin, "mariadbd"), append([]string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"),
+				"--port=" + strconv.Itoa(port), "--bind-address=127.0.0.1", "--socket=" + filepath.Join(dir, "socket"),
+				"--pid-file=" + filepath.Join(dir, "pid"), "--skip-name-resolve", "--max-connections=200",
 				"--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0",
-				"--innodb-doublewrite=OFF", "--performance-schema=OFF")
+				"--innodb-doublewrite=OFF", "--performance-schema=OFF"}, log...)...)
 		},
 		driver: "mysql",
 		admin:  func(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/mysql", port) },

@@ -95,10 +95,21 @@ func MariaDB(tb testing.TB) (dsn string) {
 	return database(tb, startMariaDB)
 }
 
+// LoggedMariaDB is MariaDB for a server that writes a binary log of rows. It is another server
+// than that of MariaDB.
+func LoggedMariaDB(tb testing.TB) (dsn string) {
+	tb.Helper()
+	return database(tb, startLoggedMariaDB)
+}
+
 // The servers of this test binary, started on first use.
 var (
 	startPostgres = sync.OnceValues(func() (*server, error) { return start(postgres()) })
-	startMariaDB  = sync.OnceValues(func() (*server, error) { return start(mariaDB()) })
+	startMariaDB  = sync.OnceValues(func() (*server, error) { return start(mariaDB("--skip-log-bin")) })
+
+	startLoggedMariaDB = sync.OnceValues(func() (*server, error) {
+		return start(mariaDB("--log-bin=bin", "--server-id=1", "--binlog-format=ROW", "--binlog-row-image=FULL", "--sync-binlog=0", "--gtid-strict-mode=ON"))
+	})
 )
 
 // errNotInstalled means that the executable of a server was not found.

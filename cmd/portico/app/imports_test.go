@@ -28,7 +28,7 @@ func allowedImports() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {"cmd/portico/app"},
 		"cmd/portico/app": {
-			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/transfer",
+			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/transfer",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
 			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},
@@ -57,12 +57,13 @@ func allowedImports() map[string][]string {
 		"adapter/dataset":     {"adapter", "adapter/rules", "config/suggest"},
 		"adapter/demo":        {"adapter", "adapter/dataset"},
 		// databases with the demo store for tests
-		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/memstore", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
-		"adapter/guard":         {"adapter"},
-		"adapter/idmap":         {"adapter"},
-		"adapter/imagefiles":    {},
-		"adapter/magento1":      {"adapter"},
-		"adapter/reststore":     {"adapter", "adapter/replica", "config/strictyaml"},
+		"adapter/demo/demotest":   {"adapter", "adapter/demo", "adapter/memstore", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
+		"adapter/guard":           {"adapter"},
+		"adapter/idmap":           {"adapter"},
+		"adapter/imagefiles":      {},
+		"adapter/magento1":        {"adapter"},
+		"adapter/magento1/binlog": {"adapter/magento1"},
+		"adapter/reststore":       {"adapter", "adapter/replica", "config/strictyaml"},
 		// a private Medusa for tests
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
 		"adapter/recordjson":           {"adapter"},
@@ -70,7 +71,7 @@ func allowedImports() map[string][]string {
 		"adapter/rules":                {"adapter"},
 		"adapter/memstore":             {"adapter", "adapter/rules"},
 		"adapter/sqlstore":             {"adapter", "adapter/idmap", "adapter/replica", "adapter/rules"},
-		"adapter/transfer":             {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/sqlstore"},
+		"adapter/transfer":             {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/binlog", "adapter/sqlstore"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {"contracttests/programs"},
 		// legacy shops for tests
