@@ -84,6 +84,8 @@ func allowedImports() map[string][]string {
 		"contracttests":        {},
 		"contracttests/report": {"contracttests", "contracttests/spec"},
 		"contracttests/spec":   {},
+		// finds lost and stale values in what concurrent clients of tests have seen
+		"contracttests/consistency": {},
 		// reports whether tests run for a commit or at night
 		"contracttests/nightly": {},
 		// locates and starts programs that tests run

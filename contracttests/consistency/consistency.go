@@ -1,0 +1,233 @@
+// Package consistency checks what concurrent clients have seen of single values that they write
+// and read, such as the quantity of a stock item or the name of a product.
+//
+// Clients record each call in a [Log], with the moments at which it began and ended. [Check]
+// then says whether every read is right: whether the calls can be put in an order in which
+// each read returns the value of the last write before it, and in which calls that did not
+// overlap keep their order (linearizability). As every write of a register has a value
+// of its own, this takes no search: all calls of one value are adjacent in such an order, so
+// that there is none if, and only if, two values must each come before the other (Gibbons
+// and Korach, "Testing Shared Memories", 1997).
+//
+// # How it is tested
+//
+// By histories with and without faults, and by comparison with a search through all orders
+// of small random histories.
+package consistency
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// An Outcome says how a write ended.
+type Outcome uint8
+
+const (
+	// Acknowledged: the write has taken effect.
+	Acknowledged Outcome = iota
+	// Unknown: the write may have taken effect, or may still do so at any time.
+	Unknown
+	// Refused: the write has no effect.
+	Refused
+)
+
+// An Operation is a call of a client.
+type Operation struct {
+	Client   string
+	Register string // what was written or read, such as "qty of stock item 7"
+	Write    bool   // otherwise a read
+	Value    string // written or read; no two writes of a register have the same
+	Outcome  Outcome
+	// Began and Ended are times since the beginning of the log.
+	Began, Ended time.Duration
+}
+
+// String returns the operation for people.
+func (o Operation) String() string {
+	verb := "read"
+	if o.Write {
+		verb = "wrote"
+	}
+	text := fmt.Sprintf("%s %s %q from %v to %v", o.Client, verb, o.Value, o.Began, o.Ended)
+	switch {
+	case o.Write && o.Outcome == Unknown:
+		return text + " (outcome unknown)"
+	case o.Write && o.Outcome == Refused:
+		return text + " (refused)"
+	default:
+		return text
+	}
+}
+
+// A Log records operations. It is safe for concurrent use.
+type Log struct {
+	start time.Time
+	mu    sync.Mutex
+	all   []Operation
+}
+
+// NewLog returns a log that begins now.
+func NewLog() *Log { return &Log{start: time.Now()} }
+
+func (l *Log) add(o Operation) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, o)
+}
+
+// Initial records the value that a register has before all calls.
+func (l *Log) Initial(register, value string) {
+	l.add(Operation{Client: "nobody", Register: register, Write: true, Value: value, Began: -1, Ended: -1})
+}
+
+// Write records a write, which do executes.
+func (l *Log) Write(client, register, value string, do func() Outcome) {
+	began := time.Since(l.start)
+	outcome := do()
+	l.add(Operation{client, register, true, value, outcome, began, time.Since(l.start)})
+}
+
+// Read records a read, which do executes, unless ok is false.
+func (l *Log) Read(client, register string, do func() (value string, ok bool)) {
+	began := time.Since(l.start)
+	if value, ok := do(); ok {
+		l.add(Operation{client, register, false, value, Acknowledged, began, time.Since(l.start)})
+	}
+}
+
+// Operations returns what was recorded.
+func (l *Log) Operations() []Operation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
+}
+
+// A Kind says what is wrong with a read.
+type Kind string
+
+const (
+	// Stale: the read showed an older value than an earlier call had shown or stored. Later
+	// reads show others.
+	Stale Kind = "stale"
+	// Lost: as Stale, but from then on all reads show that older value, and none ever showed
+	// the newer one.
+	Lost Kind = "lost"
+	// Doubled: as Lost, but reads had shown the newer value before: the older write was
+	// executed again.
+	Doubled Kind = "doubled"
+	// Phantom: nobody had written the value when the read ended, or the write was refused.
+	Phantom Kind = "phantom"
+)
+
+// A Fault is a read that cannot be right.
+type Fault struct {
+	Kind Kind
+	Read Operation
+	// Before and After are, unless the Kind is Phantom, calls of the newer value: Before
+	// ended before Read began, and After began after Older, a call of Read's value, had ended.
+	// Each may be the write.
+	Before, After, Older Operation
+}
+
+// String names the operations.
+func (f Fault) String() string {
+	if f.Kind == Phantom {
+		return fmt.Sprintf("%s: phantom: %s, which no write stored", f.Read.Register, f.Read)
+	}
+	return fmt.Sprintf("%s: %s: %s, after %s; but %s, after %s", f.Read.Register, f.Kind, f.Read, f.Before, f.After, f.Older)
+}
+
+// Check returns the faults of a history by the time of the read: for each pair of values at
+// most one. There are none if, and only if, the history is linearizable. Check panics if two
+// writes of a register that were not refused have the same value: it could say nothing then.
+func Check(all []Operation) (faults []Fault) {
+	registers := map[string][]Operation{}
+	for _, o := range all {
+		registers[o.Register] = append(registers[o.Register], o)
+	}
+	for _, of := range registers {
+		faults = append(faults, check(of)...)
+	}
+	slices.SortFunc(faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Read.Began, b.Read.Began), cmp.Compare(a.Read.Register, b.Read.Register), cmp.Compare(a.Before.Value, b.Before.Value))
+	})
+	return faults
+}
+
+// A cluster holds what matters of the calls of one value.
+type cluster struct {
+	write      Operation
+	firstEnded Operation // the one that ended first
+	lastBegan  Operation // the one that began last
+	isRead     bool      // by a call
+}
+
+// mustPrecede reports whether a call of c ended before one of another value began.
+func (c *cluster) mustPrecede(other *cluster) bool { return c.firstEnded.Ended < other.lastBegan.Began }
+
+// endless is the end of a call whose effect has no known end.
+const endless = time.Duration(1<<63 - 1)
+
+// check returns the faults of one register.
+func check(all []Operation) (faults []Fault) {
+	clusters := map[string]*cluster{}
+	for _, o := range all {
+		if !o.Write || o.Outcome == Refused {
+			continue
+		}
+		if clusters[o.Value] != nil {
+			panic(fmt.Sprintf("consistency: two writes of %q to %s", o.Value, o.Register))
+		}
+		if o.Outcome == Unknown {
+			o.Ended = endless
+		}
+		clusters[o.Value] = &cluster{write: o, firstEnded: o, lastBegan: o}
+	}
+	var lastRead Operation
+	for _, o := range all {
+		if o.Write {
+			continue
+		}
+		c := clusters[o.Value]
+		if c == nil || o.Ended < c.write.Began {
+			faults = append(faults, Fault{Kind: Phantom, Read: o})
+			continue
+		}
+		c.isRead = true
+		if o.Ended < c.firstEnded.Ended {
+			c.firstEnded = o
+		}
+		if o.Began > c.lastBegan.Began {
+			c.lastBegan = o
+		}
+		if o.Began >= lastRead.Began {
+			lastRead = o
+		}
+	}
+	values := slices.Sorted(maps.Keys(clusters))
+	for _, older := range values {
+		a := clusters[older]
+		for _, newer := range values {
+			b := clusters[newer]
+			// The older value is the one that was stored or shown first. Its last call is a
+			// read: a write would begin after a read of its value.
+			isOlder := cmp.Or(cmp.Compare(a.firstEnded.Ended, b.firstEnded.Ended), cmp.Compare(older, newer)) < 0
+			if !isOlder || !a.mustPrecede(b) || !b.mustPrecede(a) {
+				continue
+			}
+			f := Fault{Kind: Stale, Read: a.lastBegan, Before: b.firstEnded, After: b.lastBegan, Older: a.firstEnded}
+			if lastRead.Value == older {
+				if f.Kind = Lost; b.isRead {
+					f.Kind = Doubled
+				}
+			}
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
