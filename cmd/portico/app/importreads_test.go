@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
@@ -18,10 +19,15 @@ import (
 // target serves the store in the dialect magento until the end of the test.
 func (s *importedShop) target(t *testing.T) contracttests.Target {
 	t.Helper()
-	p := newProgram()
+	return s.serve(t, newProgram())
+}
+
+// serve is target for a program with options. environ has additional settings.
+func (s *importedShop) serve(t *testing.T, p *program, environ ...string) contracttests.Target {
+	t.Helper()
 	// The answers name the server's own address, not the public one of the old shop.
 	t.Setenv("PORTICO_PUBLIC_URL", "")
-	cfg, err := config.Load(config.Sources{Sections: p.sections(), File: s.config, Environ: os.Environ(), Attribute: checkAttribute, Fields: checkFieldList})
+	cfg, err := config.Load(config.Sources{Sections: p.sections(), File: s.config, Environ: slices.Concat(os.Environ(), environ), Attribute: checkAttribute, Fields: checkFieldList})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,8 +75,9 @@ func allowedImports() map[string][]string {
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {"contracttests/programs"},
 		// legacy shops for tests
-		"adapter/magento1/magento1test": {"adapter/sqlstore/sqltest"},
-		"cache":                         {"adapter"},
+		"adapter/magento1/magento1test":         {"adapter/sqlstore/sqltest"},
+		"adapter/magento1/magento1test/oldshop": {"adapter", "adapter/magento1", "adapter/memstore"},
+		"cache":                                 {"adapter"},
 
 		"config":               {"config/strictyaml", "config/suggest"},
 		"config/strictyaml":    {"config/suggest"},
