@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -111,6 +112,20 @@ func (i Imports) RangeDigests(ctx context.Context, source, part string, from, be
 	}, "SELECT first_key, digest, settings FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ? ORDER BY first_key",
 		source, part, int64(from), int64(before))
 	return all, i.db.wrapError(ctx, "read import digests", err)
+}
+
+// RemoveRangeDigests removes the digests of those of a part's ranges that begin at some keys.
+// Kinds: Unavailable, Internal.
+func (i Imports) RemoveRangeDigests(ctx context.Context, source, part string, from ...adapter.Key) error {
+	return i.db.writeFenced(ctx, "remove import digests", i.lease, func(tx *sql.Tx) error {
+		for chunk := range slices.Chunk(from, idsPerStatement) {
+			keys := keyArguments(chunk)
+			if _, err := i.db.exec(ctx, tx, "DELETE FROM import_digest WHERE source = ? AND part = ? AND "+inList("first_key", keys), append([]any{source, part}, keys...)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // ReplaceRangeDigests removes the digests of a part's ranges that begin in [from, before),

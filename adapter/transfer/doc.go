@@ -1,4 +1,5 @@
-// Package transfer copies a shop from a database of Magento 1 into a store.
+// Package transfer copies a shop from a database of Magento 1 into a store, at once or as it
+// changes.
 //
 // # Principles
 //
@@ -9,11 +10,17 @@
 //  3. Records are read by ranges of keys. The store notes a digest of what the old shop had
 //     in a range once all records of it are stored; a range with the same digest is not read
 //     again.
-//  4. Only records that came from the old shop are removed, and never those whose resource
+//  4. A follower is only told which records have changed, by polling, and reads
+//     their present state. So it does no harm if it is told twice, late or too much. Whatever nobody has told it is found by a comparison of
+//     everything, which goes on all the time. Each transaction checks the lease. It reads
+//     and stores under the lock of imports, so that no older state replaces a newer one.
+//  5. Only records that came from the old shop are removed, and never those whose resource
 //     clients write here. If more are gone than is likely, none are removed until the owner
 //     says that it is right.
 //
 // # How it is tested
 //
-// Imports are tested with the commands of package app.
+// Followers are tested with real databases on both sides: each kind of change arrives, and after
+// random changes and interruptions the store is as if the old shop had been imported into an
+// empty one. Imports are tested with the commands of package app.
 package transfer

@@ -78,3 +78,9 @@ func readWhole(p magento1.Part) bool {
 		return false
 	}
 }
+
+// keeps reports whether the records of a part that exist here stay as they are, since clients
+// write them here.
+func (o *Options) keeps(p magento1.Part) bool {
+	return slices.ContainsFunc(groups(), func(g Group) bool { return slices.Contains(g.parts, p) && len(g.writtenHere(o.WrittenHere)) > 0 })
+}

@@ -207,7 +207,7 @@ func (imp *Importer) Group(ctx context.Context, part Group, all bool) error {
 	case attributesGroup:
 		return imp.checkAttributes(ctx, all)
 	case CredentialsGroup:
-		done, err := Credentials(ctx, imp.db, imp.legacy, sqlstore.ImportOptions{
+		done, err := imp.importCredentials(ctx, sqlstore.ImportOptions{
 			Admins: imp.o.Admins || all, Replace: imp.o.Update, DryRun: imp.o.DryRun, Progress: imp.o.CredentialsProgress,
 			Expected: func(customer adapter.Key) bool { return imp.expected.has(adapter.Customers, customer) },
 		})

@@ -61,12 +61,23 @@ type importBatch struct {
 	ranges   []*keyRange // the range of each record
 	// refused is called for each record that cannot be stored.
 	refused func(refusal)
+	// stored is called for each record that is stored. nil: nobody asks.
+	stored func(adapter.Aggregate, adapter.ImportOutcome)
+	// withoutFile is called with the number of images whose files are missing. nil: nobody
+	// asks.
+	withoutFile func(n int)
+	// beforeNotes is called for a run of which all records are stored, before its digests
+	// are noted. nil: there is nothing to do.
+	beforeNotes func(ctx context.Context, run []*keyRange, next adapter.Key) error
+	// keeps: a record that exists here need not be as that of the old shop.
+	keeps bool
 }
 
 // A refusal says that a record cannot be stored, and why.
 type refusal struct {
 	record adapter.Aggregate
 	reason string // for people
+	err    error
 }
 
 // importRanges imports the records of adjacent ranges, except those that are unchanged. next
@@ -123,6 +134,9 @@ func (b *importBatch) importRun(ctx context.Context, run []*keyRange) (next adap
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
+		if b.beforeNotes != nil {
+			return nil
+		}
 		return note(slices.Index(run, r)) // records of r may follow
 	})
 	if err != nil {
@@ -130,6 +144,11 @@ func (b *importBatch) importRun(ctx context.Context, run []*keyRange) (next adap
 	}
 	if err := b.flush(ctx); err != nil {
 		return 0, err
+	}
+	if b.beforeNotes != nil {
+		if err := b.beforeNotes(ctx, run, next); err != nil {
+			return 0, err
+		}
 	}
 	return next, note(len(run))
 }
@@ -158,7 +177,7 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 	if err == nil {
 		for i, one := range outcomes {
 			if one.Err != nil {
-				b.refused(refusal{batch[i], backendReason(one.Err)})
+				b.refused(refusal{batch[i], backendReason(one.Err), one.Err})
 				ranges[i].incomplete = true
 				continue
 			}
@@ -172,7 +191,7 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 	case !skippable:
 		return err
 	case len(batch) == 1:
-		b.refused(refusal{batch[0], reason})
+		b.refused(refusal{batch[0], reason, err})
 		ranges[0].incomplete = ranges[0].incomplete || passing
 		return nil
 	}
@@ -186,8 +205,11 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 // tally counts the outcome of one record.
 func (b *importBatch) tally(one adapter.Aggregate, r *keyRange, outcome adapter.ImportOutcome) {
 	b.done.count(outcome)
-	if outcome == adapter.ImportKept { // it may differ from that of the old shop
+	if outcome == adapter.ImportKept && !b.keeps { // it may differ from that of the old shop
 		r.incomplete = true
+	}
+	if b.stored != nil {
+		b.stored(one, outcome)
 	}
 	if b.options.DryRun {
 		b.imp.expected.add(one.Record.Schema.Resource, one.Record.Key())
@@ -224,6 +246,9 @@ func (b *importBatch) tallyFiles(ranges []*keyRange) {
 		b.done.leaveOut(missing[file], file)
 	}
 	if len(missing) > 0 {
+		if b.withoutFile != nil {
+			b.withoutFile(len(missing))
+		}
 		for _, r := range ranges {
 			r.incomplete = true // they may come
 		}

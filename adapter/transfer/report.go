@@ -97,3 +97,11 @@ func (r *Counts) SkippedCount() (n int64) {
 	}
 	return n
 }
+
+// removed returns how many records have been removed.
+func (r *Report) removed() (n int64) {
+	for _, one := range r.Resources {
+		n += one.Removed
+	}
+	return n
+}

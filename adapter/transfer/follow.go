@@ -1,0 +1,380 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+const (
+	// leaseName is the lease that the one of several processes has that follows.
+	leaseName = "follow"
+	// leaseTTL is how long the others wait for a process that has ended without a word.
+	leaseTTL = 15 * time.Second
+	// standbyWait is how often the others look whether it has ended.
+	standbyWait = time.Second
+	// maxBackoff is the longest time between two attempts.
+	maxBackoff = time.Minute
+)
+
+// ErrFollowed means that another process follows the old shop.
+var ErrFollowed = errors.New("another process follows the old shop into this store")
+
+// FollowOptions say how a store follows an old shop.
+type FollowOptions struct {
+	// Options are those of an import with Update. DryRun, Admins and both functions for the
+	// progress have no meaning.
+	Options
+	// Interval is the time between two polls.
+	Interval time.Duration
+	// Overlap is how long before the last poll a poll looks for changes again: as long as
+	// the clocks of the old shop may differ and its transactions may take.
+	Overlap time.Duration
+	// ComparePeriod is the time within which everything is compared once.
+	ComparePeriod time.Duration
+	// Holder names this process among those that follow into the same store. No two have the
+	// same name.
+	Holder  string
+	Log     *slog.Logger
+	Metrics *FollowMetrics
+}
+
+// A Follower keeps a store equal to an old shop that changes. It reads the old shop only
+// where it has reasons to: it polls for what the shop has dated as changed, and compares
+// everything in turn.
+type Follower struct {
+	o FollowOptions
+	// settings are those of the old shop when they were compared last; nil: not yet.
+	settings map[string]string
+	standby  bool // it has been logged that another process follows
+	ttl      time.Duration
+	maxSeen  int           // see maxSeen
+	turn     chan struct{} // see importLock
+}
+
+// NewFollower returns a follower. It connects to nothing.
+func NewFollower(o FollowOptions) *Follower {
+	o.Update, o.DryRun, o.Admins = true, false, true
+	return &Follower{o: o, ttl: leaseTTL, maxSeen: maxSeen, turn: make(chan struct{}, 1)}
+}
+
+// Run follows until ctx ends, whenever no other process does. It fails if it cannot begin:
+// the old database does not answer, or is not the one that the store was filled from.
+func (f *Follower) Run(ctx context.Context) error {
+	defer f.o.Metrics.leads(false)
+	for ctx.Err() == nil {
+		err := f.lead(ctx, (*session).follow)
+		switch {
+		case ctx.Err() != nil:
+			f.o.Metrics.stands()
+			return nil
+		case errors.Is(err, ErrFollowed):
+			f.o.Metrics.stands()
+			if !f.standby {
+				f.o.Log.Info("another process follows the old shop: this one takes over when that one ends")
+			}
+			f.standby = true
+		case errors.Is(err, sqlstore.ErrLeaseLost):
+			f.o.Log.Warn("another process has taken over following the old shop, as this one did not respond in time")
+		case err != nil:
+			return err
+		}
+		wait(ctx, standbyWait)
+	}
+	return nil
+}
+
+// Once polls, compares everything once, and returns what it found.
+func (f *Follower) Once(ctx context.Context) (*Report, error) {
+	var report *Report
+	err := f.lead(ctx, func(s *session, ctx context.Context) error {
+		report = s.Report
+		return s.once(ctx)
+	})
+	return report, err
+}
+
+// lead calls do with a session as long as this process has the lease.
+func (f *Follower) lead(ctx context.Context, do func(*session, context.Context) error) (err error) {
+	leases := f.o.Store.Leases()
+	lease, ok, err := leases.Acquire(ctx, leaseName, f.o.Holder, f.ttl)
+	if err != nil {
+		return err
+	}
+	f.o.Metrics.leads(ok)
+	if !ok {
+		return ErrFollowed
+	}
+	f.standby = false
+	leading, lose := context.WithCancelCause(ctx)
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		f.renew(leading, lease, lose)
+	}()
+	defer func() {
+		lose(nil)
+		<-renewed
+		f.o.Metrics.leads(false)
+		err = errors.Join(err, leases.Release(context.WithoutCancel(ctx), lease))
+	}()
+	s, err := f.open(leading, lease)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	err = do(s, leading)
+	if errors.Is(context.Cause(leading), sqlstore.ErrLeaseLost) {
+		return sqlstore.ErrLeaseLost
+	}
+	return err
+}
+
+// renew renews the lease until ctx ends, and calls lose if another process has taken it.
+func (f *Follower) renew(ctx context.Context, lease sqlstore.Lease, lose context.CancelCauseFunc) {
+	for wait(ctx, f.ttl/3) {
+		if _, err := f.o.Store.Leases().Renew(ctx, lease, f.ttl); errors.Is(err, sqlstore.ErrLeaseLost) {
+			lose(err)
+			return
+		}
+	}
+}
+
+// wait waits, and reports whether ctx has not ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// A session is what a follower does while it has the lease.
+type session struct {
+	*Importer
+	f   *Follower
+	log *slog.Logger
+	// base is the digest of the settings for parts whose records are replaced.
+	base string
+	// polled is the time of the last poll by the clock of the old database; "" before the
+	// first one.
+	polled   string
+	nextPoll time.Time
+	seen     map[magento1.Part]map[adapter.Key]string
+	burst    map[magento1.Part]string // when a poll has found too many changes
+	created  []adapter.Key            // products that have just been created
+
+	parked      *parkedRecords
+	comparison  *comparison
+	credentials *followedCredentials
+
+	*importLock
+}
+
+// open connects to the old database, and checks that it is the one that the store was filled
+// from.
+func (f *Follower) open(ctx context.Context, lease sqlstore.Lease) (*session, error) {
+	o := f.o.Options
+	o.From.PauseLater = true // changes are not to wait for the comparison
+	imp, err := New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	imp.store, imp.notes = f.o.Store.Adapter().Fenced(lease), f.o.Store.Imports().Fenced(lease)
+	s := f.newSession(imp)
+	s.credentials.lease = lease
+	if err := s.begin(ctx); err != nil {
+		return nil, errors.Join(err, imp.Close())
+	}
+	return s, nil
+}
+
+// newSession returns a session that has an importer.
+func (f *Follower) newSession(imp *Importer) *session {
+	return &session{
+		Importer: imp, f: f, log: f.o.Log, base: imp.settings, importLock: &importLock{imports: f.o.Store.Imports(), turn: f.turn},
+		seen: map[magento1.Part]map[adapter.Key]string{}, burst: map[magento1.Part]string{},
+		parked:      &parkedRecords{records: map[magento1.Part]map[adapter.Key]sqlstore.Parked{}, notes: imp.notes, log: f.o.Log, metrics: f.o.Metrics},
+		comparison:  &comparison{imp: imp, log: f.o.Log, metrics: f.o.Metrics},
+		credentials: &followedCredentials{imp: imp, log: f.o.Log, metrics: f.o.Metrics},
+	}
+}
+
+// checkFilled checks that the store was filled from the old database.
+func (s *session) checkFilled(ctx context.Context) error {
+	if err := s.checkSource(ctx); err != nil {
+		return err
+	}
+	s.parked.source = s.source.Name
+	known, err := s.notes.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	imported := false
+	for _, one := range known {
+		imported = imported || one.Name == s.source.Name
+	}
+	if !imported {
+		return errors.New("nothing was imported from this old shop yet: run portico import all with the same database first, and follow it then")
+	}
+	return nil
+}
+
+// begin checks the source, and reads what is parked.
+func (s *session) begin(ctx context.Context) error {
+	if err := s.checkFilled(ctx); err != nil {
+		return err
+	}
+	if err := s.noteSource(ctx); err != nil {
+		return err
+	}
+	all, err := s.notes.Parked(ctx, s.source.Name, sqlstore.ParkedFilter{Limit: sqlstore.MaxParked})
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Key != 0 {
+			s.parked.set(p)
+			continue
+		}
+		// It stands for many, which the comparison finds again.
+		if err := s.notes.Unpark(ctx, s.source.Name, p.Part, 0); err != nil {
+			return err
+		}
+		s.comparison.compareSoon(magento1.Part(p.Part))
+	}
+	s.comparison.round = s.comparison.newRound(time.Now(), magento1.Parts()...)
+	return s.announce(ctx)
+}
+
+// follow polls and compares until ctx ends.
+func (s *session) follow(ctx context.Context) error {
+	importing := false // an import has kept the last cycle from working
+	for failures := 0; ctx.Err() == nil; {
+		pause, err := s.cycle(ctx)
+		waits := importing
+		importing = errors.Is(err, sqlstore.ErrImporting)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, sqlstore.ErrLeaseLost):
+			return err
+		case importing:
+			if !waits {
+				s.log.Info("an import into this store is running: following goes on when it has ended")
+			}
+			pause = s.f.o.Interval
+		case err != nil:
+			pause = min(s.f.o.Interval<<min(failures, 16), maxBackoff)
+			failures++
+			s.f.o.Metrics.failures.Inc()
+			s.log.Warn("following the old shop has failed and is tried again", "error", err, "in", pause)
+		default:
+			failures = 0
+		}
+		wait(ctx, pause)
+	}
+	return nil
+}
+
+// cycle does what is due, and returns when something is due again.
+func (s *session) cycle(ctx context.Context) (pause time.Duration, err error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.unlock()) }()
+	if err := s.announcement.Renew(ctx); err != nil {
+		return 0, err
+	}
+	for ctx.Err() == nil {
+		if err := s.takeChanges(ctx); err != nil {
+			return 0, err
+		}
+		due := later(s.comparison.next().due(), s.legacy.Free())
+		if !due.Before(s.nextPoll) || due.After(time.Now()) {
+			return max(0, time.Until(earlier(due, s.nextPoll))), nil
+		}
+		if err := s.compareStep(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// takeChanges takes over what a poll says has changed, and what is to be tried again, when
+// that is due.
+func (s *session) takeChanges(ctx context.Context) error {
+	now := time.Now()
+	if now.Before(s.nextPoll) {
+		return nil
+	}
+	s.nextPoll = now.Add(s.f.o.Interval)
+	if err := s.pollAll(ctx); err != nil {
+		s.nextPoll = now
+		return err
+	}
+	s.f.o.Metrics.caughtUp(now)
+	return nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// once polls once and compares everything once.
+func (s *session) once(ctx context.Context) (err error) {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.unlock()) }()
+	if err := s.pollAll(ctx); err != nil {
+		return err
+	}
+	for first := s.comparison.round; (s.comparison.round == first || s.comparison.urgent != nil) && wait(ctx, time.Until(s.legacy.Free())); {
+		if err := s.compareStep(ctx); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return s.credentials.follow(ctx) // whose owners may be here now
+}
+
+// pollAll takes over what the old shop says that it has changed, and what is to be tried
+// again.
+func (s *session) pollAll(ctx context.Context) error {
+	// Revocations come first.
+	if err := s.credentials.follow(ctx); err != nil {
+		return fmt.Errorf("credentials: %w", err)
+	}
+	if err := s.poll(ctx); err != nil {
+		return err
+	}
+	if err := s.apply(ctx, s.parked.due(time.Now())); err != nil {
+		return err
+	}
+	if s.credentials.withoutOwner {
+		return s.credentials.follow(ctx)
+	}
+	return nil
+}
