@@ -10,8 +10,9 @@
 //  3. Records are read by ranges of keys. The store notes a digest of what the old shop had
 //     in a range once all records of it are stored; a range with the same digest is not read
 //     again.
-//  4. A follower is only told which records have changed, by polling, and reads
-//     their present state. So it does no harm if it is told twice, late or too much. Whatever nobody has told it is found by a comparison of
+//  4. A follower is only told which records have changed, by the binary log of the old
+//     database or by polling, and reads their present state. So it does no harm if it is told
+//     twice, late or too much. Whatever nobody has told it is found by a comparison of
 //     everything, which goes on all the time. Each transaction checks the lease. It reads
 //     and stores under the lock of imports, so that no older state replaces a newer one.
 //  5. Only records that came from the old shop are removed, and never those whose resource

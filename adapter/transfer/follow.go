@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
@@ -38,6 +39,8 @@ type FollowOptions struct {
 	Overlap time.Duration
 	// ComparePeriod is the time within which everything is compared once.
 	ComparePeriod time.Duration
+	// PollOnly polls even if the binary log of the old database could be read.
+	PollOnly bool
 	// Holder names this process among those that follow into the same store. No two have the
 	// same name.
 	Holder  string
@@ -52,7 +55,8 @@ type Follower struct {
 	o FollowOptions
 	// settings are those of the old shop when they were compared last; nil: not yet.
 	settings map[string]string
-	standby  bool // it has been logged that another process follows
+	standby  bool   // it has been logged that another process follows
+	polls    string // why it polls, as it was logged last
 	ttl      time.Duration
 	maxSeen  int           // see maxSeen
 	turn     chan struct{} // see importLock
@@ -176,6 +180,15 @@ type session struct {
 	parked      *parkedRecords
 	comparison  *comparison
 	credentials *followedCredentials
+	// logged reads the binary log; nil: the session polls, and looks for the log at reopen.
+	logged *logFollower
+	reopen time.Time
+	// named is what the log says has changed and is not yet here; nil: nothing.
+	named *binlog.Batch
+	// position is where the log has been read to, and moved says that changes are here since
+	// it was stored. behind: not before everything has been compared.
+	position      magento1.Position
+	moved, behind bool
 
 	*importLock
 }
@@ -257,7 +270,8 @@ func (s *session) begin(ctx context.Context) error {
 }
 
 // follow polls and compares until ctx ends.
-func (s *session) follow(ctx context.Context) error {
+func (s *session) follow(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, s.closeLog()) }()
 	importing := false // an import has kept the last cycle from working
 	for failures := 0; ctx.Err() == nil; {
 		pause, err := s.cycle(ctx)
@@ -281,7 +295,7 @@ func (s *session) follow(ctx context.Context) error {
 		default:
 			failures = 0
 		}
-		wait(ctx, pause)
+		s.await(ctx, pause)
 	}
 	return nil
 }
@@ -294,6 +308,11 @@ func (s *session) cycle(ctx context.Context) (pause time.Duration, err error) {
 	defer func() { err = errors.Join(err, s.unlock()) }()
 	if err := s.announcement.Renew(ctx); err != nil {
 		return 0, err
+	}
+	if s.logged == nil && !time.Now().Before(s.reopen) {
+		if err := s.openLog(ctx); err != nil {
+			return 0, err
+		}
 	}
 	for ctx.Err() == nil {
 		if err := s.takeChanges(ctx); err != nil {
@@ -310,14 +329,28 @@ func (s *session) cycle(ctx context.Context) (pause time.Duration, err error) {
 	return 0, nil
 }
 
-// takeChanges takes over what a poll says has changed, and what is to be tried again, when
-// that is due.
+// takeChanges takes over what the log or a poll says has changed, and what is to be tried
+// again.
 func (s *session) takeChanges(ctx context.Context) error {
+	if s.hasBatch(ctx) {
+		began := time.Now()
+		if err := s.takeBatch(ctx); err != nil {
+			return err
+		}
+		s.f.o.Metrics.caughtUp(began)
+	}
 	now := time.Now()
 	if now.Before(s.nextPoll) {
 		return nil
 	}
 	s.nextPoll = now.Add(s.f.o.Interval)
+	if s.logged != nil { // which tells of credentials only after it has begun
+		var err error
+		if s.credentials.digest == "" || s.credentials.withoutOwner {
+			err = s.credentials.follow(ctx)
+		}
+		return errors.Join(err, s.apply(ctx, s.parked.due(now)), s.storePosition(ctx))
+	}
 	if err := s.pollAll(ctx); err != nil {
 		s.nextPoll = now
 		return err

@@ -74,6 +74,13 @@ func newFollowedShop(t *testing.T, dsn string) *followedShop {
 	return followShop(t, from, old, dsn)
 }
 
+// newLoggedShop is newFollowedShop on a server with a binary log.
+func newLoggedShop(t *testing.T, dsn string) *followedShop {
+	t.Helper()
+	from := sqltest.LoggedMariaDB(t)
+	return followShop(t, from, magento1test.Fill(t, from, magento1test.Rich, ""), dsn)
+}
+
 // followShop imports an old shop into the store of a DSN.
 func followShop(t *testing.T, from string, old *sql.DB, dsn string) *followedShop {
 	t.Helper()
@@ -257,24 +264,6 @@ func (s *followedShop) wantEqual(t *testing.T) {
 	s.importAll(t, fresh)
 	if difference := cmp.Diff(contents(t, fresh), contents(t, s.store)); difference != "" {
 		t.Errorf("a fresh import -, followed +:\n%s", difference)
-	}
-}
-
-// awaitEqual waits until the store is as if the old shop had been imported into an empty one.
-func (s *followedShop) awaitEqual(t *testing.T) {
-	t.Helper()
-	fresh := openStore(t, newSQLite(t))
-	s.importAll(t, fresh)
-	want, difference := contents(t, fresh), ""
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		if difference = cmp.Diff(want, contents(t, s.store)); difference == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a fresh import -, followed +:\n%s\n%s", difference, s.log.String())
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 

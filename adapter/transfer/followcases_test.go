@@ -58,6 +58,9 @@ func TestFollowPolls(t *testing.T) {
 		"UPDATE cataloginventory_stock_item SET qty = 17 WHERE product_id = 4",
 		"UPDATE customer_entity SET email = 'moved@example.com', updated_at = NOW() WHERE entity_id = 1")
 	s.awaitEqual(t)
+	if s.metric(t, f, "mode", "polling") != 1 {
+		t.Error("it does not poll")
+	}
 	stop()
 }
 

@@ -253,9 +253,10 @@ func (s *session) endRound(ctx context.Context, r *round) error {
 	}
 	if r == s.comparison.urgent {
 		s.comparison.urgent = nil
-		return nil
+		return s.storePosition(ctx)
 	}
 	now := time.Now()
+	s.behind = false
 	s.f.o.Metrics.compared(now, now.Sub(r.began))
 	if err := s.compareSettings(ctx); err != nil {
 		return err
@@ -268,5 +269,5 @@ func (s *session) endRound(ctx context.Context, r *round) error {
 	s.credentials.digest = "" // some owners may have come
 	s.comparison.round = s.comparison.newRound(now, magento1.Parts()...)
 	s.comparison.round.period = s.f.o.ComparePeriod
-	return nil
+	return s.storePosition(ctx)
 }

@@ -22,6 +22,7 @@ type FollowMetrics struct {
 	settings     prometheus.Counter
 	withoutFile  prometheus.Counter
 	leader       prometheus.Gauge
+	modes        *prometheus.GaugeVec
 	comparedAt   prometheus.Gauge
 	comparedTook prometheus.Gauge
 	caughtUpAt   atomic.Int64 // Unix time in nanoseconds; 0: this process does not follow
@@ -42,12 +43,13 @@ func NewFollowMetrics(registry prometheus.Registerer) (*FollowMetrics, error) {
 		settings:     prometheus.NewCounter(counter("setting_changes_total", "Settings of the old shop that have changed and that nobody takes over.")),
 		withoutFile:  prometheus.NewCounter(counter("missing_files_total", "Images that were looked for and whose file is missing: they are tried again by each comparison.")),
 		leader:       prometheus.NewGauge(gauge("leader", "1 if this process follows the old shop, 0 if another one may.")),
+		modes:        prometheus.NewGaugeVec(gauge("mode", "1 for how this process learns what has changed: from the binary log, or by polling."), []string{"mode"}),
 		comparedAt:   prometheus.NewGauge(gauge("last_comparison_timestamp_seconds", "When everything was last compared with the old shop, as Unix time.")),
 		comparedTook: prometheus.NewGauge(gauge("comparison_seconds", "How long the last comparison of everything took: no change arrives later than that.")),
 	}
 	lag := prometheus.NewGaugeFunc(gauge("lag_seconds", "Time since all changes that the old shop dates were taken over. 0 where another process follows."), m.lag)
 	var faults []error
-	for _, c := range []prometheus.Collector{m.changes, m.foundLate, m.parkedNow, m.heldNow, m.failures, m.credentials, m.settings, m.withoutFile, m.leader, m.comparedAt, m.comparedTook, lag} {
+	for _, c := range []prometheus.Collector{m.changes, m.foundLate, m.parkedNow, m.heldNow, m.failures, m.credentials, m.settings, m.withoutFile, m.leader, m.modes, m.comparedAt, m.comparedTook, lag} {
 		faults = append(faults, registry.Register(c))
 	}
 	for _, p := range magento1.Parts() {
@@ -60,6 +62,7 @@ func NewFollowMetrics(registry prometheus.Registerer) (*FollowMetrics, error) {
 			m.held(resource, 0)
 		}
 	}
+	m.mode("")
 	return m, errors.Join(faults...)
 }
 
@@ -75,10 +78,22 @@ func (m *FollowMetrics) lag() float64 {
 // caughtUp says that what had changed at a time has been taken over.
 func (m *FollowMetrics) caughtUp(at time.Time) { m.caughtUpAt.Store(at.UnixNano()) }
 
+// mode says how this process learns what has changed; "": it does not follow.
+func (m *FollowMetrics) mode(name string) {
+	for _, one := range []string{"log", "polling"} {
+		value := 0.0
+		if one == name {
+			value = 1
+		}
+		m.modes.WithLabelValues(one).Set(value)
+	}
+}
+
 // leads says whether this process follows. The lag of one that cannot goes on growing.
 func (m *FollowMetrics) leads(yes bool) {
 	m.leader.Set(0)
 	if !yes {
+		m.mode("")
 		return
 	}
 	m.leader.Set(1)
