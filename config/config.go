@@ -41,6 +41,7 @@ type Config struct {
 
 	// Settings for migrating from a legacy system resource by resource.
 	Legacy Legacy
+	Follow Follow
 	Record Record
 	Shadow Shadow
 
@@ -226,6 +227,7 @@ func newConfig(v values, sections []Section) *Config {
 			ManageStock: get[bool](v, "stock.manage"),
 		},
 		Legacy:   newLegacy(v),
+		Follow:   newFollow(v),
 		Record:   newRecord(v),
 		Shadow:   newShadow(v),
 		Sections: map[string]map[string]string{},

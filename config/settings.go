@@ -47,7 +47,7 @@ type Section struct {
 // settings, then those of the sections. The names of the sections are the choices of the
 // setting "adapter".
 func Settings(sections ...Section) []Setting {
-	table := append(coreSettings(), migrationSettings()...)
+	table := slices.Concat(coreSettings(), migrationSettings(), followSettings())
 	for _, section := range sections {
 		for _, s := range section.Settings {
 			s.Name = section.Name + "." + s.Name

@@ -118,7 +118,7 @@ Start here:
 		Version:       p.version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(p.serveCommand(), p.routesCommand(), p.configCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
+	root.AddCommand(p.serveCommand(), p.routesCommand(), p.configCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
 		p.reportCommand(), p.compareCommand(), p.versionCommand())
 	return root
 }

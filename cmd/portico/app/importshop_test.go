@@ -28,10 +28,16 @@ func importShop(t *testing.T, shop magento1test.Shop, prefix, dsn string) *impor
 // oldShop makes a shop that is still to be imported into the database of a DSN.
 func oldShop(t *testing.T, shop magento1test.Shop, prefix, dsn string) *importedShop {
 	t.Helper()
+	from, old := magento1test.NewShop(t, shop, prefix)
+	return shopAt(t, from, old, prefix, dsn)
+}
+
+// shopAt is oldShop for a shop that exists.
+func shopAt(t *testing.T, from string, old *sql.DB, prefix, dsn string) *importedShop {
+	t.Helper()
 	t.Setenv("PORTICO_SQL_DSN", dsn)
 	t.Setenv("PORTICO_SQL_MEDIA_DIR", t.TempDir())
 	t.Setenv("PORTICO_AUTH_SECRET_KEY", secretKey)
-	from, old := magento1test.NewShop(t, shop, prefix)
 	s := &importedShop{old: old, from: []string{"--from", from, "--prefix", prefix}, config: filepath.Join(t.TempDir(), "portico.yaml"), media: mediaOf(t)}
 	printed := mustRun(t, append([]string{"import", "config"}, s.from...)...)
 	if err := os.WriteFile(s.config, []byte(printed), 0o600); err != nil {

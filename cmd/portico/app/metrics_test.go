@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -39,7 +40,10 @@ func labelValues() map[string][]string {
 			calls = append(calls, call)
 		}
 	}
-	var roles, formats, resources []string
+	var roles, formats, resources, parts []string
+	for _, part := range magento1.Parts() {
+		parts = append(parts, string(part))
+	}
 	for _, resource := range []adapter.Resource{
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates, adapter.Countries, adapter.Regions,
 		adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories,
@@ -71,10 +75,13 @@ func labelValues() map[string][]string {
 		"breaker":  {"sql", "redis"},
 		"to":       {"closed", "half_open", "open"},
 		"tier":     {"memory", "redis"},
-		"outcome":  {"hit", "miss", "stale", "coalesced", "bypass", "error"},
-		"budget":   {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},
-		"le":       nil,
-		"version":  nil, "go": nil, "dialect": nil, "adapter": nil,
+		"outcome": {"hit", "miss", "stale", "coalesced", "bypass", "error",
+			"created", "changed", "equal", "kept", "removed"},
+		"part":    parts,
+		"mode":    {"log", "polling"},
+		"budget":  {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},
+		"le":      nil,
+		"version": nil, "go": nil, "dialect": nil, "adapter": nil,
 	}
 }
 

@@ -110,6 +110,7 @@ func otherValue(t *testing.T, s config.Setting) []string {
 		"record.body_bytes":     {"2MiB"},
 		"ops.token":             {"a-token-of-sixteen"},
 		"cache.redis_url":       {"redis://127.0.0.1:1"},
+		"follow.dsn":            {"mysql:shop@tcp(127.0.0.1:1)/shop"},
 		"server.tls_cert":       {"cert.pem", "server.tls_key: key.pem"},
 		"server.tls_key":        {"key.pem", "server.tls_cert: cert.pem"},
 		"store.currency":        {"EUR"},

@@ -167,6 +167,9 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
+	if a.follower != nil {
+		defer startFollower(ctx, cfg, a.follower, log)()
+	}
 	reloads, err := newReloader(live, a, cfg, log)
 	if err != nil {
 		return err

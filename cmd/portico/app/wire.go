@@ -19,6 +19,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -34,7 +35,8 @@ type app struct {
 	connections *httpapi.Connections
 	ops         *ops // the operators' port
 	rules       *ruleSets
-	close       func() error // closes the parts; call it after the last request
+	follower    *transfer.Follower // nil: the program follows no old shop
+	close       func() error       // closes the parts; call it after the last request
 }
 
 // newApp wires the parts of the program for cfg. db has the schemas of cfg. If data is not
@@ -172,6 +174,18 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	watch.Start(ctx, shared, service.InvalidateChanged)
 	resources.add(watch.Close)
 	opsPort := &ops{token: cfg.OpsToken, registry: registry, hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof}
+	var rules *ruleSets
+	currentRules := func() passthrough.Rules { return rules.current().api.Rules }
+	followMetrics, err := transfer.NewFollowMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+	var follower *transfer.Follower
+	if cfg.Follow.DSN != "" && data == nil { // the demo store follows nobody
+		if follower, err = p.newServedFollower(cfg, db, currentRules, followMetrics, log); err != nil {
+			return nil, err
+		}
+	}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 		BasePath: cfg.BasePath(), Legacy: legacy.client, Consent: consentSite,
@@ -183,7 +197,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		return nil, err
 	}
 	gin.SetMode(gin.ReleaseMode)
-	rules, err := newRuleSets(&ruleParts{
+	rules, err = newRuleSets(&ruleParts{
 		program: p, store: store, service: service, api: api, watching: newWatching(service.Table(), legacy, registry, log), log: log,
 	}, cfg)
 	if err != nil {
@@ -191,7 +205,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	}
 	resources.add(rules.close)
 
-	opsPort.ping = legacy.wrapPing(upstream.Ping, func() passthrough.Rules { return rules.current().api.Rules })
+	opsPort.ping = legacy.wrapPing(upstream.Ping, currentRules)
 	opsPort.shadowSamples = func(w http.ResponseWriter, r *http.Request) { rules.current().watchers.serveShadow(w, r) }
 	opsPort.purge = func(ctx context.Context) error {
 		service.InvalidateLists()
@@ -210,7 +224,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			return nil
 		}
 	}
-	return &app{db: db, connections: options.Connections, contract: rules, ops: opsPort, rules: rules, close: resources.close}, nil
+	return &app{db: db, connections: options.Connections, contract: rules, ops: opsPort, rules: rules, follower: follower, close: resources.close}, nil
 }
 
 // stockSettings converts the stock settings, which config has validated.
