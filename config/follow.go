@@ -18,6 +18,7 @@ type Follow struct {
 	PollOnly             bool // the binary log is not read
 	Interval, Overlap    time.Duration
 	ComparePeriod        time.Duration
+	Wait                 time.Duration // 0: replies to writes do not wait
 }
 
 // followSettings returns the settings for following an old shop.
@@ -46,6 +47,8 @@ func followSettings() []Setting {
 			Help: "How long before the last poll a poll looks back. Set it to longer than the clocks of the old shop's servers differ and than its transactions take. What a poll misses is found within follow.compare_period."},
 		{Name: "follow.compare_period", Kind: Duration, Default: "10m", Min: int64(time.Second), Max: 168 * longest,
 			Help: "Time over which one comparison of everything is spread, also with the binary log. It finds what polling does not, such as deletions and changes that the old shop does not date: no change arrives later than that, unless follow.rate is too low."},
+		{Name: "follow.wait", Kind: Duration, Default: "2s", Min: 0, Max: int64(time.Minute),
+			Help: "How long the reply of the legacy system to a write may wait until its changes are here, while Portico answers any reads: then clients read here what they have written there. 0: replies do not wait."},
 	}
 }
 
@@ -63,5 +66,6 @@ func newFollow(v values) Follow {
 		DSN: get[string](v, "follow.dsn"), Prefix: get[string](v, "follow.prefix"), Charset: get[string](v, "follow.charset"), Source: get[string](v, "follow.source"), OldTLS: get[bool](v, "follow.old_tls"),
 		Rate: int(get[int64](v, "follow.rate")), Media: get[string](v, "follow.media"), PollOnly: get[string](v, "follow.mode") == "polling",
 		Interval: get[time.Duration](v, "follow.interval"), Overlap: get[time.Duration](v, "follow.overlap"), ComparePeriod: get[time.Duration](v, "follow.compare_period"),
+		Wait: get[time.Duration](v, "follow.wait"),
 	}
 }

@@ -93,7 +93,7 @@ func TestLoadDefaults(t *testing.T) {
 			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
 		Stock:  config.Stock{MinQty: "0.0000", NotifyQty: "1.0000", ManageStock: true},
 		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
-		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute},
+		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
 		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
 		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Sections: map[string]map[string]string{
@@ -194,7 +194,7 @@ sql.dsn: 0042
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
 		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
-		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute},
+		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
 		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
 		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Sections: map[string]map[string]string{

@@ -13,8 +13,9 @@
 //  4. A follower is only told which records have changed, by the binary log of the old
 //     database or by polling, and reads their present state. So it does no harm if it is told
 //     twice, late or too much. Whatever nobody has told it is found by a comparison of
-//     everything, which goes on all the time. Each transaction checks the lease. It reads
-//     and stores under the lock of imports, so that no older state replaces a newer one.
+//     everything, which goes on all the time. Each transaction checks the lease. Other
+//     processes take over what is written through them. All read and store under the lock
+//     of imports, in turns, so that no older state replaces a newer one.
 //  5. Only records that came from the old shop are removed, and never those whose resource
 //     clients write here. If more are gone than is likely, none are removed until the owner
 //     says that it is right.

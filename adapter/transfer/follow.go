@@ -41,6 +41,8 @@ type FollowOptions struct {
 	ComparePeriod time.Duration
 	// PollOnly polls even if the binary log of the old database could be read.
 	PollOnly bool
+	// Wait is how long the reply to a write may wait for its changes: see [Writes].
+	Wait time.Duration
 	// Holder names this process among those that follow into the same store. No two have the
 	// same name.
 	Holder  string

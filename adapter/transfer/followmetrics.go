@@ -17,6 +17,7 @@ type FollowMetrics struct {
 	foundLate    *prometheus.CounterVec
 	parkedNow    *prometheus.GaugeVec
 	heldNow      *prometheus.GaugeVec
+	writes       *prometheus.CounterVec
 	failures     prometheus.Counter
 	credentials  prometheus.Counter
 	settings     prometheus.Counter
@@ -38,6 +39,7 @@ func NewFollowMetrics(registry prometheus.Registerer) (*FollowMetrics, error) {
 		foundLate:    prometheus.NewCounterVec(counter("comparison_found_total", "Records that only the comparison of everything found changed or gone."), []string{"part"}),
 		parkedNow:    prometheus.NewGaugeVec(gauge("parked_records", "Records that cannot be stored and are tried again."), []string{"part"}),
 		heldNow:      prometheus.NewGaugeVec(gauge("removals_held", "Records that are gone from the old shop and are not removed, as they are too many."), []string{"resource"}),
+		writes:       prometheus.NewCounterVec(counter("writes_total", "Writes at the old shop that passed through this process, by whether their changes were here before their replies were sent."), []string{"outcome"}),
 		failures:     prometheus.NewCounter(counter("failures_total", "Attempts to follow the old shop that failed and were repeated.")),
 		credentials:  prometheus.NewCounter(counter("credentials_total", "Consumers, tokens and administrators that were taken over or revoked.")),
 		settings:     prometheus.NewCounter(counter("setting_changes_total", "Settings of the old shop that have changed and that nobody takes over.")),
@@ -49,8 +51,11 @@ func NewFollowMetrics(registry prometheus.Registerer) (*FollowMetrics, error) {
 	}
 	lag := prometheus.NewGaugeFunc(gauge("lag_seconds", "Time since all changes that the old shop dates were taken over. 0 where another process follows."), m.lag)
 	var faults []error
-	for _, c := range []prometheus.Collector{m.changes, m.foundLate, m.parkedNow, m.heldNow, m.failures, m.credentials, m.settings, m.withoutFile, m.leader, m.modes, m.comparedAt, m.comparedTook, lag} {
+	for _, c := range []prometheus.Collector{m.changes, m.foundLate, m.parkedNow, m.heldNow, m.writes, m.failures, m.credentials, m.settings, m.withoutFile, m.leader, m.modes, m.comparedAt, m.comparedTook, lag} {
 		faults = append(faults, registry.Register(c))
+	}
+	for _, outcome := range writeOutcomes() {
+		m.writes.WithLabelValues(string(outcome))
 	}
 	for _, p := range magento1.Parts() {
 		m.found(p, 0)

@@ -22,6 +22,9 @@ type parkedRecords struct {
 	source  string // the name of the old shop; "": the source was not yet checked
 	log     *slog.Logger
 	metrics *FollowMetrics
+	// refused collects what cannot be stored, for sessions that leave it to the one that
+	// follows; nil: it is parked.
+	refused changes
 }
 
 // has reports whether a record is parked.
@@ -44,6 +47,12 @@ func (k *parkedRecords) set(p sqlstore.Parked) {
 // changed.
 func (k *parkedRecords) park(ctx context.Context, records ...sqlstore.Parked) error {
 	if len(records) == 0 {
+		return nil
+	}
+	if k.refused != nil {
+		for _, p := range records {
+			k.refused.add(magento1.Part(p.Part), p.Key)
+		}
 		return nil
 	}
 	now := time.Now()

@@ -42,6 +42,10 @@ type Options struct {
 	// Rules say which requests go to Legacy, which may be nil if none do.
 	Rules  passthrough.Rules
 	Legacy *passthrough.System
+	// FollowWrite, unless nil, is called with each write that Legacy has executed while Rules
+	// let this side answer reads, before the client gets the reply: it makes them show what
+	// the write has changed, or gives up.
+	FollowWrite func(ctx context.Context, write mapping.LegacyWrite)
 	// Consent serves the OAuth pages outside the interface; nil serves none.
 	Consent *consent.Site
 	// ReplyBytes limits the memory of all large replies that are being sent, SpoolBytes the

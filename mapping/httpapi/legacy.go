@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -50,7 +51,11 @@ func (a *API) forward(c *gin.Context, s *state) error {
 	if s.isCall && !call.Address.ReadOnly {
 		done := sync.OnceFunc(a.service.BeginLegacyWrite(ctx, &s.request))
 		defer done() // even if forwarding fails
-		writer = &invalidatingWriter{c.Writer, done}
+		followed := a.followWrite(ctx, s)
+		writer = &legacyWriteWriter{c.Writer, func(status int, header http.Header) {
+			followed(status, header)
+			done()
+		}}
 	}
 	id := c.Writer.Header()["X-Request-Id"]
 	delete(c.Writer.Header(), "X-Request-Id") // the reply has only the legacy system's headers
@@ -71,6 +76,21 @@ func (a *API) forward(c *gin.Context, s *state) error {
 		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the legacy system broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
 	}
 	return err
+}
+
+// followWrite prepares for a write that is forwarded. It returns a function that must be called
+// with the beginning of the reply before the client gets it: if this side answers reads, that
+// function waits until they show what the write has changed, as far as FollowWrite does.
+func (a *API) followWrite(ctx context.Context, s *state) func(status int, header http.Header) {
+	if a.FollowWrite == nil || !a.Rules.AnswersReads(a.service.Table().Routes()) {
+		return func(int, http.Header) {}
+	}
+	items := a.service.BatchItems(&s.request)
+	return func(status int, header http.Header) {
+		if write, ok := a.service.LegacyWrite(ctx, &s.request, status, header, items); ok {
+			a.FollowWrite(ctx, write)
+		}
+	}
 }
 
 // forwardError answers a request that could not be forwarded.

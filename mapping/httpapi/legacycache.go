@@ -52,18 +52,18 @@ func (a *API) serveCachedLegacy(ctx context.Context, c *gin.Context, s *state, c
 	return true
 }
 
-// invalidatingWriter is a response writer for the reply to a write. It invalidates cached replies
-// before the client can learn that the write is complete.
-type invalidatingWriter struct {
+// legacyWriteWriter is a response writer for the reply to a write. It calls before with the
+// status and the headers before the client can learn that the write is complete.
+type legacyWriteWriter struct {
 	http.ResponseWriter
-	before func()
+	before func(status int, header http.Header)
 }
 
-// WriteHeader invalidates the cached replies and then writes the headers.
-func (w *invalidatingWriter) WriteHeader(status int) {
-	w.before()
+// WriteHeader calls before and then writes the headers.
+func (w *legacyWriteWriter) WriteHeader(status int) {
+	w.before(status, w.Header())
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap returns the underlying writer for http.ResponseController.
-func (w *invalidatingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *legacyWriteWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

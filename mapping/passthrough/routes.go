@@ -1,6 +1,10 @@
 package passthrough
 
-import "github.com/portico-commerce/portico/mapping/contract"
+import (
+	"slices"
+
+	"github.com/portico-commerce/portico/mapping/contract"
+)
 
 // A Target is the system that answers a request.
 type Target uint8
@@ -74,6 +78,13 @@ func (r Rules) For(a *contract.Address) Rule {
 		}
 	}
 	return found
+}
+
+// AnswersReads reports whether Portico answers the reads of any of some routes.
+func (r Rules) AnswersReads(routes []*contract.Route) bool {
+	return slices.ContainsFunc(routes, func(route *contract.Route) bool {
+		return r.For(&contract.Address{Route: route, ReadOnly: true}).To == Portico
+	})
 }
 
 // AllLegacy reports whether the legacy system answers all requests.

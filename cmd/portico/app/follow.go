@@ -238,7 +238,7 @@ func (p *program) newFollower(cfg *config.Config, db *sqlstore.DB, removals int6
 			From: source.options(cfg.Follow.DSN, schemas), Store: db, Media: cfg.Follow.Media, MaxMedia: cfg.Limits.BodyBytes,
 			Settings: settingTexts(cfg), URLKey: mapping.URLKey, Lists: settingLists(cfg), WrittenHere: here, AllowRemovals: removals, Source: cfg.Follow.Source,
 		},
-		Interval: cfg.Follow.Interval, Overlap: cfg.Follow.Overlap, ComparePeriod: cfg.Follow.ComparePeriod, PollOnly: cfg.Follow.PollOnly,
+		Interval: cfg.Follow.Interval, Overlap: cfg.Follow.Overlap, ComparePeriod: cfg.Follow.ComparePeriod, PollOnly: cfg.Follow.PollOnly, Wait: cfg.Follow.Wait,
 		Holder: fmt.Sprintf("%.200s %d %s", host, os.Getpid(), rand.Text()[:8]), Log: log, Metrics: metrics,
 	}), nil
 }
@@ -258,6 +258,16 @@ func (p *program) newServedFollower(cfg *config.Config, db *sqlstore.DB, rules f
 		here = func(resource string) bool { return writesTo(rules(), resource) == passthrough.Portico }
 	}
 	return p.newFollower(cfg, db, -1, here, metrics, log)
+}
+
+// followWrites returns a function that waits until the store has what a write has changed that
+// was forwarded, and one that ends it. The first one is nil if replies do not wait.
+func followWrites(cfg *config.Config, follower *transfer.Follower) (follow func(context.Context, mapping.LegacyWrite), end func() error) {
+	if follower == nil || cfg.Legacy.URL == "" || cfg.Follow.Wait == 0 {
+		return nil, func() error { return nil }
+	}
+	writes := follower.Writes()
+	return func(ctx context.Context, w mapping.LegacyWrite) { writes.Await(ctx, w.Resource, w.Keys...) }, writes.Close
 }
 
 // startFollower follows an old shop until stop is called, which waits for the end. If it

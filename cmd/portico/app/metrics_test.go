@@ -76,7 +76,7 @@ func labelValues() map[string][]string {
 		"to":       {"closed", "half_open", "open"},
 		"tier":     {"memory", "redis"},
 		"outcome": {"hit", "miss", "stale", "coalesced", "bypass", "error",
-			"created", "changed", "equal", "kept", "removed"},
+			"created", "changed", "equal", "kept", "removed", "applied", "late", "failed", "unnamed", "refused"},
 		"part":    parts,
 		"mode":    {"log", "polling"},
 		"budget":  {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},

@@ -192,6 +192,9 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
 	}
+	var endFollowing func() error
+	options.FollowWrite, endFollowing = followWrites(cfg, follower)
+	resources.add(endFollowing)
 	api, err := httpapi.New(service, options)
 	if err != nil {
 		return nil, err

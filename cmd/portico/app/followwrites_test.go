@@ -1,0 +1,162 @@
+//go:build linux
+
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/contracttests/consistency"
+)
+
+// A followedFront is an old shop to which all writes go, and processes of "portico serve" in
+// front of it that follow it and answer the reads.
+type followedFront struct {
+	*livingShop
+	line    *slowProxy // between the processes and the old database
+	environ []string
+}
+
+// newFollowedFront fills a store from an old shop.
+func newFollowedFront(t *testing.T) *followedFront {
+	t.Helper()
+	f := &followedFront{livingShop: runOldShop(t, magento1test.Demo, "")}
+	dsn, err := mysql.ParseDSN(strings.TrimPrefix(f.from[1], "mysql:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.line = newSlowProxy(t, dsn.Addr)
+	dsn.Addr = f.line.Listen
+	t.Setenv("PORTICO_SQL_DSN", "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
+	f.run(t, "--media", f.media, "all")
+	file, err := os.OpenFile(f.config, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.WriteString("\nroutes: [{resource: all, calls: writes, to: legacy}, {resource: all, calls: reads, to: portico}]\n")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.environ = []string{
+		"PORTICO_SQL_DSN=" + os.Getenv("PORTICO_SQL_DSN"), "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey,
+		"PORTICO_LEGACY_URL=" + strings.TrimSuffix(f.target.BaseURL, "/"), "PORTICO_PUBLIC_URL=", "PORTICO_FOLLOW_DSN=mysql:" + dsn.FormatDSN(), "PORTICO_FOLLOW_INTERVAL=100ms", "PORTICO_FOLLOW_COMPARE_PERIOD=1h", "PORTICO_LOG_LEVEL=warn",
+	}
+	return f
+}
+
+// serve starts a process that follows the shop.
+func (f *followedFront) serve(t *testing.T, environ ...string) (*process, *client) {
+	t.Helper()
+	p := start(t, append(f.environ, environ...), "--config", f.config)
+	return p, newClient(t, p.contract, demoAdmin())
+}
+
+// TestReadYourWrites writes at the old shop through one process, and reads at another one. While
+// the old database is away, replies do not wait for longer than they may, and the changes
+// arrive later.
+func TestReadYourWrites(t *testing.T) {
+	front := newFollowedFront(t)
+	first, writer := front.serve(t, "PORTICO_FOLLOW_WAIT=30s") // however busy the machine is
+	second, reader := front.serve(t, "PORTICO_FOLLOW_WAIT=30s")
+	third, hasty := front.serve(t, "PORTICO_FOLLOW_WAIT=500ms")
+	old, oldGuest, guest := newClient(t, front.target.BaseURL, demoAdmin()), newClient(t, front.target.BaseURL, ""), newClient(t, second.contract, "")
+
+	withoutURLs := regexp.MustCompile(`"[a-z_]*url":"[^"]*",`)
+	created := "/" // the path of what was created last
+	for _, tt := range []struct {
+		name, method, path, body string
+		shown                    []string // what the write changes
+	}{
+		{"a product by its number", "PUT", "/products/3", `{"name": "Renamed"}`, []string{"/products/3"}},
+		{"a product by its SKU", "PUT", "/products/kettle-steel", `{"price": 99}`, []string{"/products/1"}},
+		{"a stock item", "PUT", "/stockitems/2", `{"qty": 0, "is_in_stock": 0}`, []string{"/stockitems/2", "/products/2"}},
+		{"many stock items", "PUT", "/stockitems", `[{"item_id": 3, "qty": 33}, {"item_id": "4", "qty": 44}]`, []string{"/stockitems/3", "/stockitems/4"}},
+		{"a website of a product", "DELETE", "/products/2/websites/1", "", []string{"/products/2/websites"}},
+		{"a new customer", "POST", "/customers", `{"firstname":"Ada","lastname":"L","email":"reader@example.com","website_id":1,"group_id":1,"password":"swordfish1"}`, []string{"created"}},
+		{"a first address", "POST", "created/addresses", addressBody("Rue 1"), []string{"created"}},
+		{"a changed address", "PUT", "created", `{"city": "Paris"}`, []string{"created"}},
+		{"another default address", "POST", "/customers/1/addresses", addressBody("Rue 2"), []string{"/customers/1/addresses", "/customers/1"}},
+		{"a deleted address", "DELETE", "/customers/addresses/1", "", []string{"/customers/1/addresses", "/customers/addresses/1"}},
+		{"a deleted customer", "DELETE", "/customers/2", "", []string{"/customers/2", "/customers/2/addresses", "/orders"}},
+		{"a deleted product", "DELETE", "/products/3", "", []string{"/products/3", "/stockitems/3"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			at := func(path string) string { return strings.Replace(path, "created", created, 1) }
+			for _, path := range tt.shown {
+				guest.get(t, at(path)) // and has it cached
+			}
+			got, err := writer.call(t.Context(), tt.method, at(tt.path), tt.body)
+			if err != nil || got.status >= 300 {
+				t.Fatalf("%d %s %v", got.status, got.body, err)
+			}
+			if _, path, ok := strings.Cut(got.header.Get("Location"), "/api/rest"); ok {
+				created = path
+			}
+			for _, path := range tt.shown {
+				path = at(path)
+				for there, here := range map[*client]*client{old: reader, oldGuest: guest} {
+					there, here := there.get(t, path), here.get(t, path)
+					if there.status != here.status || withoutURLs.ReplaceAllString(there.body, "") != withoutURLs.ReplaceAllString(here.body, "") {
+						t.Errorf("%s\nthere %d %s\nhere  %d %s", path, there.status, there.body, here.status, here.body)
+					}
+				}
+			}
+		})
+	}
+	t.Run("at the same time", func(t *testing.T) {
+		shopHistory{t, consistency.NewLog()}.play([]*client{writer, reader}, 3)
+	})
+	for _, p := range []*process{first, second} {
+		seen := scrapeMetrics(t, p.ops)
+		if applied, all := seen.sum("portico_follow_writes_total", `outcome="applied"`), seen.sum("portico_follow_writes_total"); applied < 9 || applied != all {
+			t.Errorf("%v of %v writes were applied", applied, all)
+		}
+	}
+	t.Run("the old database is away", func(t *testing.T) {
+		name := historyFields()[1]
+		write := func(value string) {
+			t.Helper()
+			got, err := hasty.call(t.Context(), http.MethodPut, name.path, fmt.Sprintf(`{"name": %q}`, value))
+			if err != nil || got.status != http.StatusOK {
+				t.Fatalf("%d %s %v", got.status, got.body, err)
+			}
+		}
+		writes := func(outcome string) float64 {
+			return scrapeMetrics(t, third.ops).sum("portico_follow_writes_total", fmt.Sprintf("outcome=%q", outcome))
+		}
+		pollUntil(t, "a write that was applied", func() bool {
+			write("Before")
+			return writes("applied") > 0
+		})
+		late := writes("late")
+		front.line.block()
+		write("Later")
+		if body := hasty.get(t, name.path).body; !strings.Contains(body, `"Before"`) {
+			t.Errorf("the old database is away, and here is %s", body)
+		}
+		if got := writes("late") - late; got != 1 {
+			t.Errorf("%v writes were late, want 1", got)
+		}
+		front.line.reset()
+		pollUntil(t, "the new name", func() bool { return strings.Contains(reader.get(t, name.path).body, `"Later"`) })
+		third.stop(t)
+		if text := third.stderr.text(); !strings.Contains(text, "outcome=late resource=products") || strings.Contains(text, "Later") {
+			t.Errorf("the log:\n%s", text)
+		}
+	})
+}
+
+// addressBody returns a new address, which becomes the default.
+func addressBody(street string) string {
+	return fmt.Sprintf(`{"firstname":"A","lastname":"B","street":[%q],"city":"Lyon","postcode":"69000","country_id":"GB","telephone":"1","is_default_billing":1,"is_default_shipping":1}`, street)
+}
