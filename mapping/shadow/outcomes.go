@@ -1,10 +1,11 @@
 package shadow
 
-// Outcomes of a read that was selected for comparison.
+// Outcomes of a read that was selected for comparison. The two answers were compared for the
+// first three.
 const (
-	same         = "same"
-	different    = "different"
-	inconclusive = "unsure"       // different, but a write was in progress meanwhile
+	Same         = "same"
+	Different    = "different"
+	Inconclusive = "unsure"       // different, but a write was in progress meanwhile
 	failed       = "failed"       // the other system could not answer
 	dropped      = "dropped"      // the queue was full
 	incomparable = "incomparable" // the client's reply was too long, incomplete, or a 503
@@ -12,5 +13,5 @@ const (
 
 // Outcomes returns all outcomes, so that metrics can start all of them at 0.
 func Outcomes() []string {
-	return []string{same, different, inconclusive, failed, dropped, incomparable}
+	return []string{Same, Different, Inconclusive, failed, dropped, incomparable}
 }

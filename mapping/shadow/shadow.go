@@ -77,6 +77,7 @@ type Shadow struct {
 // whatever options these were observed.
 type history struct {
 	samples          samples
+	counts           counts
 	inFlight         atomic.Int64 // requests to the other system that are queued or in flight
 	lastRequest      atomic.Int64 // when a client last sent a request, in nanoseconds since began
 	began            time.Time
@@ -92,7 +93,7 @@ func New(o Options) *Shadow {
 }
 
 // With returns a Shadow that compares under other options, and starts its workers. It shares
-// with s the samples and the writes that are in progress. s goes on with the exchanges that
+// with s the samples, the counts and the writes that are in progress. s goes on with the exchanges that
 // it has been asked about; end it with Finish once it has observed the last of them.
 func (s *Shadow) With(o Options) *Shadow { return start(o, s.history) }
 
@@ -154,7 +155,7 @@ func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
 		return exchange.Nothing
 	}
 	if len(s.waiting) == cap(s.waiting) {
-		s.Count(a.Name(), dropped)
+		s.count(a.Name(), dropped)
 		return exchange.Nothing
 	}
 	return exchange.Bodies
@@ -168,14 +169,14 @@ func (s *Shadow) Observe(e *exchange.Exchange) {
 		s.lastWrite.Store(&now)
 		s.writesInProgress.Add(-1)
 	case e.Broken || e.ReplyBody.Cut || e.Status == http.StatusServiceUnavailable:
-		s.Count(e.Name(), incomparable)
+		s.count(e.Name(), incomparable)
 	default:
 		s.inFlight.Add(1)
 		select {
 		case s.waiting <- e:
 		default:
 			s.inFlight.Add(-1)
-			s.Count(e.Name(), dropped)
+			s.count(e.Name(), dropped)
 		}
 	}
 }
@@ -191,7 +192,7 @@ func (s *Shadow) runWorker(ctx context.Context) {
 				return
 			}
 			start := time.Now()
-			s.Count(e.Name(), s.compare(ctx, e))
+			s.count(e.Name(), s.compare(ctx, e))
 			s.inFlight.Add(-1)
 			s.pause(ctx, time.Since(start))
 		}
@@ -251,14 +252,14 @@ func (s *Shadow) compare(ctx context.Context, e *exchange.Exchange) (outcome str
 	options.Bases = s.Bases(e)
 	differences := compare.Answers(e.Route, legacy, candidate, &options)
 	if len(differences) == 0 {
-		return same
+		return Same
 	}
 	if s.writesInProgress.Load() > 0 || s.lastWrite.Load().After(e.Start) {
-		return inconclusive
+		return Inconclusive
 	}
 	for i := range differences {
-		s.Differ(e.Name(), differences[i].Field)
+		s.differ(e.Name(), differences[i].Field)
 		s.keep(e, &differences[i])
 	}
-	return different
+	return Different
 }

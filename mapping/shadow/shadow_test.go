@@ -185,12 +185,50 @@ func TestOutcomes(t *testing.T) {
 				if got := r.outcome(tt.outcome); got != 1 || r.asked.Load() != tt.asked {
 					t.Errorf("%s %d times, asked %d times; want once and %d", tt.outcome, got, r.asked.Load(), tt.asked)
 				}
+				if got := r.shadow.Counts(); len(got) != 1 || got[0].Call != "getProduct" || got[0].Outcomes[tt.outcome] != 1 || len(got[0].Outcomes) != 1 ||
+					(len(got[0].Fields) > 0) != (tt.outcome == "different") {
+					t.Errorf("counts %+v", got)
+				}
 				if got := r.outcomeCount(); got != 1 {
 					t.Errorf("one read ended in %d ways", got)
 				}
 			})
 		})
 	}
+}
+
+// TestCounts: the counts say when the last difference was, and how many answers have been the
+// same since, under new options too.
+func TestCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		bodies := make(chan string, 4)
+		for _, body := range []string{widget, gadget, widget, widget} {
+			bodies <- body
+		}
+		r.ask = func(ctx context.Context) (*compare.Answer, error) { return answer(<-bodies)(ctx) }
+		read := func() {
+			r.call("GET", product)
+			time.Sleep(time.Minute)
+		}
+		since := time.Now()
+		read()
+		read()
+		different := time.Now().Add(-time.Minute)
+		next := r.shadow.With(r.shadow.Options)
+		defer func() { _ = next.Close() }()
+		read()
+		read()
+		got := next.Counts()
+		if len(got) != 1 || got[0].Outcomes["same"] != 3 || got[0].Outcomes["different"] != 1 || got[0].Fields["sku"] != 1 || got[0].SameSince != 2 ||
+			!got[0].LastDifferent.Equal(different) || !got[0].Last.Equal(time.Now().Add(-time.Minute)) || !next.Since().Equal(since) {
+			t.Errorf("since %v: %+v", next.Since(), got)
+		}
+		got[0].Outcomes["same"] = 100
+		if next.Counts()[0].Outcomes["same"] != 3 {
+			t.Error("the counts are not copies")
+		}
+	})
 }
 
 // TestClientsDoNotWait: while the other system hangs, clients are served, a few reads
