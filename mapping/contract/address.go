@@ -41,6 +41,9 @@ func (t *Table) Address(method, path string) (a Address, ok bool) {
 	return a, true
 }
 
+// Outside reports whether the path is outside the interface.
+func (a *Address) Outside() bool { return a.APIType == "" }
+
 // IsREST reports whether the request is for the REST API type, with or without a route.
 func (a *Address) IsREST() bool { return a.APIType == restType }
 

@@ -78,6 +78,8 @@ type Watcher interface {
 // Options are what [Tap] needs.
 type Options struct {
 	Table *contract.Table
+	// Outside are the watchers of requests outside the interface. The others do not get these.
+	Outside []Watcher
 	// Scheme returns the scheme that the client used to reach the outermost server.
 	Scheme func(*http.Request) string
 	// MaxBody is the maximum size of a copied body in bytes.
@@ -86,9 +88,10 @@ type Options struct {
 }
 
 // Tap returns a handler that serves requests with next and passes exchanges to the watchers.
-// It ignores requests outside the interface. Without watchers it returns next itself.
+// Requests outside the interface go to o.Outside instead. Without any watchers Tap returns next
+// itself.
 func Tap(next http.Handler, o Options, watchers ...Watcher) http.Handler {
-	if len(watchers) == 0 {
+	if len(watchers)+len(o.Outside) == 0 {
 		return next
 	}
 	if o.Now == nil {
@@ -106,12 +109,12 @@ type tap struct {
 // ServeHTTP serves r with the next handler and then calls the watchers.
 func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	address, ok := t.Table.Address(r.Method, r.URL.EscapedPath())
+	watchers := t.watchers
 	if !ok {
-		t.next.ServeHTTP(w, r)
-		return
+		watchers = t.Outside
 	}
-	watching, most := make([]Watcher, 0, len(t.watchers)), Nothing
-	for _, watcher := range t.watchers {
+	watching, most := make([]Watcher, 0, len(watchers)), Nothing
+	for _, watcher := range watchers {
 		if want := watcher.Wants(r, &address); want > Nothing {
 			watching, most = append(watching, watcher), max(most, want)
 		}

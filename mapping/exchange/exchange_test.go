@@ -40,11 +40,16 @@ const bound = 8
 // serve serves a handler with watchers.
 func serve(t *testing.T, handler http.HandlerFunc, watchers ...Watcher) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(Tap(handler, Options{
-		Table:   contract.NewTable(contract.Routes(contract.StandardFields())),
-		Scheme:  func(*http.Request) string { return "https" },
-		MaxBody: bound,
-	}, watchers...))
+	return serveWith(t, Options{}, handler, watchers...)
+}
+
+// serveWith is serve with further options.
+func serveWith(t *testing.T, o Options, handler http.HandlerFunc, watchers ...Watcher) *httptest.Server {
+	t.Helper()
+	o.Table = contract.NewTable(contract.Routes(contract.StandardFields()))
+	o.Scheme = func(*http.Request) string { return "https" }
+	o.MaxBody = bound
+	server := httptest.NewServer(Tap(handler, o, watchers...))
 	t.Cleanup(server.Close)
 	return server
 }
@@ -180,12 +185,12 @@ func TestReplyThatBreaksOff(t *testing.T) {
 	}
 }
 
-// TestWatchers: each watcher gets the parts it wants, and none gets requests outside the
-// interface.
+// TestWatchers: each watcher gets the parts it wants, and only those of requests outside the
+// interface get these.
 func TestWatchers(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("abc")) }
-	nothing, heads, bodies := newWatcher(Nothing), newWatcher(Heads), newWatcher(Bodies)
-	server := serve(t, handler, nothing, heads, bodies)
+	nothing, heads, bodies, outside := newWatcher(Nothing), newWatcher(Heads), newWatcher(Bodies), newWatcher(Heads)
+	server := serveWith(t, Options{Outside: []Watcher{outside}}, handler, nothing, heads, bodies)
 	for _, path := range []string{"/api/rest/orders", "/media/a.jpg", "/api/rest/none"} {
 		if _, got, err := send(t, server, "GET", path, nil); got != "abc" || err != nil {
 			t.Fatal(got, err)
@@ -195,7 +200,10 @@ func TestWatchers(t *testing.T) {
 	if len(nothing.saw) != 0 || len(heads.saw) != 2 || len(bodies.saw) != 2 {
 		t.Errorf("saw %d, %d, %d", len(nothing.saw), len(heads.saw), len(bodies.saw))
 	}
-	if e := bodies.next(t); e.Name() != "listOrders" || string(e.ReplyBody.Bytes) != "abc" {
+	if e := outside.next(t); len(outside.saw) != 0 || !e.Outside() || e.Request.URL.Path != "/media/a.jpg" || e.Status != http.StatusOK {
+		t.Errorf("saw %+v", e)
+	}
+	if e := bodies.next(t); e.Outside() || e.Name() != "listOrders" || string(e.ReplyBody.Bytes) != "abc" {
 		t.Errorf("saw %+v", e)
 	}
 	if e := bodies.next(t); e.Name() != "other" {

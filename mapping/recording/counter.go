@@ -25,8 +25,9 @@ const maxUsageFile = 64 << 20
 
 // usageFile is the content of a usage file.
 type usageFile struct {
-	Version int   `json:"version"`
-	Rows    []Row `json:"rows"`
+	Version int          `json:"version"`
+	Rows    []Row        `json:"rows"`
+	Outside []OutsideRow `json:"outside,omitempty"`
 }
 
 // CounterOptions are the settings of [NewCounter].
@@ -40,7 +41,7 @@ type CounterOptions struct {
 	Log   *slog.Logger
 }
 
-// A Counter counts requests by caller and periodically writes the counts to a file. It is an
+// A Counter counts requests by caller, those outside the interface too, and periodically writes the counts to a file. It is an
 // [exchange.Watcher].
 type Counter struct {
 	CounterOptions
@@ -83,6 +84,14 @@ func (c *Counter) Wants(*http.Request, *contract.Address) exchange.Want { return
 // Observe counts an exchange. It names only consumers that have been authenticated before,
 // because anyone can invent a key.
 func (c *Counter) Observe(e *exchange.Exchange) {
+	if e.Outside() {
+		row := outsideRowOf(e)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.usage.addOutside(row)
+		c.changed = true
+		return
+	}
 	row := rowOf(e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,12 +130,12 @@ func (c *Counter) run() {
 
 // write writes the usage file if any count has changed since the last write.
 func (c *Counter) write() error {
-	rows, changed := c.snapshot()
+	file, changed := c.snapshot()
 	if !changed {
 		return nil
 	}
-	sortRows(rows)
-	text, err := marshal(usageFile{Version: 1, Rows: rows})
+	sortRows(file.Rows)
+	text, err := marshal(file)
 	if err == nil {
 		err = replaceFile(c.path, text)
 	}
@@ -140,14 +149,14 @@ func (c *Counter) write() error {
 
 // snapshot returns a copy of the counts and whether any has changed since the last call. It
 // blocks counting only while it copies.
-func (c *Counter) snapshot() (rows []Row, changed bool) {
+func (c *Counter) snapshot() (file usageFile, changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.changed {
-		return nil, false
+		return usageFile{}, false
 	}
 	c.changed = false
-	return c.usage.copyRows(), true
+	return usageFile{Version: 1, Rows: c.usage.copyRows(), Outside: c.usage.Outside()}, true
 }
 
 // ReadUsage returns the sum of all usage files in fsys. It fails if there is none, or if any
@@ -192,6 +201,9 @@ func readUsage(fsys fs.FS, name string, u *Usage) error {
 	}
 	for i := range f.Rows {
 		u.add(&f.Rows[i])
+	}
+	for i := range f.Outside {
+		u.addOutside(&f.Outside[i])
 	}
 	return nil
 }

@@ -46,6 +46,8 @@ const (
 type Usage struct {
 	rows              map[Caller]*Row
 	consumers, agents map[string]bool
+	outside           map[OutsideCaller]*OutsideRow
+	outsideAgents     map[string]map[string]bool // by kind
 }
 
 // add adds a row to the counts.
@@ -118,19 +120,33 @@ func sortRows(rows []Row) {
 func rowOf(e *exchange.Exchange) *Row {
 	row := &Row{
 		Caller: Caller{
-			Consumer: consumerOf(e.Request), Agent: cmp.Or(mask.Agent(e.Request.Header), "none"),
-			Call: e.Name(), Side: "portico", Status: e.Status, Format: formatOf(e.ReplyHeader.Get("Content-Type")),
+			Consumer: consumerOf(e.Request), Agent: agentOf(e),
+			Call: e.Name(), Side: sideOf(e), Status: e.Status, Format: formatOf(e.ReplyHeader.Get("Content-Type")),
 		},
 		Count: 1, First: e.Start, Last: e.Start, Uses: map[string]int64{},
-	}
-	if e.Legacy {
-		row.Side = "legacy"
 	}
 	for _, use := range usesOf(e) {
 		row.Uses[use] = 1
 	}
 	return row
 }
+
+// The names of the systems that answer.
+const (
+	portico = "portico"
+	legacy  = "legacy"
+)
+
+// sideOf returns the name of the system that answered.
+func sideOf(e *exchange.Exchange) string {
+	if e.Legacy {
+		return legacy
+	}
+	return portico
+}
+
+// agentOf returns the name of the client's program without its version, or "none".
+func agentOf(e *exchange.Exchange) string { return cmp.Or(mask.Agent(e.Request.Header), "none") }
 
 func formatOf(contentType string) string {
 	f, _, err := codec.ContentType(contentType)

@@ -28,6 +28,21 @@ type usageReport struct {
 	Priorities []priority `json:"first"`
 	// Unused has the calls of the contract that no consumer has made.
 	Unused []string `json:"unused"`
+	// Outside has the requests for anything but the calls of the contract.
+	Outside []outsideUsage `json:"outside"`
+}
+
+// An outsideUsage counts the requests of programs with the same name for one kind of path
+// outside the interface.
+type outsideUsage struct {
+	Kind     string    `json:"kind"` // soap, xmlrpc, oauth, media, admin or storefront
+	Agent    string    `json:"agent"`
+	Requests int64     `json:"requests"`
+	Refused  int64     `json:"refused"` // of the requests: status 4xx
+	Failed   int64     `json:"failed"`  // status 5xx, or no reply
+	Legacy   int64     `json:"legacy"`  // answered by the legacy system
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
 }
 
 // A callUsage counts the requests of one consumer for one call.
@@ -68,7 +83,9 @@ func (p *program) reportCommand() *cobra.Command {
 		Long: `Report which consumers make which calls. The report has three parts: the calls of each
 consumer with their numbers, errors, formats and list modifiers; all calls by the number
 of successful requests, which tells what Portico has to serve first; and the calls that no
-consumer makes. The counts cover all requests to all servers that write to record.dir.
+consumer makes. A table of the requests outside /api/rest follows: which programs use SOAP,
+XML-RPC, /oauth/, images, the admin panel under /admin, and the storefront, which is all
+the rest. The counts cover all requests to all servers that write to record.dir.
 
 Consumers are named by the beginning of their key. The counts contain no data of
 customers.`,
@@ -87,7 +104,7 @@ customers.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w\nname the folder that is record.dir of a running server", dir, err)
 			}
-			report := newUsageReport(usage.Rows(), mapping.Calls())
+			report := newUsageReport(usage, mapping.Calls())
 			if asJSON {
 				encoder := json.NewEncoder(cmd.OutOrStdout())
 				encoder.SetIndent("", "  ")
@@ -102,10 +119,11 @@ customers.`,
 	return cmd
 }
 
-// newUsageReport makes the report of the recorded rows. calls lists all calls of the
+// newUsageReport makes the report of the recorded counts. calls lists all calls of the
 // contract.
-func newUsageReport(rows []recording.Row, calls []string) *usageReport {
-	report := &usageReport{Calls: []callUsage{}, Priorities: []priority{}, Unused: []string{}}
+func newUsageReport(counts *recording.Usage, calls []string) *usageReport {
+	rows := counts.Rows()
+	report := &usageReport{Calls: []callUsage{}, Priorities: []priority{}, Unused: []string{}, Outside: outsideUsages(counts.Outside())}
 	used := map[string]*callUsage{}
 	for _, row := range rows {
 		key := row.Call + " " + row.Consumer
@@ -137,6 +155,35 @@ func newUsageReport(rows []recording.Row, calls []string) *usageReport {
 // otherCall is the name under which requests are counted that match no route of the
 // contract.
 const otherCall = "other"
+
+// outsideUsages adds up the rows of the two systems, which are ordered by kind. The most
+// frequent program of a kind comes first.
+func outsideUsages(rows []recording.OutsideRow) []outsideUsage {
+	all := []outsideUsage{}
+	for _, row := range rows {
+		at := slices.IndexFunc(all, func(u outsideUsage) bool { return u.Kind == row.Kind && u.Agent == row.Agent })
+		if at < 0 {
+			at = len(all)
+			all = append(all, outsideUsage{Kind: row.Kind, Agent: row.Agent, First: row.First, Last: row.Last})
+		}
+		u := &all[at]
+		u.Requests, u.Refused, u.Failed = u.Requests+row.Count, u.Refused+row.Refused, u.Failed+row.Failed
+		if row.Side == "legacy" {
+			u.Legacy += row.Count
+		}
+		if row.First.Before(u.First) {
+			u.First = row.First
+		}
+		if row.Last.After(u.Last) {
+			u.Last = row.Last
+		}
+	}
+	kinds := recording.OutsideKinds()
+	slices.SortStableFunc(all, func(a, b outsideUsage) int {
+		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(b.Requests, a.Requests))
+	})
+	return all
+}
 
 // add adds the counts of row.
 func (u *callUsage) add(row *recording.Row) {
@@ -236,8 +283,17 @@ func (r *usageReport) write(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nNot called at all: %s\n", cmp.Or(strings.Join(r.Unused, ", "), "none"))
-	return err
+	if _, err := fmt.Fprintf(w, "\nNot called at all: %s\n", cmp.Or(strings.Join(r.Unused, ", "), "none")); err != nil || len(r.Outside) == 0 {
+		return err
+	}
+	fmt.Fprintln(table, "\nOutside the interface:")
+	fmt.Fprintln(table, "\nKIND\tREQUESTS\tREFUSED\tFAILED\tLEGACY\tAGENT\tFIRST\tLAST")
+	for i := range r.Outside {
+		u := &r.Outside[i]
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Kind, u.Requests, percent(u.Refused, u.Requests), percent(u.Failed, u.Requests),
+			percent(u.Legacy, u.Requests), u.Agent, u.First.UTC().Format(time.DateTime), u.Last.UTC().Format(time.DateTime))
+	}
+	return table.Flush()
 }
 
 // percent formats part as a percentage of whole, or returns "-" if part is 0.

@@ -55,7 +55,8 @@ type watchers struct {
 	service     *mapping.Service
 	config      *config.Config
 	all         []exchange.Watcher
-	shadowReads *shadow.Shadow // nil where no route is shadowed
+	outside     []exchange.Watcher // of requests outside the interface
+	shadowReads *shadow.Shadow     // nil where no route is shadowed
 }
 
 // newWatchers starts the recorders and shadow reads that cfg configures for rules. It starts
@@ -75,7 +76,7 @@ func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service
 			return nil, err
 		}
 		r.recorder.SetLimits(recordLimits(cfg))
-		w.all = append(w.all, r.counter, r.recorder)
+		w.all, w.outside = append(w.all, r.counter, r.recorder), append(w.outside, r.counter)
 	}
 	if shadowed {
 		w.shadowReads = w.startShadow(rules)
@@ -133,7 +134,7 @@ func (w *watchers) wrap(api http.Handler, scheme func(*http.Request) string) htt
 	if w.shadowReads != nil {
 		maxBody = max(maxBody, maxComparedBody)
 	}
-	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: maxBody}, w.all...)
+	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: maxBody, Outside: w.outside}, w.all...)
 	if w.shadowReads != nil {
 		watched = w.shadowReads.PrioritizeClients(watched)
 	}
