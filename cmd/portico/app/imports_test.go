@@ -30,7 +30,7 @@ func allowedImports() map[string][]string {
 		"cmd/portico/app": {
 			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/transfer",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
-			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
+			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/migration", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
@@ -43,6 +43,7 @@ func allowedImports() map[string][]string {
 		"mapping/mask":        {"mapping/codec", "mapping/contract"},
 		"mapping/recording":   {"mapping/exchange", "mapping/mask", "mapping/codec", "mapping/contract"},
 		"mapping/shadow":      {"mapping/exchange", "mapping/compare", "mapping/passthrough", "mapping/contract"},
+		"mapping/migration":   {"mapping/recording", "mapping/shadow", "mapping/passthrough", "mapping/contract"},
 		"mapping":             {"mapping/codec", "mapping/listquery", "mapping/auth", "mapping/budget", "mapping/ratelimit", "mapping/contract", "mapping/numeric", "adapter"},
 		"mapping/codec":       {"mapping/contract", "mapping/numeric"},
 		"mapping/listquery":   {"mapping/codec", "mapping/contract", "mapping/numeric", "adapter"},
