@@ -150,6 +150,7 @@ func TestSchemasAgree(t *testing.T) {
 			all[name] = nil
 		}
 		all["import_source"], all["import_digest"], all["lease"], all["import_position"], all["import_parked"] = nil, nil, nil, nil, nil
+		all["evidence"] = nil
 		all["import_state"], all["import_change"], all["import_process"] = nil, nil, nil
 		for name := range all {
 			all[name] = tableColumns(t, db, name)

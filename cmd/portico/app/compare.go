@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/compare"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -64,6 +65,7 @@ type compareOptions struct {
 	tolerances         compare.Options
 	htmlFile, jsonFile string
 	showPersonal       bool
+	noteIn             *config.Config // whose store gets the result of a sweep; nil: none
 }
 
 // compareCommand returns the command "compare".
@@ -84,7 +86,8 @@ With --sweep the command needs no recorded requests: it reads every list page by
 as every caller with credentials, in JSON and XML, and every single record and its
 parts. It says beforehand how many requests that takes. --rate protects a living shop,
 --sample reads a share of the records, and --state continues after an interruption. A
-difference counts only if it is still there after --pause.
+difference counts only if it is still there after --pause. With --note the result is
+stored in the database of --config, where "portico plan" finds it.
 
 --expect names a file of differences that you accept, each with a reason:
   - {call: getProduct, field: updated_at, reason: "set by the import"}
@@ -118,8 +121,14 @@ end, 2 the comparison could not be made, or was interrupted.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.loadNoteConfig(func() (*config.Config, error) { return p.loadConfig(cmd) }); err != nil {
+				return cannotRun{err}
+			}
+			return o.run(cmd)
+		},
 	}
+	p.addSettingFlags(cmd)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cannotRun{err} })
 	o.addFlags(cmd.Flags())
 	return cmd
@@ -167,6 +176,9 @@ func (o *compareOptions) run(cmd *cobra.Command) error {
 	if err := o.writeReports(cmd, result); err != nil {
 		return cannotRun{err}
 	}
+	if err := o.note(cmd.Context(), result); err != nil {
+		return cannotRun{err}
+	}
 	if err := o.removeState(); err != nil {
 		return cannotRun{err}
 	}
@@ -201,6 +213,9 @@ func (o *compareOptions) compare(cmd *cobra.Command) (*comparison, error) {
 	}
 	if o.sweep.enabled {
 		if err := o.openSystems(); err != nil {
+			return nil, err
+		}
+		if err := o.checkNote(cmd.Context()); err != nil {
 			return nil, err
 		}
 		return o.runSweep(cmd)

@@ -34,6 +34,7 @@ type sweepOptions struct {
 	seed      uint64
 	pause     time.Duration
 	stateFile string
+	note      bool
 }
 
 // addFlags defines the flags of a sweep.
@@ -44,6 +45,7 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.sample, "sample", "100%", "sweep: `SHARE` of the records that are read one by one, such as 1%")
 	flags.Uint64Var(&o.seed, "seed", 1, "sweep: `NUMBER` that selects the records of the sample")
 	flags.DurationVar(&o.pause, "pause", 2*time.Second, "sweep: `TIME` after which a difference is looked for again before it counts")
+	flags.BoolVar(&o.note, "note", false, "sweep: store the result in the database of --config, for \"portico plan\"")
 	flags.StringVar(&o.stateFile, "state", "", "sweep: `FILE` in which to store how far it has come, and from which to continue")
 }
 

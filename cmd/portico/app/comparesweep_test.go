@@ -15,10 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/programs"
 	"github.com/portico-commerce/portico/mapping/compare"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/migration"
 )
 
 // sweepArguments returns the arguments of a sweep that waits for nothing.
@@ -70,7 +72,9 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
-	found, screen, err := runCompare(t, sweepArguments(legacy.URL, candidate.URL, "--credentials", credentials, "--expect", expected, "--html", page, "--ignore", "updated_at")...)
+	store := "sqlite:" + filepath.Join(t.TempDir(), "noted.db")
+	note := []string{"--note", "--config", configFile(t, "sql: {dsn: '"+store+"'}")}
+	found, screen, err := runCompare(t, sweepArguments(legacy.URL, candidate.URL, "--credentials", credentials, "--expect", expected, "--html", page, "--ignore", "updated_at", note[0], note[1], note[2])...)
 	if !errors.Is(err, errDiffer) || found == nil {
 		t.Fatalf("error %v\n%s", err, screen)
 	}
@@ -125,6 +129,34 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	checkComparePage(t, page, found)
+	checkNote(t, store, found)
+}
+
+// checkNote checks what a store has of a sweep.
+func checkNote(t *testing.T, dsn string, found *comparison) {
+	t.Helper()
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	text, _, err := db.Evidence(t.Context(), sweepEvidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got migration.Sweep
+	parse(t, text, &got)
+	var answers, different, accepted int64
+	for _, swept := range got.Resources {
+		answers, different, accepted = answers+swept.Answers, different+swept.Different, accepted+swept.Accepted
+	}
+	if answers != int64(found.Compared) || different != int64(found.Different) || accepted != int64(found.Expected) {
+		t.Errorf("noted %d answers, %d different, %d accepted, want those of %s", answers, different, accepted, found.Verdict())
+	}
+	if got.Resources["customers"].Different == 0 || got.Resources["stock_items"].Accepted == 0 || got.Resources["order_items"].Different != 0 || !got.Complete ||
+		got.Legacy != found.Legacy || !got.Started.Equal(found.Started) || got.Ended.Before(got.Started) || !slices.Equal(got.Callers, found.Sweep.Callers) {
+		t.Errorf("noted %+v", got)
+	}
 }
 
 // TestSweepContinues kills and interrupts a sweep as a process. It must continue from its
@@ -225,6 +257,8 @@ func TestSweepRefuses(t *testing.T) {
 		{"store", `--stores: "../1" is no id`, []string{"--sweep", "--stores", "../1"}},
 		{"folder of the state", "--state: there is no folder", []string{"--sweep", "--state", filepath.Join(folder, "none", "a")}},
 		{"no state", "is no state of a sweep", []string{"--sweep", "--state", in("state", "{}")}},
+		{"note without a sweep", "--note is a flag of --sweep", []string{"--requests", folder, "--note"}},
+		{"note in no store", "--note: ", []string{"--sweep", "--note", "--config", in("portico.yaml", "sql: {dsn: 'sqlite:"+filepath.Join(folder, "none", "a.db")+"'}")}},
 		{"no expectations", "--expect: open", []string{"--sweep", "--expect", filepath.Join(folder, "none")}},
 		{"expectations", "expected.yaml:1: [0].field must have a value", []string{"--sweep", "--expect", in("expected.yaml", "- {call: getProduct}")}},
 	} {

@@ -1,0 +1,42 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// maxEvidence is the maximum size of a result in bytes.
+const maxEvidence = 48 << 10
+
+// NoteEvidence stores a result, in place of the last one of that name. Processes that share
+// the database find it with Evidence. Kinds: Invalid for a content that is too long,
+// Unavailable, Internal.
+func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
+	const op = "note evidence"
+	if len(content) > maxEvidence {
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Err: fmt.Errorf("%s has %d bytes, and at most %d can be stored", name, len(content), maxEvidence)}
+	}
+	return db.write(ctx, op, func(tx *sql.Tx) error {
+		if _, err := db.exec(ctx, tx, "DELETE FROM evidence WHERE name = ?", name); err != nil {
+			return err
+		}
+		_, err := db.exec(ctx, tx, "INSERT INTO evidence (name, content, noted_ms) VALUES (?, ?, ?)", name, content, time.Now().UnixMilli())
+		return err
+	})
+}
+
+// Evidence returns the last result of a name and when it was noted, or "" if there is none.
+// Kinds: Unavailable, Internal.
+func (db *DB) Evidence(ctx context.Context, name string) (content string, at time.Time, err error) {
+	err = eachRow(ctx, db.readStatements.query, func(rows *sql.Rows) error {
+		var ms int64
+		err := rows.Scan(&content, &ms)
+		at = time.UnixMilli(ms).UTC()
+		return err
+	}, "SELECT content, noted_ms FROM evidence WHERE name = ?", name)
+	return content, at, db.wrapError(ctx, "read evidence", err)
+}
