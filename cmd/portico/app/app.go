@@ -119,7 +119,7 @@ Start here:
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
 	root.AddCommand(p.serveCommand(), p.routesCommand(), p.configCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
-		p.reportCommand(), p.compareCommand(), p.versionCommand())
+		p.reportCommand(), p.compareCommand(), p.planCommand(), p.versionCommand())
 	return root
 }
 

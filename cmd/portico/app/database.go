@@ -30,9 +30,14 @@ func sqlSettings() []config.Setting {
 	}
 }
 
-// openStore opens Portico's own database. It logs a warning if secrets are stored
-// unencrypted.
+// openStore opens Portico's own database, and creates or updates its tables as sql.migrate
+// says. It logs a warning if secrets are stored unencrypted.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
+	return openStoreAs(ctx, cfg, cfg.Sections[sqlSection]["migrate"] == "auto", log)
+}
+
+// openStoreAs is openStore for commands that decide about the tables themselves.
+func openStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slog.Logger) (*sqlstore.DB, error) {
 	if len(cfg.Auth.SecretKey) == 0 {
 		log.Warn("secrets of consumers and tokens are stored unencrypted: set auth.secret_key (PORTICO_AUTH_SECRET_KEY)")
 	}
@@ -45,7 +50,7 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqls
 		Schemas:      schemas,
 		DSN:          section["dsn"],
 		MediaDir:     cmp.Or(section["media_dir"], sqlstore.MediaDir(section["dsn"])),
-		Migrate:      section["migrate"] == "auto",
+		Migrate:      migrate,
 		SecretKey:    string(cfg.Auth.SecretKey),
 		PasswordCost: cfg.Auth.PasswordCost,
 		Logger:       log,

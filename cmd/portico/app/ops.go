@@ -36,6 +36,7 @@ type ops struct {
 	restore          func(context.Context) error // the part of reset that changes the database
 	pprof            bool                        // whether profiles are served
 	shadowSamples    http.HandlerFunc            // samples of differences
+	migration        http.HandlerFunc            // the migrationStatus
 	// reload reads the configuration again on behalf of by, a phrase for the log; nil: not
 	// offered. It returns the changed settings, or why it took over none of them.
 	reload   func(by string) (changed []string, err error)
@@ -65,6 +66,7 @@ func (o *ops) handler() http.Handler {
 		mux.Handle("POST /demo/reset", o.requireToken(http.HandlerFunc(o.resetDemo)))
 	}
 	mux.Handle("GET /shadow", o.requireToken(o.shadowSamples))
+	mux.Handle("GET /migration", o.requireToken(o.migration))
 	if o.reload != nil {
 		mux.Handle("POST /reload", o.requireToken(http.HandlerFunc(o.reloadConfig)))
 	}

@@ -143,6 +143,8 @@ func TestOpsPort(t *testing.T) {
 		{"metrics with the token", guarded, "GET", "/metrics", right, 200},
 		{"reset with the token", guarded, "POST", "/demo/reset", right, 200},
 		{"metrics without", guarded, "GET", "/metrics", "", 401},
+		{"migration", open, "GET", "/migration", "", 200},
+		{"migration without", guarded, "GET", "/migration", "", 401},
 		{"reset without", guarded, "POST", "/demo/reset", "", 401},
 		{"token alone", guarded, "GET", "/metrics", token, 401},
 		{"another token", guarded, "GET", "/metrics", "Bearer 0123456789abcdeF", 401},

@@ -45,16 +45,13 @@ as the health check of a container, whose image has no shell.`,
 // queryReady asks the operators' port of a program on this machine, which listens on the
 // address listens. The error says why the program is not ready.
 func queryReady(ctx context.Context, listens string) error {
-	address, err := net.ResolveTCPAddr("tcp", listens)
+	base, err := localURL(listens)
 	if err != nil {
 		return err
 	}
-	if address.IP == nil {
-		address.IP = net.IPv4zero
-	}
 	ctx, cancel := context.WithTimeout(ctx, readyQueryTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+dialAddress(address)+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
 	if err != nil {
 		return err
 	}
@@ -71,4 +68,16 @@ func queryReady(ctx context.Context, listens string) error {
 		return fmt.Errorf("not ready: %s", strings.TrimSpace(string(text)))
 	}
 	return nil
+}
+
+// localURL returns the URL of a program on this machine that listens on an address.
+func localURL(listens string) (string, error) {
+	address, err := net.ResolveTCPAddr("tcp", listens)
+	if err != nil {
+		return "", err
+	}
+	if address.IP == nil {
+		address.IP = net.IPv4zero
+	}
+	return "http://" + dialAddress(address), nil
 }

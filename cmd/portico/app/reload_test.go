@@ -272,8 +272,15 @@ func TestReloadEffects(t *testing.T) {
 			t.Errorf("the moved resource is answered %s", got)
 		}
 		pollUntil(t, "a difference", func() bool { return strings.Contains(send(t, "GET", p.ops+"/shadow", "").body, `"call": "getProduct"`) })
+		if got := send(t, "GET", p.ops+"/migration", "").body; !strings.Contains(got, `"routes":["products to legacy, shadowed"]`) ||
+			!strings.Contains(got, `{"call":"getProduct","outcomes":{"different":1}`) || !strings.Contains(got, `"since":"2`) {
+			t.Errorf("/migration: %s", got)
+		}
 		p.write(t, legacy)
 		p.hangup(t, 2)
+		if got := send(t, "GET", p.ops+"/migration", "").body; !strings.Contains(got, `"routes":[]`) || !strings.Contains(got, `"call":"getProduct"`) {
+			t.Errorf("/migration without a shadowed route: %s", got)
+		}
 		if got := get("/api/rest/products/1").body; !strings.HasPrefix(got, "{") {
 			t.Errorf("after the way back: %s", got)
 		}

@@ -3,12 +3,14 @@ package app
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/exchange"
 	"github.com/portico-commerce/portico/mapping/mask"
+	"github.com/portico-commerce/portico/mapping/migration"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 	"github.com/portico-commerce/portico/mapping/shadow"
 )
@@ -33,7 +36,7 @@ type watching struct {
 	legacy    *legacySystem
 	masker    *mask.Masker
 	table     *contract.Table
-	registry  prometheus.Registerer
+	registry  *prometheus.Registry
 	log       *slog.Logger
 	recorders *recorderPool
 
@@ -41,7 +44,7 @@ type watching struct {
 	reads, differences *prometheus.CounterVec
 }
 
-func newWatching(table *contract.Table, legacy *legacySystem, registry prometheus.Registerer, log *slog.Logger) *watching {
+func newWatching(table *contract.Table, legacy *legacySystem, registry *prometheus.Registry, log *slog.Logger) *watching {
 	masker := newMasker(table)
 	return &watching{
 		legacy: legacy, masker: masker, table: table, registry: registry, log: log, recorders: newRecorderPool(masker, registry, log),
@@ -57,6 +60,7 @@ type watchers struct {
 	all         []exchange.Watcher
 	outside     []exchange.Watcher // of requests outside the interface
 	shadowReads *shadow.Shadow     // nil where no route is shadowed
+	counted     *shadow.Shadow     // with the counts of the process; nil: no route was ever shadowed
 }
 
 // newWatchers starts the recorders and shadow reads that cfg configures for rules. It starts
@@ -82,6 +86,7 @@ func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service
 		w.shadowReads = w.startShadow(rules)
 		w.all = append(w.all, w.shadowReads)
 	}
+	w.counted = shared.shadowReads
 	return w, nil
 }
 
@@ -148,6 +153,31 @@ func (w *watchers) serveShadow(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.shadowReads.ServeHTTP(rw, r)
+}
+
+// A migrationStatus is what a process knows of a migration. The operators' port serves it
+// under /migration, for "portico plan".
+type migrationStatus struct {
+	Routes []string `json:"routes"` // in force, as describeRoutes says them
+	// Shadow has the counts of shadow reads, nil without a shadowed route.
+	Shadow *shadowStatus `json:"shadow"`
+	// Follow says how far the store follows the old shop, nil if this process does not follow.
+	Follow *migration.Follow `json:"follow"`
+}
+
+type shadowStatus struct {
+	Since time.Time          `json:"since"` // the counts begin
+	Calls []shadow.CallCount `json:"calls"`
+}
+
+// serveMigration serves the migrationStatus as JSON.
+func (w *watchers) serveMigration(rw http.ResponseWriter, _ *http.Request) {
+	status := migrationStatus{Routes: describeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
+	if s := w.counted; s != nil {
+		status.Shadow = &shadowStatus{s.Since().UTC(), s.Counts()}
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(status) // fails only if the client has disconnected
 }
 
 // finish stops the watchers after the last request of their rule set, once the queued

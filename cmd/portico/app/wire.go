@@ -210,6 +210,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 
 	opsPort.ping = legacy.wrapPing(upstream.Ping, currentRules)
 	opsPort.shadowSamples = func(w http.ResponseWriter, r *http.Request) { rules.current().watchers.serveShadow(w, r) }
+	opsPort.migration = func(w http.ResponseWriter, r *http.Request) { rules.current().watchers.serveMigration(w, r) }
 	opsPort.purge = func(ctx context.Context) error {
 		service.InvalidateLists()
 		return replyCache.Purge(ctx)
