@@ -88,7 +88,7 @@ func (b *batchReply) add(name string, id codec.Node, fault contract.Fault) {
 		b.lists = append(b.lists, codec.Member{Key: name, Value: codec.Node{Kind: codec.Struct}})
 	}
 	list := &b.lists[at].Value
-	entry := recordNode(slices.Concat([]codec.Member{{Key: b.idField, Value: id}}, b.extraMembers, []codec.Member{
+	entry := codec.RecordNode(slices.Concat([]codec.Member{{Key: b.idField, Value: id}}, b.extraMembers, []codec.Member{
 		{Key: "message", Value: codec.TextNode(fault.Message)},
 		{Key: "code", Value: codec.NumberNode(strconv.Itoa(fault.Code))},
 	})...)

@@ -42,7 +42,7 @@ func streetLines(d *contract.Dialect, lines []string) codec.Node {
 	if d.TwoStreetLines && len(lines) > 2 {
 		lines = []string{lines[0], strings.Join(lines[1:], "; ")}
 	}
-	return textListNode(lines)
+	return codec.TextsNode(lines)
 }
 
 // getCustomerAddress handles GET /customers/addresses/:id.

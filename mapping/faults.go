@@ -87,17 +87,13 @@ func isStoreError(err error, kind adapter.ErrorKind, attribute string) bool {
 func envelope(faults contract.Faults) *codec.Node {
 	entries := codec.Node{Kind: codec.Struct}
 	for i, f := range faults {
-		entries.Members = append(entries.Members, codec.Member{Key: strconv.Itoa(i), Value: recordNode(
+		entries.Members = append(entries.Members, codec.Member{Key: strconv.Itoa(i), Value: codec.RecordNode(
 			codec.Member{Key: "code", Value: codec.NumberNode(strconv.Itoa(f.Code))},
 			codec.Member{Key: "message", Value: codec.TextNode(f.Message)},
 		)})
 	}
-	node := recordNode(codec.Member{Key: "messages", Value: recordNode(codec.Member{Key: "error", Value: entries})})
+	node := codec.RecordNode(codec.Member{Key: "messages", Value: codec.RecordNode(codec.Member{Key: "error", Value: entries})})
 	return &node
-}
-
-func recordNode(members ...codec.Member) codec.Node {
-	return codec.Node{Kind: codec.Struct, Members: members}
 }
 
 // shouldLog reports whether err is worth a log entry: a client that has gone is not, and

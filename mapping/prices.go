@@ -214,13 +214,13 @@ func (b *buyer) tierPrices(product adapter.Record) codec.Node {
 	rows := make([]codec.Node, len(mine))
 	for i, t := range mine {
 		price := parseMoney(t.Get("price"))
-		rows[i] = recordNode(
+		rows[i] = codec.RecordNode(
 			codec.Member{Key: "qty", Value: codec.TextNode(t.Get("price_qty").Text())},
 			codec.Member{Key: "price_with_tax", Value: centsNode(price.withTax(tax))},
 			codec.Member{Key: "price_without_tax", Value: centsNode(price.cents())},
 		)
 	}
-	return listNode(rows)
+	return codec.ListNode(rows)
 }
 
 func compareMoney(a, b adapter.Record, attribute string) int {

@@ -241,13 +241,13 @@ func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 		if !isOfAllWebsites(price) {
 			continue
 		}
-		entry := recordNode(textMember(price, "website_id"), textMember(price, "cust_group"), textMember(price, "price"))
+		entry := codec.RecordNode(textMember(price, "website_id"), textMember(price, "cust_group"), textMember(price, "price"))
 		if p.dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.Node{Kind: codec.True}})
 		}
 		entries = append(entries, entry)
 	}
-	return listNode(entries)
+	return codec.ListNode(entries)
 }
 
 // tierPrices renders an Admin's tier_price by ascending quantity. The group that stands
@@ -264,13 +264,13 @@ func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 		if price.Get("cust_group").Int() == allGroupsID {
 			group.Value.Kind = codec.Number
 		}
-		entry := recordNode(textMember(price, "website_id"), group, textMember(price, "price"), textMember(price, "price_qty"))
+		entry := codec.RecordNode(textMember(price, "website_id"), group, textMember(price, "price"), textMember(price, "price_qty"))
 		if p.dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.NumberNode("0")})
 		}
 		entries = append(entries, entry)
 	}
-	return listNode(entries)
+	return codec.ListNode(entries)
 }
 
 func textMember(r adapter.Record, name string) codec.Member {
@@ -317,7 +317,7 @@ func (p *productReply) mediaGallery() codec.Node {
 	for i, image := range p.gallery {
 		images[i] = r.render(p.c, image, fields)
 	}
-	return recordNode(codec.Member{Key: "images", Value: listNode(images)}, codec.Member{Key: "values", Value: listNode(nil)})
+	return codec.RecordNode(codec.Member{Key: "images", Value: codec.ListNode(images)}, codec.Member{Key: "values", Value: codec.ListNode(nil)})
 }
 
 func (p *productReply) baseURL() string { return baseURL(p.c, p.s.settings.PublicURL) }

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -220,7 +219,7 @@ func (r *renderer) renderStored(field *column, v *adapter.Value, node *codec.Nod
 	case adapter.Text:
 		node.Kind, node.Text = codec.Text, v.Text()
 	case adapter.Texts:
-		*node = textListNode(v.Texts())
+		*node = codec.TextsNode(v.Texts())
 	}
 	switch {
 	case node.Kind != codec.Text:
@@ -232,20 +231,4 @@ func (r *renderer) renderStored(field *column, v *adapter.Value, node *codec.Nod
 		node.Text = strings.Replace(node.Text, " ", "T", 1) + "+00:00"
 	}
 	return true
-}
-
-func listNode(values []codec.Node) codec.Node {
-	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(values))}
-	for i, v := range values {
-		node.Members[i] = codec.Member{Key: strconv.Itoa(i), Value: v}
-	}
-	return node
-}
-
-func textListNode(texts []string) codec.Node {
-	values := make([]codec.Node, len(texts))
-	for i, text := range texts {
-		values[i] = codec.TextNode(text)
-	}
-	return listNode(values)
 }

@@ -65,7 +65,7 @@ func (a *websiteAssigner) items() []codec.Node {
 	}
 	items := make([]codec.Node, len(a.call.Body.Members))
 	for i := range items {
-		items[i] = recordNode(a.writableMembers(a.call, a.call.Body.Members[i].Value.Members)...)
+		items[i] = codec.RecordNode(a.writableMembers(a.call, a.call.Body.Members[i].Value.Members)...)
 	}
 	return items
 }

@@ -44,6 +44,27 @@ func TextNode(s string) Node { return Node{Kind: Text, Text: s} }
 // NumberNode returns a number node; s must be a JSON number.
 func NumberNode(s string) Node { return Node{Kind: Number, Text: s} }
 
+// RecordNode returns a record.
+func RecordNode(members ...Member) Node { return Node{Kind: Struct, Members: members} }
+
+// ListNode returns a list.
+func ListNode(values []Node) Node {
+	n := Node{Kind: Struct, Members: make([]Member, len(values))}
+	for i, v := range values {
+		n.Members[i] = Member{Key: strconv.Itoa(i), Value: v}
+	}
+	return n
+}
+
+// TextsNode returns a list of texts.
+func TextsNode(texts []string) Node {
+	values := make([]Node, len(texts))
+	for i, text := range texts {
+		values[i] = TextNode(text)
+	}
+	return ListNode(values)
+}
+
 // Get returns the value for key and whether there is one.
 func (n *Node) Get(key string) (*Node, bool) {
 	for i := range n.Members {
