@@ -70,6 +70,28 @@ var ErrReplyTooLong = errors.New("the reply is too long")
 func (s *System) Fetch(ctx context.Context, r *http.Request, call Call, most int) (*Answer, error) {
 	asked := r.WithContext(ctx)
 	asked.Body, asked.ContentLength, asked.TransferEncoding, asked.Trailer = http.NoBody, 0, nil, nil
+	return s.collect(ctx, asked, call, most)
+}
+
+// Send sends a request of Portico's own to a path below the base URL, with a JSON body unless that is
+// nil, and returns the complete reply, whose body has at most most bytes. Errors are those of
+// [System.Serve]: a [*Broken] one says that the legacy system may have executed the request.
+func (s *System) Send(ctx context.Context, method, path string, body []byte, call Call, most int) (*Answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.URL.Scheme+"://"+s.URL.Host+s.BasePath+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.RequestURI = s.BasePath + path
+	r.Header = http.Header{"User-Agent": {sharedAgent}, "Accept": {"application/json"}}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	call.Scheme = s.URL.Scheme
+	return s.collect(ctx, r, call, most)
+}
+
+// collect sends a request and collects the reply.
+func (s *System) collect(ctx context.Context, asked *http.Request, call Call, most int) (*Answer, error) {
 	w := &answerWriter{Answer: Answer{Header: http.Header{}}, most: most}
 	if err := s.Serve(ctx, w, asked, call); err != nil {
 		return nil, err

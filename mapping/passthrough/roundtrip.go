@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -24,13 +25,15 @@ type roundTrip struct {
 // RoundTrip sends a request and returns the reply after its headers.
 func (t *roundTrip) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	resource, operation := t.call.resource(), t.call.operation()
+	connected := false
 	err = t.Guard(r.Context(), resource, operation, func(limited context.Context) error {
 		// ctx ends with the body of the reply, limited before that.
 		ctx, cancel := context.WithCancelCause(r.Context())
 		stop := context.AfterFunc(limited, func() { cancel(context.Cause(limited)) })
 		defer stop()
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 		var err error
-		response, err = t.transport.RoundTrip(r.WithContext(ctx))
+		response, err = t.transport.RoundTrip(r.WithContext(traced))
 		if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
 			err = errors.Join(errNoReply, response.Body.Close()) // a reply to an upgrade that was not requested
 		}
@@ -48,11 +51,22 @@ func (t *roundTrip) RoundTrip(r *http.Request) (response *http.Response, err err
 		}
 		return &adapter.Error{Kind: adapter.Unavailable, Op: operation + " " + resource, Err: loggable(err)}
 	})
-	if err != nil {
+	switch {
+	case err == nil:
+		return response, nil
+	case !connected: // refused by the guard, or there was no connection in time
+		return nil, &NotSentError{err}
+	default:
 		return nil, err
 	}
-	return response, nil
 }
+
+// A NotSentError is the error of a request of which the legacy system has got nothing, so that it
+// cannot have executed it.
+type NotSentError struct{ error }
+
+// Unwrap returns the cause.
+func (e *NotSentError) Unwrap() error { return e.error }
 
 // broken returns why the reply ended early, or nil if it is complete.
 func (t *roundTrip) broken() error {

@@ -396,3 +396,45 @@ func TestInvalidReplies(t *testing.T) {
 		}
 	})
 }
+
+// TestNotSent checks of which failures it is certain that the legacy system has got nothing.
+func TestNotSent(t *testing.T) {
+	silent := newLegacySystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	for _, c := range []struct {
+		name, base string
+		open       bool // the breaker is
+		unsent     bool
+	}{
+		{"nothing listens", "http://" + closed.Addr().String(), false, true},
+		{"no connection in time", strings.Replace(silent.url(), "http", "https", 1), false, true}, // TLS never begins
+		{"no reply in time", silent.url(), false, false},
+		{"refused by the breaker", silent.url(), true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			to, err := url.Parse(c.base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			guard := unguarded
+			if c.open {
+				guard = func(context.Context, string, string, func(context.Context) error) error {
+					return &adapter.Error{Kind: adapter.Unavailable, Op: "write"}
+				}
+			}
+			system := passthrough.New(passthrough.Options{URL: to, Timeout: hang, MaxIdle: 1, Guard: guard})
+			defer system.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err = system.Send(ctx, http.MethodPost, "/api/rest/products", []byte("{}"), passthrough.Call{}, 100)
+			var unsent *passthrough.NotSentError
+			if err == nil || errors.As(err, &unsent) != c.unsent {
+				t.Errorf("%v, want a NotSentError: %t", err, c.unsent)
+			}
+		})
+	}
+}
