@@ -71,6 +71,9 @@ func Open(o Options) (*Backend, error) {
 	o.File = cmp.Or(o.File, "mapping")
 	o.Schemas = cmp.Or(o.Schemas, adapter.NewSchemas())
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.IDs == nil {
+		o.IDs = noIDs{}
+	}
 	m, err := load(&o)
 	if err != nil {
 		return nil, err

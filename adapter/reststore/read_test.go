@@ -284,6 +284,20 @@ func TestUnknownReferences(t *testing.T) {
 	}
 }
 
+// TestReferencesWithoutIDs checks that a mapping with references needs an ID map when it reads.
+func TestReferencesWithoutIDs(t *testing.T) {
+	b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, _ *http.Request) {
+		respond(w, 200, `{"data": {"list": [{"id": "1", "mail": "a@example.com", "group": "g-one"}]}}`)
+	})
+	found, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"})
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	if _, _, err := found[0].Read(t.Context()); !errors.Is(err, errNoIDs) {
+		t.Errorf("%v, want %v", err, errNoIDs)
+	}
+}
+
 func TestScan(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	list := func(from, to int) string {

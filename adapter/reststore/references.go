@@ -2,12 +2,26 @@ package reststore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
 )
+
+var errNoIDs = errors.New("the mapping has references, but there is no ID map to translate them")
+
+// noIDs stands for the IDs of a mapping without references.
+type noIDs struct{}
+
+func (noIDs) BackendIDs(context.Context, adapter.Resource, []adapter.Key) (map[adapter.Key]string, error) {
+	return nil, errNoIDs
+}
+
+func (noIDs) Keys(context.Context, adapter.Resource, []string) (map[string]adapter.Key, error) {
+	return nil, errNoIDs
+}
 
 // refSuffix marks the backend's id of a reference: expressions see website_id_ref next to
 // website_id.
