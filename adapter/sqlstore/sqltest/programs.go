@@ -38,7 +38,8 @@ func postgres() *program {
 		url: func(port int, database string) string {
 			return fmt.Sprintf("postgres://portico@127.0.0.1:%d/%s", port, database)
 		},
-		drop: "DROP DATABASE %s WITH (FORCE)",
+		drop:    "DROP DATABASE %s WITH (FORCE)",
+		durable: []string{"-c", "synchronous_commit=on", "-c", "full_page_writes=on"},
 	}
 }
 
@@ -51,12 +52,13 @@ func mariaDB(log ...string) *program {
 		folders: []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
 		users:   []string{"mysql", "nobody"},
 		stop:    "KILL",
+		// A server that starts removes the temporary tables of others that have the same tmpdir.
 		initialize: func(_, dir string) *exec.Cmd {
-			return exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+filepath.Join(dir, "data"),
+			return exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+filepath.Join(dir, "data"), "--tmpdir="+dir,
 				"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=16M")
 		},
 		serve: func(bin, dir string, port int) *exec.Cmd {
-			return exec.Command(filepath.Join(bin, "mariadbd"), append([]string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"),
+			return exec.Command(filepath.Join(bin, "mariadbd"), append([]string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
 				"--port=" + strconv.Itoa(port), "--bind-address=127.0.0.1", "--socket=" + filepath.Join(dir, "socket"),
 				"--pid-file=" + filepath.Join(dir, "pid"), "--skip-name-resolve", "--max-connections=200",
 				"--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0",
@@ -67,6 +69,15 @@ func mariaDB(log ...string) *program {
 		url: func(port int, database string) string {
 			return fmt.Sprintf("mysql:root@tcp(127.0.0.1:%d)/%s", port, database)
 		},
-		drop: "DROP DATABASE %s",
+		drop:    "DROP DATABASE %s",
+		durable: []string{"--innodb-flush-log-at-trx-commit=2", "--innodb-doublewrite=ON"},
 	}
+}
+
+// withoutLog returns the option of a MariaDB without a binary log.
+func withoutLog() []string { return []string{"--skip-log-bin"} }
+
+// withLog returns the options of a MariaDB that writes a binary log of rows.
+func withLog() []string {
+	return []string{"--log-bin=bin", "--server-id=1", "--binlog-format=ROW", "--binlog-row-image=FULL", "--sync-binlog=0", "--gtid-strict-mode=ON"}
 }

@@ -17,29 +17,49 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// A Server is a PostgreSQL server of a single test, which the test may kill or pause.
-// It keeps its port, and all committed data.
+// A Server is a server of a single test, which the test may kill or pause. It keeps its port,
+// and all committed data.
 type Server struct {
 	tb              testing.TB
+	program         *program
 	bin             string
 	dir             string
 	port            int
 	attributes      *syscall.SysProcAttr
-	postmaster      *exec.Cmd
-	ended           chan struct{} // closed when the postmaster has exited
+	main            *exec.Cmd     // the process that starts the others, if there are any
+	ended           chan struct{} // closed when main has exited
 	watchdogProcess *exec.Cmd
 }
 
-// StartPostgres starts a server that is shut down and removed when the test ends.
+// StartPostgres starts a PostgreSQL server that is shut down and removed when the test ends.
 func StartPostgres(tb testing.TB) *Server {
 	tb.Helper()
-	p := postgres()
+	return startFor(tb, postgres())
+}
+
+// StartMariaDB is StartPostgres for MariaDB.
+func StartMariaDB(tb testing.TB) *Server {
+	tb.Helper()
+	return startFor(tb, mariaDB(withoutLog()...))
+}
+
+// StartLoggedMariaDB is StartMariaDB for a server that writes a binary log of rows.
+func StartLoggedMariaDB(tb testing.TB) *Server {
+	tb.Helper()
+	return startFor(tb, mariaDB(withLog()...))
+}
+
+// startFor starts a server for a test.
+func startFor(tb testing.TB, p *program) *Server {
+	tb.Helper()
 	bin, err := p.find()
 	require(tb, err)
-	s := &Server{tb: tb, bin: bin}
+	s := &Server{tb: tb, program: p, bin: bin}
 	s.dir, err = os.MkdirTemp(programs.MemoryFolder(), "portico-"+p.name+"-")
 	require(tb, err)
 	tb.Cleanup(func() {
@@ -71,13 +91,12 @@ func (s *Server) Database(name string) (dsn string) {
 	defer func() { _ = admin.Close() }()
 	_, err := admin.ExecContext(s.tb.Context(), "CREATE DATABASE "+name)
 	require(s.tb, err)
-	return postgres().url(s.port, name)
+	return s.program.url(s.port, name)
 }
 
 func (s *Server) administrator() *sql.DB {
 	s.tb.Helper()
-	p := postgres()
-	admin, err := sql.Open(p.driver, p.admin(s.port))
+	admin, err := sql.Open(s.program.driver, s.program.admin(s.port))
 	require(s.tb, err)
 	return admin
 }
@@ -88,17 +107,16 @@ func (s *Server) Start() {
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	require(s.tb, err)
 	defer func() { _ = log.Close() }()
-	s.postmaster = postgres().serve(s.bin, s.dir, s.port)
-	// Acknowledged commits survive the end of the process, though not that of the machine.
-	s.postmaster.Args = append(s.postmaster.Args, "-c", "synchronous_commit=on")
-	s.postmaster.Dir, s.postmaster.SysProcAttr = s.dir, s.attributes
-	s.postmaster.Stdout, s.postmaster.Stderr = log, log
-	require(s.tb, s.postmaster.Start())
+	s.main = s.program.serve(s.bin, s.dir, s.port)
+	s.main.Args = append(s.main.Args, s.program.durable...)
+	s.main.Dir, s.main.SysProcAttr = s.dir, s.attributes
+	s.main.Stdout, s.main.Stderr = log, log
+	require(s.tb, s.main.Start())
 	s.ended = make(chan struct{})
 	go func(server *exec.Cmd, ended chan struct{}) {
 		_ = server.Wait() // the log says why
 		close(ended)
-	}(s.postmaster, s.ended)
+	}(s.main, s.ended)
 	s.startWatchdog()
 
 	admin := s.administrator()
@@ -117,19 +135,20 @@ func (s *Server) Start() {
 	}
 }
 
-// watchdogScript shuts down the server $1 and removes the folder $2 when standard input is
-// closed, which happens however the test binary ends. It works for a paused server as well.
+// watchdogScript shuts down the server $1 by the signal $3 and removes the folder $2 when
+// standard input is closed, which happens however the test binary ends. It works for a paused
+// server as well.
 const watchdogScript = `
 read -r end
 kill -s CONT $(cat /proc/$1/task/$1/children) $1
-kill -s QUIT $1
+kill -s "$3" $1
 while kill -s 0 $1; do sleep 0.1; done
 rm -rf "$2"
 `
 
 func (s *Server) startWatchdog() {
 	s.tb.Helper()
-	s.watchdogProcess = exec.Command("sh", "-c", watchdogScript, "sh", strconv.Itoa(s.postmaster.Process.Pid), s.dir)
+	s.watchdogProcess = exec.Command("sh", "-c", watchdogScript, "sh", strconv.Itoa(s.main.Process.Pid), s.dir, s.program.stop)
 	s.watchdogProcess.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The pipe stays open until this process ends or stopWatchdog kills the watchdog.
 	_, err := s.watchdogProcess.StdinPipe()
@@ -156,13 +175,13 @@ func (s *Server) Kill() {
 	}
 }
 
-// shutDown stops the server by the signal that makes it release all its shared memory.
+// shutDown stops the server by the signal that makes it release all its resources.
 func (s *Server) shutDown() {
 	if !s.stopWatchdog() {
 		return
 	}
 	s.Resume()
-	_ = s.postmaster.Process.Signal(syscall.SIGQUIT) // it may have ended
+	_ = s.main.Process.Signal(unix.SignalNum("SIG" + s.program.stop)) // it may have ended
 	<-s.ended
 }
 
@@ -184,27 +203,27 @@ func (s *Server) Pause() { s.stop() }
 
 // Resume continues a paused server.
 func (s *Server) Resume() {
-	for _, pid := range append(s.children(), s.postmaster.Process.Pid) {
+	for _, pid := range append(s.children(), s.main.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended
 	}
 }
 
-// stop suspends all processes of the server and returns their ids. The postmaster comes
-// first, so that it starts no more processes.
+// stop suspends all processes of the server and returns their ids. The main one comes first,
+// so that it starts no more processes.
 func (s *Server) stop() (processes []int) {
-	postmaster := s.postmaster.Process.Pid
-	_ = syscall.Kill(postmaster, syscall.SIGSTOP) // it may have ended
-	processes = append(s.children(), postmaster)
+	first := s.main.Process.Pid
+	_ = syscall.Kill(first, syscall.SIGSTOP) // it may have ended
+	processes = append(s.children(), first)
 	for _, pid := range processes {
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
 	}
 	return processes
 }
 
-// children returns the ids of the processes that the postmaster has started.
+// children returns the ids of the processes that the main one has started. MariaDB has none.
 func (s *Server) children() (processes []int) {
-	postmaster := strconv.Itoa(s.postmaster.Process.Pid)
-	listed, _ := os.ReadFile("/proc/" + postmaster + "/task/" + postmaster + "/children") // nothing if it has ended
+	first := strconv.Itoa(s.main.Process.Pid)
+	listed, _ := os.ReadFile("/proc/" + first + "/task/" + first + "/children") // nothing if it has ended
 	for _, word := range strings.Fields(string(listed)) {
 		if pid, err := strconv.Atoi(word); err == nil {
 			processes = append(processes, pid)

@@ -5,15 +5,21 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"testing"
 	"time"
 )
 
-// TestServer kills, restarts, pauses and resumes a server. It must keep committed data,
-// and answer nothing while it is paused or down.
+// TestServer kills, restarts, pauses and resumes servers. Each must keep committed data, and
+// answer nothing while it is paused or down.
 func TestServer(t *testing.T) {
-	s := StartPostgres(t)
-	pool, err := sql.Open("pgx", s.Database("shop"))
+	for name, start := range map[string]func(testing.TB) *Server{"postgres": StartPostgres, "mariadb": StartMariaDB} {
+		t.Run(name, func(t *testing.T) { testServer(t, start(t)) })
+	}
+}
+
+func testServer(t *testing.T, s *Server) {
+	pool, err := sql.Open(s.program.driver, strings.TrimPrefix(s.Database("shop"), "mysql:"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@
 //     script watches a pipe that closes with the binary.
 //  4. If a server is not installed, the test is skipped. With CI=true in the environment
 //     it fails instead, so that CI leaves nothing out unnoticed.
-//  5. A test that kills or pauses its server starts one of its own ([StartPostgres]).
+//  5. A test that kills or pauses its server starts one of its own ([StartPostgres],
+//     [StartMariaDB], [StartLoggedMariaDB]). What it has committed survives that.
 //
 // # How it is tested
 //
@@ -67,6 +68,9 @@ type program struct {
 	admin func(port int) string
 	url   func(port int, database string) string
 	drop  string // format of the statement that removes a database
+	// durable are arguments of serve with which acknowledged commits survive the end of the
+	// server's processes, though not that of the machine.
+	durable []string
 }
 
 // A server is a running server.
@@ -104,12 +108,9 @@ func LoggedMariaDB(tb testing.TB) (dsn string) {
 
 // The servers of this test binary, started on first use.
 var (
-	startPostgres = sync.OnceValues(func() (*server, error) { return start(postgres()) })
-	startMariaDB  = sync.OnceValues(func() (*server, error) { return start(mariaDB("--skip-log-bin")) })
-
-	startLoggedMariaDB = sync.OnceValues(func() (*server, error) {
-		return start(mariaDB("--log-bin=bin", "--server-id=1", "--binlog-format=ROW", "--binlog-row-image=FULL", "--sync-binlog=0", "--gtid-strict-mode=ON"))
-	})
+	startPostgres      = sync.OnceValues(func() (*server, error) { return start(postgres()) })
+	startMariaDB       = sync.OnceValues(func() (*server, error) { return start(mariaDB(withoutLog()...)) })
+	startLoggedMariaDB = sync.OnceValues(func() (*server, error) { return start(mariaDB(withLog()...)) })
 )
 
 // errNotInstalled means that the executable of a server was not found.

@@ -82,14 +82,14 @@ func TestDatabases(t *testing.T) {
 // TestServerEndsWithTestBinary kills a test binary in the middle of a test: its server
 // must stop and its folder must disappear.
 func TestServerEndsWithTestBinary(t *testing.T) {
-	for name, dsn := range map[string]func(testing.TB) string{"postgres": Postgres, "mariadb": MariaDB, "paused": Postgres} {
+	for name, dsn := range map[string]func(testing.TB) string{"postgres": Postgres, "mariadb": MariaDB, "paused postgres": Postgres, "paused mariadb": MariaDB} {
 		t.Run(name, func(t *testing.T) {
 			dsn(t) // skips the test without the server
 			binary, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
 			}
-			victim := exec.CommandContext(t.Context(), binary, "-test.run=^TestVictim$/^"+name+"$", "-test.v")
+			victim := exec.CommandContext(t.Context(), binary, "-test.run=^TestVictim$/^"+strings.ReplaceAll(name, " ", "_")+"$", "-test.v")
 			victim.Env = append(os.Environ(), "SQLTEST_VICTIM=true")
 			output, err := victim.StdoutPipe()
 			if err != nil {
@@ -138,12 +138,14 @@ func TestVictim(t *testing.T) {
 	if os.Getenv("SQLTEST_VICTIM") != "true" {
 		return
 	}
-	t.Run("paused", func(t *testing.T) {
-		s := StartPostgres(t)
-		s.Pause()
-		_, _ = os.Stdout.WriteString("\nvictim " + s.Address() + " " + s.dir + "\n")
-		<-t.Context().Done() // never: the binary is killed
-	})
+	for name, start := range map[string]func(testing.TB) *Server{"paused postgres": StartPostgres, "paused mariadb": StartMariaDB} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			s.Pause()
+			_, _ = os.Stdout.WriteString("\nvictim " + s.Address() + " " + s.dir + "\n")
+			<-t.Context().Done() // never: the binary is killed
+		})
+	}
 	for name, kind := range testServers() {
 		t.Run(name, func(t *testing.T) {
 			kind.dsn(t)
