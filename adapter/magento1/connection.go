@@ -82,7 +82,7 @@ func (c *connection) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) er
 	}
 	if err == nil {
 		err = f(tx)
-		if end := tx.Rollback(); err == nil { // a read-only transaction has nothing to commit
+		if end := rollback(ctx, tx); err == nil { // a read-only transaction has nothing to commit
 			err = end
 		}
 	}
@@ -90,6 +90,19 @@ func (c *connection) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) er
 		return c.wrapError(ctx, err)
 	}
 	return c.pause(ctx)
+}
+
+// rollback ends a transaction, and waits for that at most until ctx ends: the driver would wait for
+// a server that hangs.
+func rollback(ctx context.Context, tx *sql.Tx) error {
+	ended := make(chan error, 1)
+	go func() { ended <- tx.Rollback() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // pause waits as long as reading the rows should have taken that were read since the last
@@ -206,8 +219,8 @@ func (r row) id(column int) int64 {
 }
 
 // each calls f for every row of a statement.
-func (c *connection) each(ctx context.Context, tx *sql.Tx, text string, f func(row) error) error {
-	rows, err := tx.QueryContext(ctx, text)
+func (c *connection) each(ctx context.Context, tx *sql.Tx, text string, f func(row) error, arguments ...any) error {
+	rows, err := tx.QueryContext(ctx, text, arguments...)
 	if err != nil {
 		return err
 	}

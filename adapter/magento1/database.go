@@ -26,6 +26,8 @@ var (
 	errOldServer = errors.New("the server is older than MySQL 5.6 and MariaDB 10, which the import needs: restore a backup of the database on a newer server, and import from there")
 	// ErrOldTLS means that the server's TLS is too old without Options.OldTLS.
 	ErrOldTLS = errors.New("the server offers only TLS 1.0 or 1.1, or ciphers of that time, which must be allowed explicitly")
+	// ErrOtherServer means that the address has led to another server since Open.
+	ErrOtherServer = errors.New("another server answers at the address of the legacy database")
 )
 
 // Options say which database to read, and how.
@@ -52,8 +54,9 @@ type Options struct {
 	Skipped func(Skipped)
 }
 
-// A Database is an open database of Magento 1 or OpenMage. It must not be used
-// concurrently.
+// A Database is an open database of Magento 1 or OpenMage. All that it reads comes from one server:
+// after a lost connection it fails with ErrOtherServer if another one has taken its place. It must
+// not be used concurrently.
 type Database struct {
 	conn    *connection
 	schemas *adapter.Schemas
@@ -79,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 		return nil, errDSN
 	}
 	conn := &connection{
-		pool: sql.OpenDB(connector), database: config.DBName, prefix: o.Prefix, rate: o.Rate, later: o.PauseLater, text: text, skipped: o.Skipped,
+		pool: sql.OpenDB(&pinnedConnector{Connector: connector}), database: config.DBName, prefix: o.Prefix, rate: o.Rate, later: o.PauseLater, text: text, skipped: o.Skipped,
 		columns: map[string]columnSet{}, once: map[Skipped]bool{},
 	}
 	conn.pool.SetMaxOpenConns(1) // leave the other connections to the running shop

@@ -36,7 +36,7 @@ func (d *Database) Identity(ctx context.Context) (Identity, error) {
 			into       *string
 			statements []string // the first one that the server has, and allows, is the one
 		}{
-			{&id.Server, []string{"SELECT @@server_uuid", "SELECT @@server_uid", "SELECT @@server_id"}},
+			{&id.Server, serverStatements()},
 			{&id.Version, []string{"SELECT VERSION()"}},
 			{&id.LogFile, []string{"SHOW MASTER STATUS", "SHOW BINARY LOG STATUS"}},
 			{&id.GTID, []string{"SELECT @@GLOBAL.gtid_binlog_pos", "SELECT @@GLOBAL.gtid_executed"}},

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
@@ -30,6 +31,8 @@ const (
 	// counts as lost, and minSilence the time that it may be silent in any case.
 	missedHeartbeats = 3
 	minSilence       = 30 * time.Second
+	// closeTimeout is how long Close waits for a server that does not answer.
+	closeTimeout = 3 * time.Second
 )
 
 var (
@@ -95,6 +98,7 @@ type Reader struct {
 	heartbeat time.Duration
 	syncer    *replication.BinlogSyncer
 	stop      context.CancelFunc
+	closing   atomic.Bool
 
 	metadata sync.Mutex // locked while tables is in use
 	tables   *magento1.Database
@@ -196,7 +200,7 @@ func (r *Reader) start(ctx context.Context, config *mysql.Config, flavor string,
 		DisableRetrySync: true, DiscardGTIDSet: true, // the caller opens it again; the stream counts GTIDs itself
 		EventCacheCount: 1, SynchronousEventHandler: handler{r}, RowsEventDecodeFunc: r.decodeRows,
 		Logger: slog.New(slog.DiscardHandler), // errors are returned
-		Dialer: (&net.Dialer{Timeout: config.Timeout}).DialContext,
+		Dialer: r.dial(config.Timeout),
 	})
 	var streamer *replication.BinlogStreamer
 	set, err := gomysql.ParseGTIDSet(flavor, o.From.GTID)
@@ -217,10 +221,34 @@ func (r *Reader) start(ctx context.Context, config *mysql.Config, flavor string,
 	go func() {
 		// Events go to the handler, so that this returns only the error that ends it all.
 		_, err := streamer.GetEvent(ended)
+		if r.lookupErr != nil {
+			err = r.lookupErr
+		}
 		r.fail(explain(err))
 	}()
 	return nil
 }
+
+// dial returns a function that connects. Close connects once more, to end the first connection.
+func (r *Reader) dial(timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, address)
+		if err != nil || !r.closing.Load() {
+			return conn, err
+		}
+		return closingConn{conn, time.Now().Add(closeTimeout)}, nil
+	}
+}
+
+// A closingConn is a connection that does not wait for the server after a time, whatever its user
+// asks for.
+type closingConn struct {
+	net.Conn
+	end time.Time
+}
+
+// SetReadDeadline implements [net.Conn].
+func (c closingConn) SetReadDeadline(time.Time) error { return c.Conn.SetReadDeadline(c.end) }
 
 // explain returns an error without values of rows, which errors of decoding contain.
 func explain(err error) error {
@@ -354,6 +382,7 @@ func (b *batch) add(later *batch) {
 // Close ends reading.
 func (r *Reader) Close() error {
 	r.stop()
+	r.closing.Store(true)
 	r.syncer.Close()
 	r.metadata.Lock()
 	defer r.metadata.Unlock()

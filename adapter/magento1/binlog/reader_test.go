@@ -300,6 +300,54 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
+// TestLostLookup takes the connection away that asks for the columns of tables, while the log is still
+// sent.
+func TestLostLookup(t *testing.T) {
+	s := newShop(t)
+	const user = "lookup@'127.0.0.1'"
+	s.exec("CREATE USER "+user, "GRANT ALL ON *.* TO "+user)
+	t.Cleanup(func() {
+		if _, err := s.db.Exec("DROP USER " + user); err != nil { // the context of the test has ended
+			t.Error(err)
+		}
+	})
+	o := s.options()
+	o.DSN = strings.Replace(s.dsn, "root@", "lookup@", 1)
+	r := s.open(o)
+	s.exec("ALTER USER "+user+" ACCOUNT LOCK", "KILL "+s.value("SELECT id FROM information_schema.PROCESSLIST WHERE user = 'lookup' AND command = 'Sleep'"),
+		"UPDATE {p}catalog_product_entity SET sku = 'a' WHERE entity_id = 1")
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	if err := nextError(ctx, r); errors.Is(err, binlog.ErrGap) || ctx.Err() != nil {
+		t.Errorf("got %v, want another error than a gap", err)
+	}
+	s.exec("ALTER USER " + user + " ACCOUNT UNLOCK") // closing kills a connection
+}
+
+// TestCloseWhileServerHangs closes a reader while its server does not answer.
+func TestCloseWhileServerHangs(t *testing.T) {
+	t.Parallel() // much of it is waiting
+	server := sqltest.StartLoggedMariaDB(t)
+	dsn := server.Database("shop")
+	magento1test.Fill(t, dsn, magento1test.Demo, "")
+	r, err := binlog.Open(t.Context(), binlog.Options{DSN: dsn, Heartbeat: heartbeat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	closed := make(chan error, 1)
+	go func() { closed <- r.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(2 * timeout / 3): // less than it would wait for the server otherwise
+		t.Error("it waits for the server")
+	}
+	server.Resume()
+}
+
 func TestServerID(t *testing.T) {
 	s := newShop(t)
 	o := s.options()

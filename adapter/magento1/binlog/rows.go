@@ -98,7 +98,8 @@ func (r *Reader) decodeRows(e *replication.RowsEvent, data []byte) (err error) {
 	}
 	l, err := r.layoutOf(e.Table)
 	if err != nil {
-		return &streamError{err}
+		r.lookupErr = &streamError{err}
+		return r.lookupErr
 	}
 	if l.table == nil || len(l.places) == 0 || l.isPartial(e) {
 		return nil

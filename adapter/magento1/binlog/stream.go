@@ -33,6 +33,9 @@ type stream struct {
 	gtid    func() // adds the open transaction
 
 	undecoded bool // the rows of the event could not be decoded
+	// lookupErr is why the columns of a table could not be looked up, which ends the stream: the
+	// library makes a text of it.
+	lookupErr error
 }
 
 // A streamError is one that the handler returns, which may be shown.

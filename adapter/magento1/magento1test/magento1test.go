@@ -70,7 +70,7 @@ func Fill(tb testing.TB, dsn string, shop Shop, prefix string) *sql.DB {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	config.MultiStatements = true
+	config.MultiStatements, config.Logger = true, &mysql.NopLogger{} // errors are returned
 	config.Params = map[string]string{"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'", "time_zone": "'+00:00'"}
 	if err := config.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		tb.Fatal(err)
