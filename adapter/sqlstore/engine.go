@@ -36,8 +36,9 @@ type engine struct {
 	// the transactions of the migrations suffice.
 	migrationLock serverLock
 	// lockImports keeps two processes from importing at once, as [Imports.Lock] says. It is
-	// given a pool that has a connection to spare, and the name that open was given.
-	lockImports func(ctx context.Context, readers *sql.DB, dsn string, wait time.Duration) (release func() error, err error)
+	// given a pool that has a connection to spare, the name that open was given, and how long
+	// the process may be silent, as [Imports.LockWithin] says; 0: as long as it likes.
+	lockImports func(ctx context.Context, readers *sql.DB, dsn string, wait, silence time.Duration) (release func() error, err error)
 
 	flavor sqlbuilder.Flavor
 	// numberedParameters is true if parameters are written $1, $2, …, and false if they
@@ -46,6 +47,9 @@ type engine struct {
 	// lockClause ends a SELECT that locks the rows it finds; "" if a writing transaction
 	// locks the whole database at its start.
 	lockClause string
+	// shareClause ends a SELECT that keeps the rows it finds from being changed until the
+	// transaction ends, while others may do so too; "" as for lockClause.
+	shareClause string
 	// ascending and descending follow a column in ORDER BY; both sort NULL below every
 	// value.
 	ascending, descending string

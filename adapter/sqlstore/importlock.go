@@ -21,10 +21,21 @@ func (i Imports) Lock(ctx context.Context) (release func() error, err error) {
 	return i.LockWithin(ctx, 0)
 }
 
+// maxSilence is how long a server waits for a sign of life of a process that imports under a lease.
+const maxSilence = 30 * time.Second
+
 // LockWithin is Lock, except that it fails only if the lock is not released in time. A process
 // that waits gets the lock before one that has just released it.
+//
+// A process with a lease, as [Imports.Fenced] has it, loses the lock half a minute after it has
+// stopped or lost its network, except with SQLite: it cannot write any more when another process
+// has the lease. Others keep the lock.
 func (i Imports) LockWithin(ctx context.Context, wait time.Duration) (release func() error, err error) {
-	release, err = i.db.engine.lockImports(ctx, i.db.readers, i.db.name, wait)
+	var silence time.Duration
+	if i.lease != nil {
+		silence = maxSilence
+	}
+	release, err = i.db.engine.lockImports(ctx, i.db.readers, i.db.name, wait, silence)
 	if err == nil || errors.Is(err, ErrImporting) {
 		return release, err
 	}
@@ -34,12 +45,18 @@ func (i Imports) LockWithin(ctx context.Context, wait time.Duration) (release fu
 // A serverLock is a server's lock that a connection holds. Each of the statements lock,
 // unlock and that of lockWithin returns 1 if it succeeded.
 type serverLock struct {
-	prepare      string // a statement for the connection; "" for none
 	lock, unlock string
+	// limitSilence returns a statement after which the server ends the connection when it has
+	// heard nothing for so long; 0 stands for the duration of any import. It returns "" if
+	// there is nothing to do. unlimitSilence undoes it.
+	limitSilence   func(silence time.Duration) string
+	unlimitSilence string
 	// lockWithin returns a statement that waits for the lock: for so long if the server can
 	// do so, and then for grace less than a connection is given.
 	lockWithin func(wait time.Duration) string
 	grace      time.Duration
+	// isRefused reports whether an error of lockWithin means that the lock was not free.
+	isRefused func(error) bool
 }
 
 // do runs one of these statements on a connection, and reports whether it succeeded.
@@ -49,29 +66,81 @@ func (l serverLock) do(ctx context.Context, conn *sql.Conn, text string) (done b
 	return number.Int64 == 1, err
 }
 
+// unlockTimeout limits how long a server may take to release a lock. After that the connection is
+// closed, which releases it, too.
+const unlockTimeout = 5 * time.Second
+
 // lockImports takes the lock of imports on a connection of its own.
-func (l serverLock) lockImports(ctx context.Context, readers *sql.DB, _ string, wait time.Duration) (release func() error, err error) {
+func (l serverLock) lockImports(ctx context.Context, readers *sql.DB, _ string, wait, silence time.Duration) (release func() error, err error) {
 	conn, err := readers.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if l.prepare != "" {
-		_, err = conn.ExecContext(ctx, l.prepare)
+	limit, unlimit := l.limitSilence(silence), l.unlimitSilence
+	if limit == "" {
+		unlimit = ""
 	}
+	err = execIfAny(ctx, conn, limit)
 	done := false
 	if err == nil {
 		done, err = l.acquire(ctx, conn, wait)
 	}
 	if err == nil && !done {
-		err = ErrImporting
+		err = errors.Join(ErrImporting, execIfAny(ctx, conn, unlimit))
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
+	stop := keepAlive(conn, silence)
 	return func() error {
-		_, err := l.do(context.WithoutCancel(ctx), conn, l.unlock)
+		stop()
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
+		defer cancel()
+		_, err := l.do(limited, conn, l.unlock)
+		if err == nil {
+			err = execIfAny(limited, conn, unlimit)
+		}
 		return errors.Join(err, conn.Close())
 	}, nil
+}
+
+// execIfAny runs a statement, unless it is "".
+func execIfAny(ctx context.Context, conn *sql.Conn, text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := conn.ExecContext(ctx, text)
+	return err
+}
+
+// keepAlive tells a server several times in each span of silence that the process lives, until stop
+// is called or that fails. 0: the server does not ask.
+func keepAlive(conn *sql.Conn, silence time.Duration) (stop func()) {
+	if silence == 0 {
+		return func() {}
+	}
+	ending, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(silence / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ending:
+				return
+			case <-tick.C:
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
+			_, err := conn.ExecContext(ctx, "SELECT 1")
+			if cancel(); err != nil {
+				return // so does the release
+			}
+		}
+	}()
+	return func() {
+		close(ending)
+		<-ended
+	}
 }
 
 // acquire takes the lock if it is free or released in time. Servers give it to those who wait
@@ -84,7 +153,7 @@ func (l serverLock) acquire(ctx context.Context, conn *sql.Conn, wait time.Durat
 	limited, cancel := context.WithTimeout(ctx, wait+l.grace)
 	defer cancel()
 	done, err = l.do(limited, conn, l.lockWithin(wait))
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && (limited.Err() != nil || l.isRefused(err)) {
 		return false, nil
 	}
 	return done, err
@@ -93,7 +162,7 @@ func (l serverLock) acquire(ctx context.Context, conn *sql.Conn, wait time.Durat
 // lockSQLiteImports locks an empty database beside that of path: an import writes the latter
 // in many transactions. SQLite has no order of those who wait for a lock. So they wait one by
 // one, with the lock of a second database in hand that is for waiting.
-func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait time.Duration) (release func() error, err error) {
+func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time.Duration) (release func() error, err error) {
 	if wait <= 0 {
 		return lockFile(ctx, path+"-import", 0)
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -124,5 +125,44 @@ func TestImportLockOfFile(t *testing.T) {
 	}
 	if got := <-order; got != "the one that waits" {
 		t.Errorf("%s has the lock first", got)
+	}
+}
+
+// TestImportLockKeptAlive holds the lock for longer than a process may be silent, and then uses its
+// connection for other things.
+func TestImportLockKeptAlive(t *testing.T) {
+	for _, e := range Servers() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel() // much of it is waiting
+			dsn := e.NewDSN(t)
+			db, other := openAt(t, dsn), openAt(t, dsn).Imports()
+			db.readers.SetMaxOpenConns(1)
+			const silence = time.Second // the shortest that MariaDB has
+			release, err := db.engine.lockImports(t.Context(), db.readers, db.name, time.Second, silence)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := other.LockWithin(t.Context(), 2*silence); !errors.Is(err, ErrImporting) {
+				t.Errorf("another process: %v", err)
+			}
+			if err := release(); err != nil {
+				t.Fatal(err)
+			}
+			release, err = other.Lock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := release(); err != nil {
+				t.Error(err)
+			}
+			setting, want := "@@SESSION.wait_timeout", strconv.Itoa(waitSeconds)
+			if e.Name == "postgres" {
+				setting, want = "current_setting('idle_session_timeout', true)", "0"
+			}
+			var got string
+			if err := db.readers.QueryRowContext(t.Context(), "SELECT "+setting).Scan(&got); err != nil || got != want {
+				t.Errorf("afterwards the connection may be silent for %q (%v), want %s", got, err, want)
+			}
+		})
 	}
 }

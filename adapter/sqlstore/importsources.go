@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -92,9 +93,17 @@ func (i Imports) Position(ctx context.Context, source string) (string, error) {
 	return found[0], nil
 }
 
-// SetPosition stores how far the changes of a source have come, as an import does with
-// [adapter.ImportOptions].Position. Kinds: Invalid, Unavailable, Internal.
+// maxSourcePosition is the longest position, in bytes: MySQL's sets of GTIDs can be long.
+const maxSourcePosition = 1 << 20
+
+var errPosition = errors.New("must have at most 1 MiB")
+
+// SetPosition stores how far the changes of a source have come. Kinds: Invalid, Unavailable,
+// Internal.
 func (i Imports) SetPosition(ctx context.Context, source, position string) error {
+	if len(position) > maxSourcePosition {
+		return &adapter.Error{Kind: adapter.Invalid, Op: "store position", Field: "position", Err: errPosition}
+	}
 	return i.db.writeFenced(ctx, "store position", i.lease, func(tx *sql.Tx) error {
 		return newWriteTx(i.db, tx).SetPosition(ctx, source, position)
 	})

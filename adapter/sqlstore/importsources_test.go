@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,11 +79,15 @@ func testImportSources(t *testing.T, e Engine) {
 		t.Errorf("%d digests of others, want 2", others)
 	}
 
-	if err := db.Imports().SetPosition(ctx, "shop-1", "7"); err != nil {
+	longest := strings.Repeat("7", 1<<20)
+	if err := db.Imports().SetPosition(ctx, "shop-1", longest); err != nil {
 		t.Fatal(err)
 	}
-	if position, err := db.Imports().Position(ctx, "shop-1"); err != nil || position != "7" {
-		t.Errorf("position %q, %v", position, err)
+	if err := db.Imports().SetPosition(ctx, "shop-1", longest+"7"); adapter.KindOf(err) != adapter.Invalid {
+		t.Errorf("a position that is too long: %v", err)
+	}
+	if position, err := db.Imports().Position(ctx, "shop-1"); err != nil || position != longest {
+		t.Errorf("a position of %d bytes, %v", len(position), err)
 	}
 	if err := db.Reset(ctx, &adapter.Dataset{}); err != nil {
 		t.Fatal(err)

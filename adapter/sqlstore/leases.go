@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/rules"
@@ -86,6 +88,55 @@ func (l Leases) Release(ctx context.Context, lease Lease) error {
 		return err
 	})
 }
+
+// Hold takes a lease, renews it, and calls do, whose context ends when the lease is lost: Hold
+// then fails with [ErrLeaseLost]. valid says whether no other process can have taken it yet, as
+// far as this machine's clock can tell. ok is false if another process holds the lease.
+func (l Leases) Hold(ctx context.Context, name, holder string, ttl time.Duration, do func(ctx context.Context, lease Lease, valid func() bool) error) (ok bool, err error) {
+	lease, ok, err := l.Acquire(ctx, name, holder, ttl)
+	if err != nil || !ok {
+		return false, err
+	}
+	var expires atomic.Pointer[time.Time]
+	expires.Store(&lease.Expires)
+	holding, lose := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		for ticks := time.Tick(ttl / renewals); ; {
+			select {
+			case <-holding.Done():
+				return
+			case <-ticks:
+			}
+			renewed, err := l.Renew(holding, lease, ttl)
+			switch {
+			case err == nil:
+				expires.Store(&renewed.Expires)
+			case errors.Is(err, ErrLeaseLost):
+				lose(err)
+			}
+		}
+	})
+	defer func() {
+		lose(nil)
+		renewing.Wait()
+		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer cancel()
+		err = errors.Join(err, l.Release(releasing, lease))
+	}()
+	err = do(holding, lease, func() bool { return time.Now().Before(*expires.Load()) })
+	if errors.Is(context.Cause(holding), ErrLeaseLost) {
+		return true, ErrLeaseLost
+	}
+	return true, err
+}
+
+// renewals is how often a lease is renewed in the time for which it is valid.
+const renewals = 3
+
+// releaseTimeout limits how long a process that ends waits for a store that does not answer. The
+// lease then expires by itself.
+const releaseTimeout = 5 * time.Second
 
 // check fails with ErrLeaseLost if another process has taken a lease, and otherwise
 // locks it, so that none does before tx has ended.

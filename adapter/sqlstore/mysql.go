@@ -29,16 +29,23 @@ func mysqlEngine() *engine {
 			unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
 		},
 		lockImports: serverLock{
-			prepare: "SET SESSION wait_timeout = 2419200", // the connection is idle during the import
-			lock:    "SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), 0)",
-			unlock:  "SELECT RELEASE_LOCK(CONCAT('portico import ', MD5(DATABASE())))",
+			lock:   "SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), 0)",
+			unlock: "SELECT RELEASE_LOCK(CONCAT('portico import ', MD5(DATABASE())))",
+			limitSilence: func(silence time.Duration) string {
+				if silence == 0 { // the connection is idle during the import
+					silence = 28 * 24 * time.Hour
+				}
+				return fmt.Sprintf("SET SESSION wait_timeout = %d", int(silence.Seconds()))
+			},
+			unlimitSilence: fmt.Sprintf("SET SESSION wait_timeout = %d", waitSeconds),
 			lockWithin: func(wait time.Duration) string { // MySQL rounds to seconds
 				return fmt.Sprintf("SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), %.3f)", wait.Seconds())
 			},
-			grace: time.Second,
+			grace:     time.Second,
+			isRefused: func(error) bool { return false },
 		}.lockImports,
 		flavor:     sqlbuilder.MySQL,
-		lockClause: " FOR UPDATE",
+		lockClause: " FOR UPDATE", shareClause: " LOCK IN SHARE MODE",
 		ascending:  " ASC",
 		descending: " DESC",
 		// Folded columns hold bytes, but a pattern matches characters. The backslash is
@@ -63,6 +70,9 @@ func mysqlEngine() *engine {
 		classify: classifyMySQL,
 	}
 }
+
+// waitSeconds is how long a connection may be idle.
+const waitSeconds = 2 * int(connectionIdle/time.Second)
 
 // upsertMySQL returns the end of an INSERT. MySQL finds the key itself.
 func upsertMySQL(_ string, columns ...string) string {
@@ -114,7 +124,8 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 		"time_zone":                "'+00:00'",
 		"innodb_lock_wait_timeout": strconv.Itoa(lockSeconds),
 		"lock_wait_timeout":        strconv.Itoa(lockSeconds), // for schema changes
-		"wait_timeout":             strconv.Itoa(2 * int(connectionIdle.Seconds())),
+		// MySQL takes the second one for a comment: it has no such setting.
+		"wait_timeout": fmt.Sprintf("%d /*M!100300 , idle_transaction_timeout = %d */", waitSeconds, idleSeconds),
 		// Sort by whole texts, up to the length of a TEXT. The sort buffer must hold at
 		// least fifteen of them.
 		"max_sort_length":  "65535",

@@ -60,7 +60,7 @@ func (i Imports) Park(ctx context.Context, source string, records ...Parked) err
 // park parks one record.
 func (i Imports) park(ctx context.Context, tx *sql.Tx, source string, p Parked) error {
 	result, err := i.db.exec(ctx, tx, "UPDATE import_parked SET reason = ?, attempts = attempts + 1, retry_ms = ? WHERE source = ? AND part = ? AND record_key = ?",
-		parkReason(p.Reason), p.RetryAt.UnixMilli(), source, p.Part, int64(p.Key))
+		storableText(p.Reason, maxParkReason), p.RetryAt.UnixMilli(), source, p.Part, int64(p.Key))
 	if err != nil {
 		return err
 	}
@@ -68,17 +68,17 @@ func (i Imports) park(ctx context.Context, tx *sql.Tx, source string, p Parked) 
 		return err
 	}
 	_, err = i.db.exec(ctx, tx, "INSERT INTO import_parked (source, part, record_key, reason, attempts, parked_ms, retry_ms) VALUES (?, ?, ?, ?, 1, ?, ?)",
-		source, p.Part, int64(p.Key), parkReason(p.Reason), p.ParkedAt.UnixMilli(), p.RetryAt.UnixMilli())
+		source, p.Part, int64(p.Key), storableText(p.Reason, maxParkReason), p.ParkedAt.UnixMilli(), p.RetryAt.UnixMilli())
 	return err
 }
 
-// parkReason returns a reason as it is stored.
-func parkReason(text string) string {
+// storableText returns a text for people as it is stored, in at most most bytes.
+func storableText(text string, most int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
-	if len(text) <= maxParkReason {
+	if len(text) <= most {
 		return text
 	}
-	end := maxParkReason
+	end := most
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

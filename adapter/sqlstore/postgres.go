@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -34,10 +35,17 @@ func postgresEngine() *engine {
 			lockWithin: func(time.Duration) string {
 				return "SELECT 1 FROM pg_advisory_lock(" + postgresImportLock + ")"
 			},
+			isRefused: func(err error) bool { // within lock_timeout
+				var e *pgconn.PgError
+				return errors.As(err, &e) && e.Code == lockNotAvailable
+			},
+			limitSilence:   limitPostgresSilence,
+			unlimitSilence: "RESET ALL", // to what the connection has begun with
 		}.lockImports,
 		flavor:               sqlbuilder.PostgreSQL,
 		numberedParameters:   true,
 		lockClause:           " FOR UPDATE",
+		shareClause:          " FOR SHARE",
 		ascending:            " ASC NULLS FIRST",
 		descending:           " DESC NULLS LAST",
 		likeFormat:           `%s %sLIKE %s ESCAPE '\'`,
@@ -67,6 +75,17 @@ func postgresEngine() *engine {
 // postgresMigrationLock and postgresImportLock are arbitrary numbers among the advisory locks
 // of a database.
 const postgresMigrationLock, postgresImportLock = "7024931501", "7024931502"
+
+// limitPostgresSilence is serverLock.limitSilence. Versions before 14 do not have the setting.
+func limitPostgresSilence(silence time.Duration) string {
+	if silence == 0 { // the server does not limit it
+		return ""
+	}
+	return fmt.Sprintf("SELECT set_config('idle_session_timeout', '%d', false) WHERE current_setting('idle_session_timeout', true) IS NOT NULL", silence.Milliseconds())
+}
+
+// lockNotAvailable is the SQLSTATE of a statement that has waited too long for a lock.
+const lockNotAvailable = "55P03"
 
 // postgresSequence returns the name of the sequence that PostgreSQL creates for an
 // identity column.
@@ -140,7 +159,7 @@ func classifyPostgres(err error) (kind adapter.ErrorKind, again bool) {
 		return adapter.Unsupported, false
 	case "25006": // read-only transaction: the server became a replica
 		return adapter.Unavailable, false
-	case "55P03", "57014": // lock timeout, cancelled by the server
+	case lockNotAvailable, "57014": // lock timeout, cancelled by the server
 		return adapter.Unavailable, false
 	}
 	switch e.Code[:min(2, len(e.Code))] {
