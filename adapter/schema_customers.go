@@ -27,6 +27,7 @@ func customerSchema() *Schema {
 		{Name: "reward_warning_notification", Kind: KindInteger, Doc: "1: wants e-mail before reward points expire"},
 		{Name: "last_logged_in", Kind: KindTime, ReadOnly: true, Doc: "when the customer last logged in"},
 		{Name: "password_hash", Kind: KindText, Doc: "hash of the password, in a form that VerifyPassword supports; absent: no login"},
+		{Name: "password", Kind: KindText, WriteOnly: true, Doc: "a new password in plain text, without blanks around it, for systems that the write is forwarded to; stored only as password_hash"},
 	}).OwnedBy("entity_id").UniqueBy("website_id", "email").WithDistinctNulls()
 }
 

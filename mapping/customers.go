@@ -96,8 +96,9 @@ func newConfirmationKey() string {
 	return hex.EncodeToString(key[:])
 }
 
-// hashPassword adds the hash of the password that was sent, if any, to the change.
-// Hashing is slow at a high bcrypt cost, so it must run outside a transaction.
+// hashPassword adds the password that was sent, if any, and its hash to the change. The
+// password itself is only for systems that the store forwards the write to. Hashing is slow
+// at a high bcrypt cost, so it must run outside a transaction.
 func (f *parsedForm) hashPassword(cost int) error {
 	if f.password == "" {
 		return nil
@@ -107,6 +108,7 @@ func (f *parsedForm) hashPassword(cost int) error {
 		return err
 	}
 	f.change.Set("password_hash", adapter.TextValue(hash))
+	f.change.Set("password", adapter.TextValue(f.password))
 	return nil
 }
 

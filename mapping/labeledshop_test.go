@@ -43,7 +43,7 @@ func (m ownerLabel) applyTo(rec adapter.Record, names ...string) {
 	excluded := []string{"type_id", "country_id", "address_type", "password_hash"}
 	for i, a := range rec.Schema.Attributes {
 		all := len(names) == 0 && !slices.Contains(excluded, a.Name)
-		if !all && !slices.Contains(names, a.Name) || a.ReadOnly && a.OnDemand {
+		if !all && !slices.Contains(names, a.Name) || a.ReadOnly && a.OnDemand || a.WriteOnly {
 			continue
 		}
 		switch a.Kind {

@@ -24,6 +24,7 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, supported suppo
 		{"error of Change", supported.updates, (*suite).testChangeError},
 		{"values of another kind", supported.updates, (*suite).testWrongKind},
 		{"read-only", supported.updates, (*suite).testReadOnly},
+		{"write-only", supported.updates, (*suite).testWriteOnly},
 		{"unknown key", true, (*suite).testUnknownKey},
 		{"failed update", supported.updates, (*suite).testFailedUpdate},
 		{"concurrent updates", supported.updates, (*suite).testConcurrentUpdates},
@@ -247,6 +248,28 @@ func (s *suite) testReadOnly(t *testing.T) {
 	}
 	if after := s.get(t, key); formatRecord(after) != formatRecord(before) {
 		t.Errorf("changed despite the error:\n\t%s", formatRecord(after))
+	}
+}
+
+// testWriteOnly sets texts that are only written: they leave no trace.
+func (s *suite) testWriteOnly(t *testing.T) {
+	key, before := s.firstRecord(t)
+	for _, a := range s.schema.Attributes {
+		if !a.WriteOnly || a.Fixed || a.Kind != adapter.KindText {
+			continue
+		}
+		if err := s.set(t, key, a.Name, adapter.TextValue("x")); err != nil {
+			t.Errorf("%s: %v", a.Name, err)
+		}
+		for i, b := range s.schema.Attributes {
+			if after := s.get(t, key); !b.ReadOnly && formatValue(after.Values[i]) != formatValue(before.Values[i]) {
+				t.Errorf("after %s: %s is %s, was %s", a.Name, b.Name, formatValue(after.Values[i]), formatValue(before.Values[i]))
+			}
+		}
+		found := s.list(t, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: a.Name, Op: adapter.Eq, Operands: []string{"x"}}}}}})
+		if len(found) > 0 {
+			t.Errorf("%s: records can be found by it", a.Name)
+		}
 	}
 }
 

@@ -217,7 +217,7 @@ func joinIDs(ids []int64) string {
 func wantAttributes(schema *adapter.Schema, more ...string) func(string) (int, bool) {
 	wanted := map[string]int{}
 	for at, a := range schema.Attributes {
-		if (!a.ReadOnly || slices.Contains(more, a.Name)) && a.Kind != adapter.KindRecords {
+		if (!a.ReadOnly || slices.Contains(more, a.Name)) && a.Kind != adapter.KindRecords && !a.WriteOnly {
 			wanted[a.Name] = at
 		}
 	}

@@ -88,13 +88,14 @@ func insert(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Ke
 	r = r.Clone()
 	for i, v := range r.Values {
 		a := &r.Schema.Attributes[i]
-		if v.Kind() != adapter.Absent && (a.ReadOnly || !isStored(a)) {
+		if v.Kind() != adapter.Absent && (a.ReadOnly || a.Nested != nil) {
 			return 0, invalid(op, a.Name, errReadOnly)
 		}
 	}
 	if err := canonicalize(op, r); err != nil {
 		return 0, err
 	}
+	dropWriteOnly(r)
 	moment := now()
 	for _, name := range timestamps() {
 		if hasTimestamp(r.Schema, name) {
@@ -112,6 +113,15 @@ func insert(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Ke
 		return 0, err
 	}
 	return keys[0], nil
+}
+
+// dropWriteOnly removes what is never stored from a new record.
+func dropWriteOnly(r adapter.Record) {
+	for i := range r.Values {
+		if r.Schema.Attributes[i].WriteOnly {
+			r.Values[i] = adapter.Value{}
+		}
+	}
 }
 
 // canonicalize brings the values of r into their canonical form. It fails with kind
@@ -230,6 +240,9 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 		}
 		if err != nil {
 			return next, invalid(op, a.Name, err)
+		}
+		if a.WriteOnly {
+			continue
 		}
 		next.Values[i] = v
 		if same(v, current.Values[i]) {
