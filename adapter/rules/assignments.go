@@ -151,6 +151,10 @@ func (w assignments) Update(context.Context, *adapter.UpdateParams) error {
 func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", w.schema.Resource, p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		seen, err := tx.Get(ctx, w.schema.Resource, p.Key)
 		if err != nil {
 			return err
@@ -172,6 +176,10 @@ func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 		if err := tx.Delete(ctx, w.schema.Resource, p.Key); err != nil {
 			return err
 		}
-		return finishPartSave(ctx, tx, product, 0, 0)
+		if err := finishPartSave(ctx, tx, product, 0, 0); err != nil {
+			return err
+		}
+		mirror.removed(current, 0, true)
+		return mirror.end(ctx)
 	})
 }

@@ -13,7 +13,14 @@ func defaultFlags() []string { return []string{"is_default_billing", "is_default
 // finishAddress clears the flags that a change sets on the customer's other addresses. A
 // default address counts as part of the customer, so its writes also set the customer's
 // updated_at.
-func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record) error {
+func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record, mirror *mirroredWrite) error {
+	if mirror != nil {
+		others, err := tx.Find(ctx, adapter.CustomerAddresses, w.schema.Owner, []adapter.Value{address.Get(w.schema.Owner)})
+		if err != nil {
+			return err
+		}
+		mirror.losesDefaults(key, others, change)
+	}
 	if err := clearOtherDefaults(ctx, tx, key, address, change); err != nil {
 		return err
 	}
@@ -21,6 +28,23 @@ func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, addr
 		return nil
 	}
 	return w.touch(ctx, tx, adapter.Customers, "entity_id", address.Get("customer_id"))
+}
+
+// losesDefaults notes that the customer's other addresses lose flags that a change of the
+// address key sets.
+func (m *mirroredWrite) losesDefaults(key adapter.Key, addresses []adapter.Record, change adapter.Record) {
+	for _, other := range addresses {
+		if other.Key() == key {
+			continue
+		}
+		cleared := adapter.NewRecord(other.Schema)
+		for _, name := range defaultFlags() {
+			if change.Get(name).Int() == 1 {
+				cleared.Set(name, adapter.IntegerValue(0))
+			}
+		}
+		m.changed(other, other, cleared, 0)
+	}
 }
 
 // clearOtherDefaults clears the flags that a change sets on the customer's other addresses.

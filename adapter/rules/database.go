@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
 )
 
 // A Database stores the records of a shop.
@@ -43,6 +44,7 @@ type Tx interface {
 	Products
 	Images
 	Imports
+	Outbox
 }
 
 // Records are the operations on records of all resources.
@@ -154,6 +156,28 @@ type Imports interface {
 	Changed(ctx context.Context, changed map[adapter.Resource][]adapter.Key) error
 	// SetPosition stores how far the changes of a source have come.
 	SetPosition(ctx context.Context, source, position string) error
+}
+
+// An Outbox are the operations on what another system is to repeat of the writes of clients
+// (see package outbox).
+type Outbox interface {
+	// Mirrored reports whether another system is to repeat the writes of clients to a
+	// resource, which stays so until the transaction ends. Kinds: Unavailable if such writes
+	// must not be stored here now.
+	Mirrored(ctx context.Context, r adapter.Resource) (bool, error)
+	// Enqueue stores entries, of which ID, Version, times and attempts are not set. What is
+	// stored already of the same record and level is merged with it: the states on which both
+	// systems have agreed stay as they are. An entry of a record that is gone replaces all
+	// entries of the record and its parts.
+	Enqueue(ctx context.Context, entries ...outbox.Entry) error
+	// Entries returns the entries of some roots of a resource.
+	Entries(ctx context.Context, root adapter.Resource, keys []adapter.Key) ([]outbox.Entry, error)
+	// Agree replaces the states on which both systems have agreed in a stored entry.
+	Agree(ctx context.Context, e outbox.Entry) error
+	// Drop removes a stored entry.
+	Drop(ctx context.Context, e outbox.Entry) error
+	// NoteConflicts notes conflicts, of which the times are not set.
+	NoteConflicts(ctx context.Context, conflicts ...outbox.Conflict) error
 }
 
 // LevelValues are what a record has of its own at a level. The other values of Record are

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
 )
 
 // A dryTx is a transaction that stores nothing.
@@ -49,6 +50,15 @@ func (dryTx) Changed(context.Context, map[adapter.Resource][]adapter.Key) error 
 
 // SetPosition does nothing.
 func (dryTx) SetPosition(context.Context, string, string) error { return nil }
+
+// Agree does nothing.
+func (dryTx) Agree(context.Context, outbox.Entry) error { return nil }
+
+// Drop does nothing.
+func (dryTx) Drop(context.Context, outbox.Entry) error { return nil }
+
+// NoteConflicts does nothing.
+func (dryTx) NoteConflicts(context.Context, ...outbox.Conflict) error { return nil }
 
 // Saved does nothing.
 func (dryTx) Saved(context.Context, ...adapter.Key) error { return nil }

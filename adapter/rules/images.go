@@ -174,6 +174,10 @@ func (w images) lock(ctx context.Context, tx Tx, key adapter.Key, level, ownerID
 func (w images) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update product_images %d", p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		product, current, err := w.lock(ctx, tx, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
@@ -185,7 +189,11 @@ func (w images) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
-		return w.update(ctx, tx, op, product, current, change, p.StoreID)
+		if err := w.update(ctx, tx, op, product, current, change, p.StoreID); err != nil {
+			return err
+		}
+		mirror.imageChanged(current, change, p.StoreID)
+		return mirror.end(ctx)
 	})
 }
 
@@ -252,6 +260,10 @@ func (w images) setValues(ctx context.Context, tx Tx, product adapter.Record, ke
 func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete product_images %d", p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		product, current, err := w.lock(ctx, tx, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
@@ -270,13 +282,21 @@ func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err := finishPartSave(ctx, tx, product, p.StoreID, p.Key); err != nil {
 			return err
 		}
-		if used, err := usedElsewhere(ctx, tx, product.Key(), types.now, p.StoreID, p.Key); err != nil || used && !p.Everywhere {
+		used, err := usedElsewhere(ctx, tx, product.Key(), types.now, p.StoreID, p.Key)
+		if err != nil {
 			return err
 		}
-		if err := runCheck(p.Last); err != nil {
-			return err
+		gone := !used || p.Everywhere
+		if gone {
+			if err := runCheck(p.Last); err != nil {
+				return err
+			}
+			if err := tx.Delete(ctx, adapter.ProductImages, p.Key); err != nil {
+				return err
+			}
 		}
-		return tx.Delete(ctx, adapter.ProductImages, p.Key)
+		mirror.removed(current, p.StoreID, gone)
+		return mirror.end(ctx)
 	})
 }
 

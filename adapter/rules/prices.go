@@ -33,10 +33,11 @@ func listsIn(r adapter.Record) []string {
 var errSamePrice = errors.New("two prices have the same website, group and quantity or day")
 
 // setPriceLists stores the price lists that r, a new product or a change of one, has, and
-// reports whether anything changes. Entries that exist already keep their keys, and so
-// their order (products 5.6). Entries of single websites stay, unless the list has some of the
-// same website: clients read and write those of all websites only. product has the stored lists, or none if it is new.
-func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record) (changed bool, err error) {
+// returns which have changed. Entries that exist already keep their keys, and so their order
+// (products 5.6). Entries of single websites stay, unless the list has some of the same
+// website: clients read and write those of all websites only. product has the stored lists, or
+// none if it is new.
+func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record) (changed []string, err error) {
 	for _, list := range PriceLists() {
 		v := r.Get(list)
 		if v.Kind() == adapter.Absent {
@@ -44,16 +45,16 @@ func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, produ
 		}
 		change, err := priceChange(op, list, product.Get(list), v)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		change.keepOtherWebsites(product.Get(list), v)
 		if change.isEmpty() {
 			continue
 		}
-		changed = true
+		changed = append(changed, list)
 		change.Product = key
 		if err := tx.SetPrices(ctx, list, change); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
 	return changed, nil

@@ -70,6 +70,10 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Field: "image_file"}
 	}
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		stored, err := lockProduct(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -82,7 +86,7 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
-		if err := updateProduct(ctx, tx, op, stored, change, p.StoreID); err != nil {
+		if err := updateProduct(ctx, tx, op, stored, change, p.StoreID, mirror); err != nil {
 			return err
 		}
 		if status := change.Get("status"); status.Kind() != adapter.Absent && !same(status, shown.Get("status")) {
@@ -90,13 +94,17 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 				return err
 			}
 		}
-		return finishSave(ctx, tx, p.Key, p.StoreID, 0)
+		if err := finishSave(ctx, tx, p.Key, p.StoreID, 0); err != nil {
+			return err
+		}
+		return mirror.end(ctx)
 	})
 }
 
 // updateProduct stores the change of a product at a level. At a store view, the values of
-// store view and website scope are stored there and the others at the default scope.
-func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter.Record, level int64) error {
+// store view and website scope are stored there and the others at the default scope. mirror
+// collects what other systems are to repeat.
+func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter.Record, level int64, mirror *mirroredWrite) error {
 	if sku := change.Get("sku"); sku.Kind() != adapter.Absent {
 		if err := checkSKU(ctx, tx, op, stored.Key(), change); err != nil {
 			return err
@@ -109,35 +117,59 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 				global.Values[at] = adapter.Value{}
 			}
 		}
+		own, err := mirror.ownValues(ctx, stored, level)
+		if err != nil {
+			return err
+		}
 		if err := setValues(ctx, tx, op, stored.Key(), level, change); err != nil {
 			return err
 		}
+		mirror.changed(stored, own, scopedValues(change), level)
 	}
-	if _, err := update(ctx, tx, op, stored, global); err != nil {
+	next, err := update(ctx, tx, op, stored, global)
+	if err != nil {
 		return err
 	}
+	mirror.changed(stored, stored, next, 0)
 	if err := checkPriceLists(op, change); err != nil {
 		return err
 	}
 	if lists := listsIn(change); len(lists) > 0 {
 		priced, err := tx.At(ctx, stored, 0, lists...)
-		if err == nil {
-			_, err = setPriceLists(ctx, tx, op, stored.Key(), priced, withoutKeys(change))
-		}
 		if err != nil {
 			return err
 		}
+		changed, err := setPriceLists(ctx, tx, op, stored.Key(), priced, withoutKeys(change))
+		if err != nil {
+			return err
+		}
+		mirror.pricesChanged(priced, changed)
 	}
 	if item := change.Get("stock_item"); item.Kind() != adapter.Absent {
-		return updateStock(ctx, tx, op, stored, item)
+		return updateStock(ctx, tx, op, stored, item, mirror)
 	}
 	return nil
+}
+
+// scopedValues returns those values of a change that a store view has of its own.
+func scopedValues(change adapter.Record) adapter.Record {
+	scoped := withoutParts(change)
+	for i := range scoped.Values {
+		if change.Schema.Attributes[i].Scope == adapter.ScopeGlobal {
+			scoped.Values[i] = adapter.Value{}
+		}
+	}
+	return scoped
 }
 
 // Delete deletes one product and what belongs to it.
 func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete products %d", p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		product, err := lockProduct(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -145,7 +177,11 @@ func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err := runRecordCheck(p.Check, product); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, adapter.Products, p.Key)
+		mirror.removed(product, 0, true)
+		if err := tx.Delete(ctx, adapter.Products, p.Key); err != nil {
+			return err
+		}
+		return mirror.end(ctx)
 	})
 }
 

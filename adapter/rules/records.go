@@ -15,7 +15,8 @@ type records struct {
 	schema *adapter.Schema
 	// afterWrite, unless nil, runs after a record was created or updated. r is the record
 	// as it now is, except for its timestamps; change holds the values that were asked for.
-	afterWrite func(ctx context.Context, tx Tx, key adapter.Key, r, change adapter.Record) error
+	// mirror collects what other systems are to repeat; nil of a new record.
+	afterWrite func(ctx context.Context, tx Tx, key adapter.Key, r, change adapter.Record, mirror *mirroredWrite) error
 }
 
 // invalid returns the error of a value that cannot be stored.
@@ -54,7 +55,7 @@ func (w records) Create(ctx context.Context, p *adapter.CreateParams) (key adapt
 		if err != nil || w.afterWrite == nil {
 			return err
 		}
-		return w.afterWrite(ctx, tx, key, p.Record, p.Record)
+		return w.afterWrite(ctx, tx, key, p.Record, p.Record, nil)
 	})
 	return keyUnless(err, key), err
 }
@@ -171,6 +172,10 @@ func checkUnique(ctx context.Context, tx Tx, op string, key adapter.Key, r adapt
 func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -180,10 +185,16 @@ func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 			return err
 		}
 		next, err := update(ctx, tx, op, current, change)
-		if err != nil || w.afterWrite == nil {
+		if err != nil {
 			return err
 		}
-		return w.afterWrite(ctx, tx, p.Key, next, change)
+		mirror.changed(current, current, onlyOf(next, change), 0)
+		if w.afterWrite != nil {
+			if err := w.afterWrite(ctx, tx, p.Key, next, change, mirror); err != nil {
+				return err
+			}
+		}
+		return mirror.end(ctx)
 	})
 }
 
@@ -191,6 +202,10 @@ func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 func (w records) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", w.schema.Resource, p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -198,7 +213,11 @@ func (w records) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err := runRecordCheck(p.Check, current); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, w.schema.Resource, p.Key)
+		mirror.removed(current, 0, true)
+		if err := tx.Delete(ctx, w.schema.Resource, p.Key); err != nil {
+			return err
+		}
+		return mirror.end(ctx)
 	})
 }
 

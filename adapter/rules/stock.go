@@ -20,6 +20,10 @@ func (w stockItems) Create(context.Context, *adapter.CreateParams) (adapter.Key,
 func (w stockItems) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
 	return w.write(ctx, op, func(tx Tx) error {
+		mirror, err := w.mirrored(ctx, tx)
+		if err != nil {
+			return err
+		}
 		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -29,7 +33,11 @@ func (w stockItems) Update(ctx context.Context, p *adapter.UpdateParams) error {
 			return err
 		}
 		next, err := update(ctx, tx, op, current, change)
-		if err != nil || !changesSale(current, next) {
+		if err != nil {
+			return err
+		}
+		mirror.changed(current, current, next, 0)
+		if err := mirror.end(ctx); err != nil || !changesSale(current, next) {
 			return err
 		}
 		// Only imports change what follows, so that the product need not be locked.
@@ -75,8 +83,9 @@ func createStock(ctx context.Context, tx Tx, op string, product adapter.Key, giv
 	return err
 }
 
-// updateStock changes the stock item of a product.
-func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, given adapter.Value) error {
+// updateStock changes the stock item of a product. mirror collects what other systems are to
+// repeat.
+func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, given adapter.Value, mirror *mirroredWrite) error {
 	change, err := onlyStockItem(op, given)
 	if err != nil {
 		return err
@@ -90,8 +99,12 @@ func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, 
 		return invalid(op, "stock_item", errNoStock)
 	}
 	next, err := update(ctx, tx, op, items[0], change)
-	if err != nil || !changesSale(items[0], next) {
+	if err != nil {
 		return err
+	}
+	mirror.changed(items[0], items[0], next, 0)
+	if !changesSale(items[0], next) {
+		return nil
 	}
 	return dropStockStatusAt(ctx, tx, product, 0)
 }

@@ -178,10 +178,13 @@ type Adapter struct {
 	// what writes need and imports announce, as in ruled
 	lease        *Lease
 	announcement *Announcement
+	mirrors      bool
 }
 
 // rules returns the database as package rules sees it.
-func (a *Adapter) rules() ruled { return ruled{a.db, a.lease, a.announcement} }
+func (a *Adapter) rules() ruled {
+	return ruled{db: a.db, lease: a.lease, announcement: a.announcement, mirrors: a.mirrors}
+}
 
 var (
 	_ adapter.Adapter  = (*Adapter)(nil)

@@ -51,7 +51,8 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 		for i := len(db.tables) - 1; i >= 0; i-- { // parts before the records they belong to
 			tables = append(tables, db.tables[i].name)
 		}
-		for _, name := range append(tables, "import_digest", "import_position", "import_source", "import_parked", "evidence") {
+		for _, name := range append(tables, "import_digest", "import_position", "import_source", "import_parked", "evidence",
+			"outbox_entry", "outbox_conflict", "outbox_create", "write_owner") {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+name); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -125,6 +126,40 @@ func TestIDMapPlans(t *testing.T) {
 				walksNotes := strings.Contains(step, "backend_record_note")
 				sortsParts := name == "MappingsOfParts" && strings.Contains(step, "TEMP B-TREE")
 				if strings.HasPrefix(step, "SCAN ") && !walksNotes || strings.Contains(step, "TEMP B-TREE") && !sortsParts {
+					t.Errorf("%s: %s\n%s", name, step, statement)
+				}
+			}
+		}
+	}
+}
+
+// TestOutboxPlans is TestPlans for what is asked of the outbox all the time. TestLargeOutbox
+// measures it on all engines.
+func TestOutboxPlans(t *testing.T) {
+	var watched sqltest.Statements
+	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Wrap: watched.Wrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	box, ctx := db.Outbox(), t.Context()
+	for name, call := range map[string]func() error{
+		"Due":     func() error { _, err := box.Due(ctx, 8); return err },
+		"ByID":    func() error { _, err := box.ByID(ctx, 1, 2); return err },
+		"Entries": func() error { _, err := box.Entries(ctx, EntryFilter{Parked: true, After: 7, Limit: 10}); return err },
+		"Waiting": func() error { _, err := box.Waiting(ctx, outbox.Root{Resource: adapter.Products, Key: 1}); return err },
+	} {
+		watched.Take()
+		if err := call(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		executed, _ := watched.Take()
+		if len(executed) == 0 {
+			t.Errorf("%s: no statement", name)
+		}
+		for _, statement := range executed {
+			for _, step := range plan(t, db, statement) {
+				if strings.HasPrefix(step, "SCAN ") || strings.Contains(step, "TEMP B-TREE") {
 					t.Errorf("%s: %s\n%s", name, step, statement)
 				}
 			}

@@ -16,6 +16,7 @@ type writeTx struct {
 	executed []string // texts of the statements run, which are prepared afterwards
 	// announcement is that of the import; nil: it was not announced.
 	announcement *Announcement
+	mirrors      bool // whether what clients write is entered in the outbox
 }
 
 func newWriteTx(db *DB, tx *sql.Tx) *writeTx {
@@ -27,6 +28,8 @@ type ruled struct {
 	db           *DB
 	lease        *Lease        // that writes need; nil: none
 	announcement *Announcement // of imports; nil: they are not announced
+	mirrors      bool          // whether what clients write is entered in the outbox
+	trial        bool          // whether transactions are rolled back at their end
 }
 
 // Schemas returns the schemas of the records.
@@ -40,14 +43,20 @@ func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 	run := func() error {
 		return d.db.writeFenced(ctx, op, d.lease, func(tx *sql.Tx) error {
 			done = newWriteTx(d.db, tx)
-			done.announcement = d.announcement
-			return f(done)
+			done.announcement, done.mirrors = d.announcement, d.mirrors
+			if err := f(done); err != nil || !d.trial {
+				return err
+			}
+			return errTrial
 		})
 	}
 	err := run()
 	var fault *adapter.Error
 	if errors.As(err, &fault) && fault.Kind == adapter.Conflict && fault.Field == "" {
 		err = run()
+	}
+	if errors.Is(err, errTrial) {
+		return nil
 	}
 	if err != nil {
 		return err
@@ -57,6 +66,19 @@ func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 		_, _ = d.db.writeStatements.prepare(ctx, text)
 	}
 	return nil
+}
+
+// errTrial rolls back a transaction that was only a trial.
+var errTrial = errors.New("it was a trial")
+
+// Trial returns an adapter whose writes fail as those of a do, and change nothing if they do not
+// fail. It must not create images, which have files.
+func (a *Adapter) Trial() *Adapter {
+	trial := *a
+	d := trial.rules()
+	d.trial = true
+	trial.stores = rules.Stores(d, a.db.readerOf)
+	return &trial
 }
 
 // exec runs a statement whose parameters are question marks on every engine.

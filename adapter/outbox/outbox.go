@@ -1,0 +1,124 @@
+package outbox
+
+import (
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/recordjson"
+)
+
+// A Record names what was changed: a record at a store view, or at the default scope, 0.
+type Record struct {
+	Resource adapter.Resource
+	Key      adapter.Key
+	StoreID  int64
+}
+
+// A Root is the record whose entries are delivered one after the other: a product or a
+// customer with all of its parts.
+type Root struct {
+	Resource adapter.Resource
+	Key      adapter.Key
+}
+
+// RootOf returns the root of a record, which is the record itself unless it is a part.
+func RootOf(r adapter.Record) Root {
+	if s := r.Schema; s.Root != "" {
+		return Root{s.Root, adapter.Key(r.Get(s.RootAttribute).Int())}
+	}
+	return Root{r.Schema.Resource, r.Key()}
+}
+
+// An Entry is what the other system still has to be told of a record.
+type Entry struct {
+	ID int64 // ascends in the order in which records were first changed
+	Record
+	Root Root
+	// Agreed names the attributes that have changed, with the [State] on which both systems
+	// last agreed.
+	Agreed map[string]string
+	// Sent has the states that were sent since then without anybody knowing whether the other
+	// system has stored them. Sending: that is going on.
+	Sent    map[string][]string
+	Sending bool
+	// Held: the entry is not delivered, as the other system's interface has no form for it. It
+	// only keeps what is here until the other system changes it, too.
+	Held bool
+	// Removed: the record was deleted at its level, and perhaps changed afterwards. Gone: it
+	// no longer exists at all. Identity then has what names it in the other system.
+	Removed, Gone bool
+	Identity      recordjson.Record
+	// Version is another one after each change of the entry by a client.
+	Version int64
+	// Reason says for people why the last attempt has failed, "" before the first one.
+	Reason string
+	// Attempts counts those that have failed because of the entry.
+	Attempts int
+	// Parked: the other system refuses the entry. Others do not wait for it.
+	Parked bool
+	// CreatedAt is when a client changed the record after both systems had last agreed.
+	CreatedAt, NextRetry time.Time
+}
+
+// A Delivery is what was sent to the other system for an entry, and accepted there.
+type Delivery struct {
+	Entry Entry
+	// Sent is the record with its parts as it was when the request was made, and Attributes
+	// are those that the request has.
+	Sent       adapter.Aggregate
+	Attributes []string
+	// Held are attributes of the entry for which the interface has no form.
+	Held []string
+}
+
+// A Failure says how an attempt to deliver an entry has failed.
+type Failure struct {
+	Reason string // for people
+	Retry  time.Time
+	Parked bool // the other system refuses the entry
+	// Unstored: what was sent has certainly not been stored.
+	Unstored bool
+	// Away: the other system answers nothing now, whatever the entry. The attempt does not count.
+	Away bool
+}
+
+// A Create is a record that was to be created in the other system, and of which nobody here
+// knows yet what has become.
+type Create struct {
+	ID       int64
+	Resource adapter.Resource
+	Root     Root // that it is a part of; the zero Root of a root
+	// NaturalKey finds the record in the other system, such as a SKU; "" if nothing does.
+	NaturalKey string
+	// Reason says for people why that is unknown. "": the reply may still come.
+	Reason    string
+	CreatedAt time.Time
+}
+
+// A Conflict is an attribute that both systems have changed since they last agreed.
+type Conflict struct {
+	Record
+	Attribute string
+	// Ours and Theirs are what the two systems had, for people; "" for nothing.
+	Ours, Theirs string
+	// Outcome is what has become of it.
+	Outcome ConflictOutcome
+	At      time.Time
+}
+
+// A ConflictOutcome says what has become of a conflict.
+type ConflictOutcome string
+
+const (
+	// Kept: the client's value stays, and the other system gets it.
+	Kept ConflictOutcome = "kept"
+	// Added: the other system's difference was added, and it gets the sum.
+	Added ConflictOutcome = "added"
+	// Taken: the other system's value replaces the client's, of which it cannot be told.
+	Taken ConflictOutcome = "taken"
+	// Dropped: the other system has deleted the record, so that the change is lost.
+	Dropped ConflictOutcome = "dropped"
+)
+
+// ConflictOutcomes returns all outcomes.
+func ConflictOutcomes() []ConflictOutcome { return []ConflictOutcome{Kept, Added, Taken, Dropped} }

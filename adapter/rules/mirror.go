@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
+	"github.com/portico-commerce/portico/adapter/recordjson"
+)
+
+// passwordHash is the attribute of customers from which nobody can tell the other system a new
+// password.
+const passwordHash = "password_hash"
+
+// A mirroredWrite collects what a write of a client changes, for another system to repeat it.
+// nil: none is to, so nothing is collected.
+type mirroredWrite struct {
+	tx      Tx
+	entries []outbox.Entry
+}
+
+// mirrored returns what collects the changes of a write through the store of the resource.
+func (w records) mirrored(ctx context.Context, tx Tx) (*mirroredWrite, error) {
+	is, err := tx.Mirrored(ctx, w.schema.Resource)
+	if err != nil || !is {
+		return nil, err
+	}
+	return &mirroredWrite{tx: tx}, nil
+}
+
+// entry returns the entry of a record at a level, which it adds if there is none.
+func (m *mirroredWrite) entry(r adapter.Record, level int64, held bool) *outbox.Entry {
+	id := outbox.Record{Resource: r.Schema.Resource, Key: r.Key(), StoreID: level}
+	for i := range m.entries {
+		if m.entries[i].Record == id && m.entries[i].Held == held {
+			return &m.entries[i]
+		}
+	}
+	m.entries = append(m.entries, outbox.Entry{Record: id, Root: outbox.RootOf(r), Agreed: map[string]string{}, Held: held})
+	return &m.entries[len(m.entries)-1]
+}
+
+// changed notes those values of a record at a level that differ in change, where absent values
+// change nothing. before is what the record had of its own there.
+func (m *mirroredWrite) changed(of, before, change adapter.Record, level int64) {
+	if m == nil {
+		return
+	}
+	for i, v := range change.Values {
+		a := &change.Schema.Attributes[i]
+		if v.Kind() == adapter.Absent || a.ReadOnly || a.Fixed || !isStored(a) || same(v, before.Values[i]) {
+			continue
+		}
+		e := m.entry(of, level, a.Name == passwordHash)
+		e.Agreed[a.Name] = outbox.State(a, before.Values[i])
+		if at, ok := before.Schema.Index("qty"); ok { // without which the interface changes no stock item
+			e.Agreed["qty"] = outbox.State(&before.Schema.Attributes[at], before.Values[at])
+		}
+	}
+}
+
+// onlyOf returns those values of a record that a change has, too: others are consequences,
+// which the other system draws itself.
+func onlyOf(r, change adapter.Record) adapter.Record {
+	r = r.Clone()
+	for i, v := range change.Values {
+		if v.Kind() == adapter.Absent {
+			r.Values[i] = adapter.Value{}
+		}
+	}
+	return r
+}
+
+// imageChanged notes what a change of an image at a level has changed, where before is what the
+// image showed there.
+func (m *mirroredWrite) imageChanged(before, change adapter.Record, level int64) {
+	if m == nil {
+		return
+	}
+	if change.Get("removed").Int() == 1 {
+		m.entry(before, level, false).Agreed["removed"] = "" // which no image has
+		return
+	}
+	m.changed(before, before, change, level)
+}
+
+// pricesChanged notes that some price lists of a product have changed. before has the former
+// ones.
+func (m *mirroredWrite) pricesChanged(before adapter.Record, lists []string) {
+	if m == nil {
+		return
+	}
+	for _, list := range lists {
+		at, _ := before.Schema.Index(list)
+		m.entry(before, 0, false).Agreed[list] = outbox.State(&before.Schema.Attributes[at], before.Values[at])
+	}
+}
+
+// removed notes that a record was deleted at a level. gone: it no longer exists at all.
+func (m *mirroredWrite) removed(r adapter.Record, level int64, gone bool) {
+	if m == nil {
+		return
+	}
+	e := m.entry(r, level, false)
+	e.Removed, e.Gone, e.Agreed = true, gone, map[string]string{}
+	e.Identity = recordjson.Encode(identity(r))
+}
+
+// identity returns what names a record in paths: its key, and of a part its root and what it
+// assigns that to.
+func identity(r adapter.Record) adapter.Record {
+	named := adapter.NewRecord(r.Schema)
+	for _, name := range append([]string{r.Schema.Key, r.Schema.RootAttribute}, r.Schema.Unique...) {
+		if at, ok := r.Schema.Index(name); ok && r.Schema.Attributes[at].Kind == adapter.KindInteger {
+			named.Values[at] = r.Values[at]
+		}
+	}
+	return named
+}
+
+// end stores what was collected.
+func (m *mirroredWrite) end(ctx context.Context) error {
+	if m == nil || len(m.entries) == 0 {
+		return nil
+	}
+	return m.tx.Enqueue(ctx, m.entries...)
+}
+
+// ownValues returns what a product has of its own at a store view.
+func (m *mirroredWrite) ownValues(ctx context.Context, product adapter.Record, view int64) (own adapter.Record, err error) {
+	own = adapter.NewRecord(product.Schema)
+	if m == nil || view == 0 {
+		return own, nil
+	}
+	found, err := m.tx.Levels(ctx, adapter.Products, []adapter.Key{product.Key()})
+	for _, l := range found {
+		if l.Level == view {
+			own = l.Record
+		}
+	}
+	return own, err
+}

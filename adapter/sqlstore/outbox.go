@@ -1,0 +1,286 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
+)
+
+// An Outbox has what another system still has to be told of the writes of clients.
+type Outbox struct {
+	db    *DB
+	lease *Lease // that delivering needs; nil: none
+}
+
+// Outbox returns the outbox of the database.
+func (db *DB) Outbox() Outbox { return Outbox{db: db} }
+
+// Fenced is [Adapter.Fenced] for the outbox.
+func (o Outbox) Fenced(lease Lease) Outbox { return Outbox{o.db, &lease} }
+
+// maxParkedDue is how many parked entries are due at a time.
+const maxParkedDue = 16
+
+// Due returns entries that are to be delivered now, at most limit, and some parked ones that are to
+// be tried again: of each root at most the first one that is not parked, unless that one waits
+// for its next attempt. Those that have been due for longest come first. Kinds: Unavailable,
+// Internal.
+func (o Outbox) Due(ctx context.Context, limit int) ([]outbox.Entry, error) {
+	now := time.Now().UnixMilli()
+	due, err := o.dueBy(ctx, now, false, limit)
+	if err == nil {
+		var parked []outbox.Entry
+		parked, err = o.dueBy(ctx, now, true, maxParkedDue)
+		due = append(due, parked...)
+	}
+	return due, o.db.wrapError(ctx, "read outbox", err)
+}
+
+// dueBy returns what is due by a time. The index outbox_entry_retry has the entries in the order
+// in which they are due, so that no matter how many wait or are parked, only a few are read. As NOT
+// EXISTS, the condition on earlier entries would have servers join all.
+func (o Outbox) dueBy(ctx context.Context, by int64, parked bool, limit int) ([]outbox.Entry, error) {
+	return selectEntries(ctx, o.db.readStatements.query, "held = 0 AND parked = ? AND retry_ms <= ?"+
+		" AND COALESCE((SELECT MIN(earlier.entry_id) FROM outbox_entry earlier WHERE earlier.root = outbox_entry.root AND earlier.root_key = outbox_entry.root_key"+
+		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id ORDER BY retry_ms, entry_id LIMIT ?", flag(parked), by, limit)
+}
+
+// ByID returns the entries with some ids, in their order. Kinds: Unavailable, Internal.
+func (o Outbox) ByID(ctx context.Context, ids ...int64) ([]outbox.Entry, error) {
+	arguments := idArguments(ids)
+	all, err := selectEntries(ctx, o.db.readStatements.query, inList("entry_id", arguments)+" ORDER BY entry_id", arguments...)
+	return all, o.db.wrapError(ctx, "read outbox", err)
+}
+
+// An EntryFilter selects entries.
+type EntryFilter struct {
+	Parked bool  // only those that are parked
+	Held   bool  // those that are held, in place of the others
+	After  int64 // only those with greater ids
+	Limit  int   // at most so many
+}
+
+// Entries returns the entries that a filter selects, in their order. Kinds: Unavailable,
+// Internal.
+func (o Outbox) Entries(ctx context.Context, f EntryFilter) ([]outbox.Entry, error) {
+	condition, arguments := "entry_id > ? AND held = ?", []any{f.After, flag(f.Held)}
+	if f.Parked {
+		condition += " AND parked = 1"
+	}
+	all, err := selectEntries(ctx, o.db.readStatements.query, condition+" ORDER BY entry_id LIMIT ?", append(arguments, f.Limit)...)
+	return all, o.db.wrapError(ctx, "list outbox", err)
+}
+
+// idArguments returns ids as the arguments of a list, which is never empty.
+func idArguments(ids []int64) []any {
+	arguments := make([]any, 0, len(ids))
+	for _, id := range ids {
+		arguments = append(arguments, id)
+	}
+	if len(arguments) == 0 {
+		return []any{int64(-1)}
+	}
+	return padToPowerOfTwo(arguments)
+}
+
+// Begin notes that some states of an entry are going to be sent. ok is false if the entry has
+// changed since it was read, or is gone: it must be read again then. Kinds: Unavailable, Internal.
+func (o Outbox) Begin(ctx context.Context, e outbox.Entry, states map[string]string) (ok bool, err error) {
+	sent := maps.Clone(e.Sent)
+	if sent == nil {
+		sent = map[string][]string{}
+	}
+	for name, state := range states {
+		if !slices.Contains(sent[name], state) {
+			sent[name] = append(slices.Clone(sent[name][max(0, len(sent[name])-maxSent+1):]), state)
+		}
+	}
+	err = o.db.writeFenced(ctx, "begin delivery", o.lease, func(tx *sql.Tx) error {
+		text, err := json.Marshal(sent)
+		if err != nil {
+			return err
+		}
+		result, err := o.db.exec(ctx, tx, "UPDATE outbox_entry SET sent = ?, sending = 1 WHERE entry_id = ? AND version = ?", string(text), e.ID, e.Version)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		ok = n > 0
+		return err
+	})
+	return ok, err
+}
+
+// maxSent is how many sent states of an attribute are noted.
+const maxSent = 8
+
+// EndAll notes that nothing is being sent: whoever sent it has ended. Kinds: Unavailable, Internal.
+func (o Outbox) EndAll(ctx context.Context) error {
+	return o.db.writeFenced(ctx, "end deliveries", o.lease, func(tx *sql.Tx) error {
+		_, err := o.db.exec(ctx, tx, "UPDATE outbox_entry SET sending = 0 WHERE sending = 1")
+		return err
+	})
+}
+
+// Delivered removes an entry that was delivered as it was read. If a client has changed the
+// record since, the entry stays, and both systems have agreed on the states that were sent. Attributes
+// that could not be sent are held. Kinds: Unavailable, Internal.
+func (o Outbox) Delivered(ctx context.Context, e outbox.Entry, sent map[string]string, held []string) error {
+	return o.db.writeFenced(ctx, "complete delivery", o.lease, func(tx *sql.Tx) error {
+		t := newWriteTx(o.db, tx)
+		if len(held) > 0 {
+			kept := outbox.Entry{Record: e.Record, Root: e.Root, Held: true, Agreed: map[string]string{}}
+			for _, name := range held {
+				kept.Agreed[name] = e.Agreed[name]
+			}
+			if err := t.Enqueue(ctx, kept); err != nil {
+				return err
+			}
+		}
+		stored, err := selectEntries(ctx, t.query, "entry_id = ?"+o.db.engine.lockClause, e.ID)
+		switch {
+		case err != nil || len(stored) == 0:
+			return err
+		case stored[0].Version == e.Version:
+			return t.Drop(ctx, e)
+		}
+		for name, state := range sent {
+			if _, pending := stored[0].Agreed[name]; pending {
+				stored[0].Agreed[name] = state
+			}
+		}
+		agreed, _, err := encodeEntry(&stored[0])
+		if err != nil {
+			return err
+		}
+		return t.exec(ctx, "UPDATE outbox_entry SET agreed = ?, sent = '{}', sending = 0, reason = '', attempts = 0, created_ms = ? WHERE entry_id = ?", agreed, time.Now().UnixMilli(), e.ID)
+	})
+}
+
+// Failed notes that an attempt to deliver an entry, as it was read before Begin, has failed. If the
+// entry has changed since, it is due again at once. Kinds: Unavailable, Internal.
+func (o Outbox) Failed(ctx context.Context, e outbox.Entry, f outbox.Failure) error {
+	return o.db.writeFenced(ctx, "note failed delivery", o.lease, func(tx *sql.Tx) error {
+		if _, err := o.db.exec(ctx, tx, "UPDATE outbox_entry SET sending = 0 WHERE entry_id = ?", e.ID); err != nil {
+			return err
+		}
+		if f.Unstored {
+			before, err := json.Marshal(e.Sent)
+			if err != nil {
+				return err
+			}
+			if _, err := o.db.exec(ctx, tx, "UPDATE outbox_entry SET sent = ? WHERE entry_id = ?", string(before), e.ID); err != nil {
+				return err
+			}
+		}
+		_, err := o.db.exec(ctx, tx, "UPDATE outbox_entry SET reason = ?, retry_ms = ?, parked = ?, attempts = attempts + ? WHERE entry_id = ? AND version = ?",
+			storableText(f.Reason, maxParkReason), f.Retry.UnixMilli(), flag(f.Parked), flag(!f.Away), e.ID, e.Version)
+		return err
+	})
+}
+
+// Retry has entries delivered again at once, all parked ones if none are named. It returns how many
+// there are. Kinds: Unavailable, Internal.
+func (o Outbox) Retry(ctx context.Context, ids ...int64) (int64, error) {
+	return o.change(ctx, "retry deliveries", "UPDATE outbox_entry SET parked = 0, attempts = 0, retry_ms = 0 WHERE parked = 1", ids)
+}
+
+// Discard gives entries up: the other system is not told, and following it then takes over what it
+// has. It returns how many there were. Kinds: Unavailable, Internal.
+func (o Outbox) Discard(ctx context.Context, ids ...int64) (int64, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return o.change(ctx, "skip deliveries", "DELETE FROM outbox_entry WHERE 1 = 1", ids)
+}
+
+// change runs a statement on some entries, all if none are named.
+func (o Outbox) change(ctx context.Context, op, text string, ids []int64) (n int64, err error) {
+	var arguments []any
+	if len(ids) > 0 {
+		arguments = idArguments(ids)
+		text += " AND " + inList("entry_id", arguments)
+	}
+	err = o.db.write(ctx, op, func(tx *sql.Tx) error {
+		result, err := o.db.exec(ctx, tx, text, arguments...)
+		if err != nil {
+			return err
+		}
+		n, err = result.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// An OutboxCount counts what is in the outbox of a resource.
+type OutboxCount struct {
+	Waiting, Parked, Held int64
+	Unknown               int64     // creates of which nobody knows what has become
+	Oldest                time.Time // when the oldest that waits was entered; zero if there is none
+}
+
+// Count counts by resource. Kinds: Unavailable, Internal.
+func (o Outbox) Count(ctx context.Context) (map[adapter.Resource]OutboxCount, error) {
+	counts := map[adapter.Resource]OutboxCount{}
+	err := eachRow(ctx, o.db.readStatements.query, func(rows *sql.Rows) error {
+		var r adapter.Resource
+		var kind, n, oldest int64
+		err := rows.Scan(&r, &kind, &n, &oldest)
+		c := counts[r]
+		switch kind {
+		case 0:
+			c.Waiting, c.Oldest = n, time.UnixMilli(oldest).UTC()
+		case 1:
+			c.Parked = n
+		case 2:
+			c.Held = n
+		default:
+			c.Unknown = n
+		}
+		counts[r] = c
+		return err
+	}, "SELECT resource, parked + 2 * held, COUNT(*), MIN(created_ms) FROM outbox_entry GROUP BY resource, parked + 2 * held UNION ALL SELECT resource, 4, COUNT(*), 0 FROM outbox_create WHERE "+isUnknownCreate+" GROUP BY resource",
+		beforeTimeout())
+	return counts, o.db.wrapError(ctx, "count outbox", err)
+}
+
+// keptConflicts is how many conflicts are noted at least.
+const keptConflicts = 10_000
+
+// Conflicts returns the latest conflicts, at most limit, and how many there are. Kinds: Unavailable,
+// Internal.
+func (o Outbox) Conflicts(ctx context.Context, limit int) (latest []outbox.Conflict, total int64, err error) {
+	const op = "list conflicts"
+	counted, err := selectColumn[int64](ctx, o.db.readStatements.query, "SELECT COUNT(*) FROM outbox_conflict")
+	if err != nil {
+		return nil, 0, o.db.wrapError(ctx, op, err)
+	}
+	err = eachRow(ctx, o.db.readStatements.query, func(rows *sql.Rows) error {
+		var c outbox.Conflict
+		var noted int64
+		err := rows.Scan(&c.Resource, &c.Key, &c.StoreID, &c.Attribute, &c.Ours, &c.Theirs, &c.Outcome, &noted)
+		c.At = time.UnixMilli(noted).UTC()
+		latest = append(latest, c)
+		return err
+	}, "SELECT resource, record_key, store_id, attribute, ours, theirs, outcome, noted_ms FROM outbox_conflict ORDER BY conflict_id DESC LIMIT ?", limit)
+	return latest, counted[0], o.db.wrapError(ctx, op, err)
+}
+
+// CountConflicts counts conflicts by outcome. Kinds: Unavailable, Internal.
+func (o Outbox) CountConflicts(ctx context.Context) (map[outbox.ConflictOutcome]int64, error) {
+	counts := map[outbox.ConflictOutcome]int64{}
+	err := eachRow(ctx, o.db.readStatements.query, func(rows *sql.Rows) error {
+		var outcome outbox.ConflictOutcome
+		var n int64
+		err := rows.Scan(&outcome, &n)
+		counts[outcome] = n
+		return err
+	}, "SELECT outcome, COUNT(*) FROM outbox_conflict GROUP BY outcome")
+	return counts, o.db.wrapError(ctx, "count conflicts", err)
+}
