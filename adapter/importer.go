@@ -73,6 +73,9 @@ type ImportOptions struct {
 type Imported struct {
 	Key     Key // 0 in a dry run if the store chooses the key
 	Outcome ImportOutcome
+	// Pending: some values are not those that were given, as clients have changed them here
+	// and the source does not know that yet.
+	Pending bool
 	// Err, if not nil, says why the record stays as it was while the rest of the batch is
 	// imported, or which new parts the backend lacks: the backend refuses the change, or
 	// another process writes the record now. Kinds: those of Import and of the writes of a

@@ -178,11 +178,17 @@ func (in *importTx) passKeys(ctx context.Context, batch []adapter.Aggregate) err
 // A unit is an aggregate of the batch, and what becomes of it.
 type unit struct {
 	*adapter.Aggregate
-	at     int // its place in the batch
-	schema *adapter.Schema
-	key    adapter.Key // 0 until the database has chosen it
-	exists bool
-	stored snapshot
+	at      int // its place in the batch
+	schema  *adapter.Schema
+	given   *adapter.Aggregate // as it came; Aggregate has instead what is pending
+	key     adapter.Key        // 0 until the database has chosen it
+	exists  bool
+	pending bool // clients have changed something of it that the system it comes from does not know yet
+	settled settled
+	// deletedHere: a client has deleted the record here, which the system it comes from does
+	// not know yet.
+	deletedHere bool
+	stored      snapshot
 	differences
 	done adapter.Imported
 }
@@ -201,7 +207,7 @@ func groups(batch []adapter.Aggregate) [][]*unit {
 	all := map[groupID][]*unit{}
 	for i := range batch {
 		schema := batch[i].Record.Schema
-		u := &unit{Aggregate: &batch[i], at: i, schema: schema, key: batch[i].Record.Key()}
+		u := &unit{Aggregate: &batch[i], given: &batch[i], at: i, schema: schema, key: batch[i].Record.Key()}
 		id := groupID{resource: slices.Index(resources, schema.Resource)}
 		if u.PartsOnly {
 			id.partsOnly = 1
@@ -244,6 +250,9 @@ func (in *importTx) importGroup(ctx context.Context, units []*unit) error {
 	if differing, err = in.lockExisting(ctx, differing); err != nil {
 		return err
 	}
+	if err := in.settle(ctx, differing); err != nil {
+		return err
+	}
 	if err := in.removeGone(ctx, differing); err != nil {
 		return err
 	}
@@ -280,8 +289,11 @@ func (in *importTx) decide(units []*unit) (differing []*unit, err error) {
 // decideOne is decide for one record.
 func (in *importTx) decideOne(u *unit) (differs bool, err error) {
 	u.differences = differences{}
-	u.done = adapter.Imported{Key: u.key, Outcome: adapter.ImportEqual}
+	u.done = adapter.Imported{Key: u.key, Outcome: adapter.ImportEqual, Pending: u.pending}
 	switch {
+	case u.deletedHere && !u.exists:
+		u.done.Outcome = adapter.ImportKept
+		return false, nil
 	case u.Gone:
 		if u.exists {
 			u.done.Outcome = adapter.ImportRemoved
@@ -306,7 +318,7 @@ func (in *importTx) decideOne(u *unit) (differs bool, err error) {
 		u.done.Outcome = adapter.ImportChanged
 		return true, nil
 	}
-	return false, nil
+	return !u.settled.isEmpty(), nil // which needs the record to be locked
 }
 
 // isTaken reports whether the policy for existing records applies to a record. Of a record
@@ -386,9 +398,10 @@ func (in *importTx) removeGone(ctx context.Context, units []*unit) error {
 func (in *importTx) note(ctx context.Context, units []*unit) error {
 	var here, gone []adapter.Key
 	for _, u := range units {
-		if u.Gone {
+		switch {
+		case u.Gone:
 			gone = append(gone, u.key)
-		} else {
+		case u.exists || u.done.Outcome != adapter.ImportKept:
 			here = append(here, u.key)
 		}
 	}

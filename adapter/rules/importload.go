@@ -21,8 +21,19 @@ type levelID struct {
 	level int64
 }
 
-// load reads what is stored of the records of a group.
+// load reads what is stored of the records of a group, and gives them what is pending.
 func (in *importTx) load(ctx context.Context, units []*unit) error {
+	for _, u := range units {
+		u.Aggregate, u.deletedHere, u.pending, u.settled = u.given, false, false, settled{}
+	}
+	if err := in.loadStored(ctx, units); err != nil {
+		return err
+	}
+	return in.keepPending(ctx, units)
+}
+
+// loadStored reads what is stored of the records of a group.
+func (in *importTx) loadStored(ctx context.Context, units []*unit) error {
 	byKey := make(map[adapter.Key]*unit, len(units))
 	var keys []adapter.Key
 	for _, u := range units {
