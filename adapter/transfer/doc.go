@@ -23,6 +23,9 @@
 // # How it is tested
 //
 // Followers are tested with real databases on both sides: each kind of change arrives, and after
-// random changes and interruptions the store is as if the old shop had been imported into an
-// empty one. Imports are tested with the commands of package app.
+// random changes, interruptions and faults the store is as if the old shop had been imported into
+// an empty one. Faults are servers that are killed or paused, clocks that step, a log that is
+// rotated, purged or has lost events, and records that cannot be stored; many rounds run at
+// night. Imports, and followers that are killed or take turns, are tested with the commands of
+// package app, which also measures lag, speed and memory.
 package transfer

@@ -58,6 +58,7 @@ type Follower struct {
 	// settings are those of the old shop when they were compared last; nil: not yet.
 	settings map[string]string
 	standby  bool   // it has been logged that another process follows
+	begun    bool   // it has followed, or stood by
 	polls    string // why it polls, as it was logged last
 	ttl      time.Duration
 	maxSeen  int           // see maxSeen
@@ -71,16 +72,22 @@ func NewFollower(o FollowOptions) *Follower {
 }
 
 // Run follows until ctx ends, whenever no other process does. It fails if it cannot begin:
-// the old database does not answer, or is not the one that the store was filled from.
+// the store or the old database does not answer, or the latter is not the one that the store was
+// filled from. When it has begun, it tries again instead.
 func (f *Follower) Run(ctx context.Context) error {
 	defer f.o.Metrics.leads(false)
-	for ctx.Err() == nil {
+	for failures := 0; ctx.Err() == nil; {
+		began := time.Now()
 		err := f.lead(ctx, (*session).follow)
+		if time.Since(began) > maxBackoff {
+			failures = 0
+		}
 		switch {
 		case ctx.Err() != nil:
 			f.o.Metrics.stands()
 			return nil
 		case errors.Is(err, ErrFollowed):
+			failures, f.begun = 0, true
 			f.o.Metrics.stands()
 			if !f.standby {
 				f.o.Log.Info("another process follows the old shop: this one takes over when that one ends")
@@ -88,12 +95,24 @@ func (f *Follower) Run(ctx context.Context) error {
 			f.standby = true
 		case errors.Is(err, sqlstore.ErrLeaseLost):
 			f.o.Log.Warn("another process has taken over following the old shop, as this one did not respond in time")
-		case err != nil:
+		case err != nil && !f.begun:
 			return err
+		case err != nil:
+			f.failed(ctx, err, failures)
+			failures++
+			continue
 		}
 		wait(ctx, standbyWait)
 	}
 	return nil
+}
+
+// failed counts and logs a failure after some others in a row, and waits before the next attempt.
+func (f *Follower) failed(ctx context.Context, err error, before int) {
+	pause := min(f.o.Interval<<min(before, 16), maxBackoff)
+	f.o.Metrics.failures.Inc()
+	f.o.Log.Warn("following the old shop has failed and is tried again", "error", err, "in", pause)
+	wait(ctx, pause)
 }
 
 // Once polls, compares everything once, and returns what it found.
@@ -107,49 +126,22 @@ func (f *Follower) Once(ctx context.Context) (*Report, error) {
 }
 
 // lead calls do with a session as long as this process has the lease.
-func (f *Follower) lead(ctx context.Context, do func(*session, context.Context) error) (err error) {
-	leases := f.o.Store.Leases()
-	lease, ok, err := leases.Acquire(ctx, leaseName, f.o.Holder, f.ttl)
-	if err != nil {
-		return err
-	}
-	f.o.Metrics.leads(ok)
-	if !ok {
+func (f *Follower) lead(ctx context.Context, do func(*session, context.Context) error) error {
+	defer f.o.Metrics.leads(false)
+	leads, err := f.o.Store.Leases().Hold(ctx, leaseName, f.o.Holder, f.ttl, func(ctx context.Context, lease sqlstore.Lease, _ func() bool) (err error) {
+		f.o.Metrics.leads(true)
+		f.standby = false
+		s, err := f.open(ctx, lease)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.Close()) }()
+		return do(s, ctx)
+	})
+	if err == nil && !leads {
 		return ErrFollowed
 	}
-	f.standby = false
-	leading, lose := context.WithCancelCause(ctx)
-	renewed := make(chan struct{})
-	go func() {
-		defer close(renewed)
-		f.renew(leading, lease, lose)
-	}()
-	defer func() {
-		lose(nil)
-		<-renewed
-		f.o.Metrics.leads(false)
-		err = errors.Join(err, leases.Release(context.WithoutCancel(ctx), lease))
-	}()
-	s, err := f.open(leading, lease)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	err = do(s, leading)
-	if errors.Is(context.Cause(leading), sqlstore.ErrLeaseLost) {
-		return sqlstore.ErrLeaseLost
-	}
 	return err
-}
-
-// renew renews the lease until ctx ends, and calls lose if another process has taken it.
-func (f *Follower) renew(ctx context.Context, lease sqlstore.Lease, lose context.CancelCauseFunc) {
-	for wait(ctx, f.ttl/3) {
-		if _, err := f.o.Store.Leases().Renew(ctx, lease, f.ttl); errors.Is(err, sqlstore.ErrLeaseLost) {
-			lose(err)
-			return
-		}
-	}
 }
 
 // wait waits, and reports whether ctx has not ended.
@@ -183,8 +175,10 @@ type session struct {
 	comparison  *comparison
 	credentials *followedCredentials
 	// logged reads the binary log; nil: the session polls, and looks for the log at reopen.
-	logged *logFollower
-	reopen time.Time
+	logged   *logFollower
+	reopen   time.Time
+	reopenIn time.Duration // between the last attempt and reopen; 0: the log was read since
+	gap      bool          // the log does not go on at the stored position
 	// named is what the log says has changed and is not yet here; nil: nothing.
 	named *binlog.Batch
 	// position is where the log has been read to, and moved says that changes are here since
@@ -216,7 +210,7 @@ func (f *Follower) open(ctx context.Context, lease sqlstore.Lease) (*session, er
 // newSession returns a session that has an importer.
 func (f *Follower) newSession(imp *Importer) *session {
 	return &session{
-		Importer: imp, f: f, log: f.o.Log, base: imp.settings, importLock: &importLock{imports: f.o.Store.Imports(), turn: f.turn},
+		Importer: imp, f: f, log: f.o.Log, base: imp.settings, importLock: &importLock{imports: imp.notes, turn: f.turn},
 		seen: map[magento1.Part]map[adapter.Key]string{}, burst: map[magento1.Part]string{},
 		parked:      &parkedRecords{records: map[magento1.Part]map[adapter.Key]sqlstore.Parked{}, notes: imp.notes, log: f.o.Log, metrics: f.o.Metrics},
 		comparison:  &comparison{imp: imp, log: f.o.Log, metrics: f.o.Metrics},
@@ -273,6 +267,7 @@ func (s *session) begin(ctx context.Context) error {
 
 // follow polls and compares until ctx ends.
 func (s *session) follow(ctx context.Context) (err error) {
+	s.f.begun = true
 	defer func() { err = errors.Join(err, s.closeLog()) }()
 	importing := false // an import has kept the last cycle from working
 	for failures := 0; ctx.Err() == nil; {
@@ -282,7 +277,7 @@ func (s *session) follow(ctx context.Context) (err error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, sqlstore.ErrLeaseLost):
+		case errors.Is(err, sqlstore.ErrLeaseLost), errors.Is(err, magento1.ErrOtherServer): // which the next session checks
 			return err
 		case importing:
 			if !waits {
@@ -290,10 +285,10 @@ func (s *session) follow(ctx context.Context) (err error) {
 			}
 			pause = s.f.o.Interval
 		case err != nil:
-			pause = min(s.f.o.Interval<<min(failures, 16), maxBackoff)
+			s.f.failed(ctx, err, failures) // and waits, whatever the log has
+			s.legacy.Forget()              // a table may have changed meanwhile
 			failures++
-			s.f.o.Metrics.failures.Inc()
-			s.log.Warn("following the old shop has failed and is tried again", "error", err, "in", pause)
+			continue
 		default:
 			failures = 0
 		}

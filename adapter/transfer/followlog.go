@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// reopenLog is the time after which a session that polls looks whether it can read the
-	// binary log again.
-	reopenLog = time.Minute
+	// firstReopen and lastReopen are the shortest and the longest time between two attempts of
+	// a session that polls to read the binary log. It doubles with each one.
+	firstReopen, lastReopen = time.Second, time.Minute
 	// notePosition is how often the position is stored while nothing changes.
 	notePosition = 10 * time.Second
 )
@@ -31,16 +31,13 @@ type logFollower struct {
 // openLog begins to read the binary log where it was last read, if the server has one that the
 // user may read. If not, the session polls, and looks again later.
 func (s *session) openLog(ctx context.Context) error {
-	s.reopen = time.Now().Add(reopenLog)
+	s.reopenIn = min(max(2*s.reopenIn, firstReopen), lastReopen)
+	s.reopen = time.Now().Add(s.reopenIn)
 	if s.f.o.PollOnly {
 		s.f.pollsSince("follow.mode is polling")
 		return nil
 	}
-	text, err := s.notes.Position(ctx, s.source.Name)
-	if err != nil {
-		return err
-	}
-	from, err := magento1.ParsePosition(text)
+	from, err := s.storedPosition(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,7 +53,7 @@ func (s *session) openLog(ctx context.Context) error {
 	}
 	reader, err := binlog.Open(ctx, o)
 	if errors.Is(err, binlog.ErrGap) {
-		s.log.Warn("the binary log of the old database does not go on where it was last read: everything is compared", "cause", err)
+		s.foundGap(err)
 		from, o.From = magento1.Position{}, magento1.Position{}
 		reader, err = binlog.Open(ctx, o)
 	}
@@ -70,12 +67,32 @@ func (s *session) openLog(ctx context.Context) error {
 	} else if s.comparison.round.done == 0 {
 		s.comparison.round.period = s.f.o.ComparePeriod // nothing is missing, so there is no hurry
 	}
+	s.gap = false
 	reading, stop := context.WithCancel(ctx)
 	s.logged = &logFollower{reader: reader, batches: make(chan binlog.Batch), failed: make(chan error, 1), stop: stop, ended: make(chan struct{})}
 	go s.logged.read(reading)
 	s.f.o.Metrics.mode("log")
 	s.log.Info("following the binary log of the old database", "source", s.source.Name, "compares_within", s.f.o.ComparePeriod)
 	return nil
+}
+
+// storedPosition returns where the log was last read to, or the zero Position if it does not go on
+// there.
+func (s *session) storedPosition(ctx context.Context) (magento1.Position, error) {
+	if s.gap {
+		return magento1.Position{}, nil
+	}
+	text, err := s.notes.Position(ctx, s.source.Name)
+	if err != nil {
+		return magento1.Position{}, err
+	}
+	return magento1.ParsePosition(text)
+}
+
+// foundGap notes that the log does not go on at the stored position.
+func (s *session) foundGap(cause error) {
+	s.gap = true
+	s.log.Warn("the binary log of the old database does not go on where it was last read: everything is compared", "cause", cause)
 }
 
 // pollsSince says why the follower polls, once for each reason.
@@ -117,9 +134,10 @@ func (s *session) closeLog() error {
 	return err
 }
 
-// await waits until the log has something, or for a time if nothing comes.
+// await waits until the log has something, or for a time if nothing comes. A batch that is not
+// yet here comes first.
 func (s *session) await(ctx context.Context, pause time.Duration) {
-	if s.logged == nil {
+	if s.logged == nil || s.named != nil {
 		wait(ctx, pause)
 		return
 	}
@@ -154,12 +172,19 @@ func (s *session) lostLog(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.log.Warn("the binary log of the old database cannot be read any further", "error", err)
+	if errors.Is(err, binlog.ErrGap) {
+		s.foundGap(err)
+	} else {
+		s.log.Warn("the binary log of the old database cannot be read any further", "error", err)
+	}
 	if err := s.closeLog(); err != nil {
 		s.log.Warn("the connection to the binary log did not end in order", "error", err)
 	}
 	s.named, s.polled = nil, ""
-	s.reopen = time.Now() // at once, once
+	s.legacy.ReadFrom(magento1.Position{}) // the log names it again, if it still has it
+	if s.reopenIn == 0 {                   // it was read for a while
+		s.reopen = time.Now()
+	}
 }
 
 // takeBatch takes over what the log says has changed. The position is stored when everything
@@ -205,6 +230,6 @@ func (s *session) storePosition(ctx context.Context) error {
 	if s.logged == nil || s.position == (magento1.Position{}) || pending || !s.moved && time.Since(s.logged.noted) < notePosition {
 		return nil
 	}
-	s.moved, s.logged.noted = false, time.Now()
+	s.moved, s.logged.noted, s.reopenIn = false, time.Now(), 0
 	return s.notes.SetPosition(ctx, s.source.Name, s.position.String())
 }

@@ -24,7 +24,7 @@ func (s *followedShop) awaitEqual(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("a fresh import -, followed +:\n%s\n%s", difference, s.log.String())
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

@@ -138,7 +138,7 @@ func (imp *Importer) Close() error {
 	return err
 }
 
-// endTimeout limits how long an import waits to say that it has ended.
+// endTimeout limits how long an import or a follower waits to say that it has ended.
 const endTimeout = 5 * time.Second
 
 // announce lets running processes notice what the import is going to change, and joins the
@@ -169,6 +169,9 @@ func (imp *Importer) target() adapter.Importer {
 func (imp *Importer) Import(ctx context.Context, names ...string) error {
 	return imp.run(ctx, Groups(names...), slices.Contains(names, All))
 }
+
+// Database returns the name of the old shop's database. Import has been called before.
+func (imp *Importer) Database() string { return imp.source.Database }
 
 // run imports groups. all: these are all groups.
 func (imp *Importer) run(ctx context.Context, parts []Group, all bool) error {

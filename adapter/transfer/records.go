@@ -181,7 +181,7 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 				ranges[i].incomplete = true
 				continue
 			}
-			b.tally(batch[i], ranges[i], one.Outcome)
+			b.tally(batch[i], ranges[i], one)
 		}
 		b.tallyFiles(ranges)
 		return nil
@@ -203,13 +203,13 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 }
 
 // tally counts the outcome of one record.
-func (b *importBatch) tally(one adapter.Aggregate, r *keyRange, outcome adapter.ImportOutcome) {
-	b.done.count(outcome)
-	if outcome == adapter.ImportKept && !b.keeps { // it may differ from that of the old shop
+func (b *importBatch) tally(one adapter.Aggregate, r *keyRange, done adapter.Imported) {
+	b.done.count(done.Outcome)
+	if done.Pending || done.Outcome == adapter.ImportKept && !b.keeps { // it may differ from that of the old shop
 		r.incomplete = true
 	}
 	if b.stored != nil {
-		b.stored(one, outcome)
+		b.stored(one, done.Outcome)
 	}
 	if b.options.DryRun {
 		b.imp.expected.add(one.Record.Schema.Resource, one.Record.Key())
