@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -19,8 +20,16 @@ const (
 	// takeOverTimeout limits how long the old database may take for a batch, which others
 	// who import wait for.
 	takeOverTimeout = 10 * time.Second
+	// reconnectAfter is how long writes fail at once after the old database could not be
+	// connected to, and failureLogEvery how often failures are logged.
+	reconnectAfter  = 500 * time.Millisecond
+	failureLogEvery = 10 * time.Second
 	// renewEvery is how often the announcement of imports is renewed.
 	renewEvery = time.Minute
+	// Of writes that could not be taken over, up to maxLeftWrites are tried again, every
+	// leftRetry. The process that follows finds the others.
+	maxLeftWrites = 4096
+	leftRetry     = time.Second
 )
 
 // A writeOutcome says what has become of a write before its reply was sent.
@@ -45,24 +54,35 @@ func writeOutcomes() []writeOutcome {
 type Writes struct {
 	f       *Follower
 	pending chan *pendingWrite
+	tasks   chan task
 	stop    context.CancelFunc
 	ended   chan struct{}
 
+	// mu guards open, the number of writes of each resource that are not yet here, and left, those of
+	// them that could not be taken over.
+	mu   sync.Mutex
+	open map[adapter.Resource]int
+	left []*pendingWrite
+
 	announcement *sqlstore.Announcement // nil: not yet
 	session      *session               // nil: there is no connection to the old database
+	// failedAt is when w could not connect, and failure why; loggedAt when that was logged.
+	failedAt, loggedAt time.Time
+	failure            error
 }
 
 // A pendingWrite is a write that is to be taken over.
 type pendingWrite struct {
-	part    magento1.Part
-	keys    []adapter.Key
-	outcome chan writeOutcome // has room for one
+	resource adapter.Resource
+	part     magento1.Part
+	keys     []adapter.Key
+	ended    chan<- writeOutcome // has room for one; nil if nobody waits any longer
 }
 
 // Writes returns Writes that end with Close. It connects to the old database, by a connection
 // of its own, when it is first needed.
 func (f *Follower) Writes() *Writes {
-	w := &Writes{f: f, pending: make(chan *pendingWrite, maxPendingWrites), ended: make(chan struct{})}
+	w := &Writes{f: f, pending: make(chan *pendingWrite, maxPendingWrites), tasks: make(chan task), ended: make(chan struct{}), open: map[adapter.Resource]int{}}
 	ctx, stop := context.WithCancel(context.Background())
 	w.stop = stop
 	go w.run(ctx)
@@ -89,7 +109,7 @@ func (w *Writes) Close() error {
 func (w *Writes) Await(ctx context.Context, r adapter.Resource, keys ...adapter.Key) {
 	outcome := w.await(ctx, r, keys)
 	w.f.o.Metrics.writes.WithLabelValues(string(outcome)).Inc()
-	if outcome != writeApplied {
+	if outcome != writeApplied && outcome != writeFailed { // the reason of which was logged
 		w.f.o.Log.WarnContext(ctx, "the reply to a write at the old shop was sent before its changes were here", "outcome", string(outcome), "resource", string(r))
 	}
 }
@@ -99,16 +119,21 @@ func (w *Writes) await(ctx context.Context, r adapter.Resource, keys []adapter.K
 	if at < 0 {
 		return writeUnnamed
 	}
-	write := &pendingWrite{magento1.Parts()[at], keys, make(chan writeOutcome, 1)}
+	ended := make(chan writeOutcome, 1)
+	write := &pendingWrite{r, magento1.Parts()[at], keys, ended}
+	w.mu.Lock()
+	w.open[r]++
+	w.mu.Unlock()
 	select {
 	case w.pending <- write:
 	default:
+		w.leave(write)
 		return writeRefused
 	}
 	timer := time.NewTimer(w.f.o.Wait)
 	defer timer.Stop()
 	select {
-	case outcome := <-write.outcome:
+	case outcome := <-ended:
 		return outcome
 	case <-timer.C:
 	case <-ctx.Done():
@@ -116,11 +141,57 @@ func (w *Writes) await(ctx context.Context, r adapter.Resource, keys []adapter.K
 	return writeLate
 }
 
+// CaughtUp reports whether the store has everything that clients have written at the old shop
+// through this process of a resource and of the records that it belongs to.
+func (w *Writes) CaughtUp(r adapter.Resource) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open[r] == 0 && w.open[w.f.o.From.Schemas.Of(r).Root] == 0
+}
+
+// leave keeps a write that could not be taken over, to try it again.
+func (w *Writes) leave(write *pendingWrite) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.left) == maxLeftWrites {
+		w.open[write.resource]--
+		return
+	}
+	w.left = append(w.left, write)
+}
+
+// takeLeft returns some writes to be tried again.
+func (w *Writes) takeLeft() (again []*pendingWrite) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := min(len(w.left), maxWriteBatch)
+	again, w.left = slices.Clone(w.left[:n]), slices.Delete(w.left, 0, n)
+	return again
+}
+
+// end ends a write with its outcome.
+func (w *Writes) end(write *pendingWrite, outcome writeOutcome) {
+	write.tell(outcome)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[write.resource]--
+}
+
+// tell tells the outcome of a write to who waits for it.
+func (p *pendingWrite) tell(outcome writeOutcome) {
+	if p.ended != nil {
+		p.ended <- outcome
+		p.ended = nil
+	}
+}
+
 // run takes over writes until ctx ends.
 func (w *Writes) run(ctx context.Context) {
 	defer close(w.ended)
 	renew := time.NewTicker(renewEvery)
+	retry := time.NewTicker(leftRetry)
 	defer renew.Stop()
+	defer retry.Stop()
 	w.keepAnnounced(ctx) // which may take two seconds, and would delay the first write
 	for {
 		select {
@@ -131,8 +202,14 @@ func (w *Writes) run(ctx context.Context) {
 			if w.session != nil {
 				w.session.legacy.Forget()
 			}
+		case <-retry.C:
+			if again := w.takeLeft(); len(again) > 0 {
+				w.takeOver(ctx, again)
+			}
 		case write := <-w.pending:
 			w.takeOver(ctx, w.batch(write))
+		case one := <-w.tasks:
+			one.done <- w.locked(ctx, one.run)
 		}
 	}
 }
@@ -172,29 +249,44 @@ func (w *Writes) takeOver(ctx context.Context, writes []*pendingWrite) {
 	limited, cancel := context.WithTimeout(ctx, takeOverTimeout)
 	defer cancel()
 	outcomes, err := w.store(limited, writes)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && time.Since(w.loggedAt) >= failureLogEvery {
+		w.loggedAt = time.Now()
 		w.f.o.Log.Warn("what was written at the old shop cannot be taken over now, and is left to the process that follows", "writes", len(writes), "error", err)
 	}
 	for i, write := range writes {
 		if err != nil {
-			write.outcome <- writeFailed
+			w.leave(write)
+			write.tell(writeFailed)
 		} else {
-			write.outcome <- outcomes[i]
+			w.end(write, outcomes[i])
 		}
 	}
 }
 
-// store stores the present state of what some writes have changed. After an error it connects
-// anew: the old database may be another one then.
+// store stores the present state of what some writes have changed.
 func (w *Writes) store(ctx context.Context, writes []*pendingWrite) (outcomes []writeOutcome, err error) {
+	err = w.locked(ctx, func(ctx context.Context, s *session) error {
+		outcomes, err = s.storeWrites(ctx, writes)
+		return err
+	})
+	return outcomes, err
+}
+
+// locked calls do with a session that has the lock of imports. After an error it connects anew
+// the next time: the old database may be another one then.
+func (w *Writes) locked(ctx context.Context, do func(context.Context, *session) error) (err error) {
 	if w.session == nil {
+		if time.Since(w.failedAt) < reconnectAfter {
+			return w.failure
+		}
 		if err := w.connect(ctx); err != nil {
-			return nil, err
+			w.failedAt, w.failure = time.Now(), err
+			return err
 		}
 	}
 	s := w.session
 	if err := s.lock(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err = errors.Join(err, s.unlock()); err != nil {
@@ -202,6 +294,11 @@ func (w *Writes) store(ctx context.Context, writes []*pendingWrite) (outcomes []
 		}
 	}()
 	s.parked.refused = changes{}
+	return do(ctx, s)
+}
+
+// storeWrites is Writes.store.
+func (s *session) storeWrites(ctx context.Context, writes []*pendingWrite) (outcomes []writeOutcome, err error) {
 	named := changes{}
 	for _, write := range writes {
 		if len(write.keys) == 0 {

@@ -86,15 +86,30 @@ func TestWrites(t *testing.T) {
 		if got := w.await(gone, adapter.Products, []adapter.Key{1}); got != writeLate {
 			t.Errorf("%s, although the client has gone", got)
 		}
+		if w.CaughtUp(adapter.Products) || w.CaughtUp(adapter.ProductImages) || !w.CaughtUp(adapter.Customers) {
+			t.Error("it is not known that something of products is not here")
+		}
 		if err := release(); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "the change", func() bool { return s.skuOf(t, 1) == "newer-1" })
+		await(t, "an end", func() bool { return w.CaughtUp(adapter.Products) && w.CaughtUp(adapter.ProductImages) })
 	})
 	t.Run("while too many wait", func(t *testing.T) {
-		full := &Writes{f: w.f, pending: make(chan *pendingWrite)}
-		if got := full.await(t.Context(), adapter.Products, []adapter.Key{1}); got != writeRefused {
+		full := &Writes{f: w.f, pending: make(chan *pendingWrite), open: map[adapter.Resource]int{}}
+		if got := full.await(t.Context(), adapter.Products, []adapter.Key{1}); got != writeRefused || full.CaughtUp(adapter.Products) {
 			t.Errorf("%s, want it refused", got)
+		}
+	})
+	t.Run("while the old database fails", func(t *testing.T) {
+		s.execute(t, setSKU("newest-1", "1"), "RENAME TABLE catalog_product_entity_tier_price TO away")
+		if got := w.await(t.Context(), adapter.Products, []adapter.Key{1}); got != writeFailed || w.CaughtUp(adapter.Products) {
+			t.Errorf("%s, want a failure that is known", got)
+		}
+		s.execute(t, "RENAME TABLE away TO catalog_product_entity_tier_price")
+		await(t, "another attempt", func() bool { return w.CaughtUp(adapter.Products) })
+		if got := s.skuOf(t, 1); got != "newest-1" {
+			t.Errorf("the SKU is %s", got)
 		}
 	})
 	t.Run("without the old database", func(t *testing.T) {
