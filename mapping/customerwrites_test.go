@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +194,63 @@ func TestStoredCustomer(t *testing.T) {
 			t.Errorf("logged: %s", log)
 		}
 	})
+}
+
+// A passwordAdapter collects the passwords in the customers that its store is asked to write.
+type passwordAdapter struct {
+	adapter.Adapter
+	passwords *[]string
+}
+
+func (a passwordAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+	s, err := a.Adapter.Store(r)
+	if err != nil || r != adapter.Customers {
+		return s, err
+	}
+	return passwordStore{s, a.passwords}, nil
+}
+
+type passwordStore struct {
+	adapter.Store
+	passwords *[]string
+}
+
+func (s passwordStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	*s.passwords = append(*s.passwords, p.Record.Get("password").Text())
+	return s.Store.Create(ctx, p)
+}
+
+func (s passwordStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	wrapped := *p
+	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
+		change, err := p.Change(current)
+		*s.passwords = append(*s.passwords, change.Get("password").Text())
+		return change, err
+	}
+	return s.Store.Update(ctx, &wrapped)
+}
+
+// TestPasswordsForOtherSystems checks that a store gets a new password in plain text, so that
+// it can forward the write, and stores only the hash.
+func TestPasswordsForOtherSystems(t *testing.T) {
+	var passwords []string
+	s := openShopWith(t, contract.Documented(), settings(), func(backend adapter.Adapter) adapter.Adapter {
+		return passwordAdapter{backend, &passwords}
+	})
+	if r := s.write(contract.Admin, "POST", "/customers", body(t, newCustomer(), "password", " secret77 ")); r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	checkSaved(t, s.write(contract.Admin, "PUT", "/customers/5", `{"firstname":"Eve"}`))
+	checkSaved(t, s.write(contract.Customer, "PUT", "/customers/1", `{"password":"secret88"}`))
+	if want := []string{"secret77", "", "secret88"}; !slices.Equal(passwords, want) {
+		t.Errorf("the store got %q, want %q", passwords, want)
+	}
+	for key, password := range map[adapter.Key]string{5: "secret77", 1: "secret88"} {
+		stored := s.storedRecord(t, adapter.Customers, key)
+		if !adapter.PasswordMatches(stored.Get("password_hash").Text(), password) || stored.Get("password").Kind() != adapter.Absent {
+			t.Errorf("customer %d has hash %q and password %q", key, stored.Get("password_hash").Text(), stored.Get("password").Text())
+		}
+	}
 }
 
 // TestBodiesThatSaveNothing checks that some bodies leave the time of the last change
