@@ -116,14 +116,16 @@ func (b *BatchItems) found() []adapter.Key {
 // records. r must be an API request.
 func (s *Service) LegacyWrite(ctx context.Context, r *Request, status int, header http.Header, items *BatchItems) (w LegacyWrite, ok bool) {
 	address := s.Address(r)
-	if address.ReadOnly || address.Name() == "other" || status < http.StatusOK || status >= http.StatusMultipleChoices {
+	created, isCreated := s.createdAddress(header)
+	done := status >= http.StatusOK && status < http.StatusMultipleChoices || status == http.StatusFound && isCreated // PHP's status with a Location
+	if address.ReadOnly || address.Name() == "other" || !done {
 		return w, false
 	}
 	w.Resource, w.Keys = s.named(ctx, address)
 	if items != nil {
 		w.Keys = items.found()
 	}
-	if created, found := s.createdAddress(header); len(w.Keys) == 0 && found {
+	if len(w.Keys) == 0 && isCreated {
 		w.Resource, w.Keys = s.named(ctx, &created)
 	}
 	return w, true

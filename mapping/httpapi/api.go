@@ -42,10 +42,15 @@ type Options struct {
 	// Rules say which requests go to Legacy, which may be nil if none do.
 	Rules  passthrough.Rules
 	Legacy *passthrough.System
-	// FollowWrite, unless nil, is called with each write that Legacy has executed while Rules
-	// let this side answer reads, before the client gets the reply: it makes them show what
-	// the write has changed, or gives up.
+	// FollowWrite, unless nil, is called with each write that Legacy has executed, before the
+	// client gets the reply: it makes reads that this side answers show what the write has
+	// changed, or gives up. It is called even while Rules let Legacy answer all reads: another
+	// process may answer some already.
 	FollowWrite func(ctx context.Context, write mapping.LegacyWrite)
+	// BeginWrite, unless nil, is called before each call that writes. It says which system
+	// gets it, given the rule of Rules for it, and waits while that changes. The API calls
+	// end when the write has ended.
+	BeginWrite func(ctx context.Context, resource string, rule passthrough.Rule) (to passthrough.Target, end func(), err error)
 	// Consent serves the OAuth pages outside the interface; nil serves none.
 	Consent *consent.Site
 	// ReplyBytes limits the memory of all large replies that are being sent, SpoolBytes the
@@ -177,9 +182,14 @@ func (a *API) Mount(engine *gin.Engine) error {
 func (a *API) serve(c *gin.Context) {
 	s := stateOf(c)
 	s.request.HTTP = c.Request // with the context that middleware may have given it
-	var err error
+	to, end, err := a.beginRequest(s)
+	if err != nil {
+		a.forwardError(c, s, err)
+		return
+	}
+	defer end()
 	switch {
-	case a.goesToLegacy(s):
+	case to == passthrough.Legacy:
 		err = a.forward(c, s)
 	case s.isCall:
 		err = a.serveCall(c, s)

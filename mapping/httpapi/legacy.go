@@ -22,9 +22,21 @@ const (
 	notFound = "Not found\n"
 )
 
-// goesToLegacy reports whether the rules send a request to the legacy system.
-func (a *API) goesToLegacy(s *state) bool {
-	return len(a.Rules) > 0 && passthrough.CanForward(s.request.HTTP) && a.Rules.For(a.service.Address(&s.request)).To == passthrough.Legacy
+// beginRequest returns which system gets a request. The caller calls end when the request has
+// ended.
+func (a *API) beginRequest(s *state) (to passthrough.Target, end func(), err error) {
+	end = func() {}
+	if len(a.Rules) == 0 || !passthrough.CanForward(s.request.HTTP) {
+		return passthrough.Portico, end, nil
+	}
+	address := a.service.Address(&s.request)
+	rule := a.Rules.For(address)
+	if a.BeginWrite == nil || !s.isCall || address.ReadOnly || address.Route == nil {
+		return rule.To, end, nil
+	}
+	ctx, cancel := a.withDeadline(s.request.HTTP.Context())
+	defer cancel()
+	return a.BeginWrite(ctx, address.Route.Resource, rule)
 }
 
 // forward forwards a request to the legacy system and returns its reply to the client. The
@@ -79,10 +91,10 @@ func (a *API) forward(c *gin.Context, s *state) error {
 }
 
 // followWrite prepares for a write that is forwarded. It returns a function that must be called
-// with the beginning of the reply before the client gets it: if this side answers reads, that
-// function waits until they show what the write has changed, as far as FollowWrite does.
+// with the beginning of the reply before the client gets it: that function waits until reads
+// here show what the write has changed, as far as FollowWrite does.
 func (a *API) followWrite(ctx context.Context, s *state) func(status int, header http.Header) {
-	if a.FollowWrite == nil || !a.Rules.AnswersReads(a.service.Table().Routes()) {
+	if a.FollowWrite == nil {
 		return func(int, http.Header) {}
 	}
 	items := a.service.BatchItems(&s.request)

@@ -1,8 +1,6 @@
 package passthrough
 
 import (
-	"slices"
-
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -40,6 +38,8 @@ type Rule struct {
 	To       Target
 	// Shadow: the other system gets reads as well, in the background.
 	Shadow bool
+	// Mirror, for writes to Portico: the legacy system gets them afterwards.
+	Mirror bool
 }
 
 // Rules decide which system answers a request. The most specific matching rule wins: first
@@ -80,11 +80,11 @@ func (r Rules) For(a *contract.Address) Rule {
 	return found
 }
 
-// AnswersReads reports whether Portico answers the reads of any of some routes.
-func (r Rules) AnswersReads(routes []*contract.Route) bool {
-	return slices.ContainsFunc(routes, func(route *contract.Route) bool {
-		return r.For(&contract.Address{Route: route, ReadOnly: true}).To == Portico
-	})
+// Mirrors reports whether Portico answers the writes of a resource and the legacy system gets
+// them afterwards.
+func (r Rules) Mirrors(resource string) bool {
+	rule := r.For(&contract.Address{Route: &contract.Route{Resource: resource}})
+	return rule.To == Portico && rule.Mirror
 }
 
 // AllLegacy reports whether the legacy system answers all requests.

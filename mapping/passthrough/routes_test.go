@@ -74,31 +74,6 @@ func TestAllLegacy(t *testing.T) {
 	}
 }
 
-func TestAnswersReads(t *testing.T) {
-	routes := contract.Routes(contract.StandardFields())
-	all := Rule{Resource: Everything, To: Legacy}
-	for _, tt := range []struct {
-		name  string
-		rules Rules
-		want  bool
-	}{
-		{"none", nil, true},
-		{"all", Rules{all}, false},
-		{"writes", Rules{{Resource: Everything, Calls: Writes, To: Legacy}}, true},
-		{"reads", Rules{{Resource: Everything, Calls: Reads, To: Legacy}}, false},
-		{"the reads of one resource", Rules{all, {Resource: "orders", Calls: Reads, To: Portico}}, true},
-		{"the writes of one resource", Rules{all, {Resource: "orders", Calls: Writes, To: Portico}}, false},
-		{"a shadow", Rules{{Resource: Everything, To: Legacy, Shadow: true}}, false},
-		{"outside", Rules{all, {Resource: Outside, To: Portico}}, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.rules.AnswersReads(routes); got != tt.want {
-				t.Errorf("%t", got)
-			}
-		})
-	}
-}
-
 // FuzzAddress: every target that a server accepts is forwarded unchanged. Only a path that
 // begins with two slashes is escaped where it is not a valid URL path.
 func FuzzAddress(f *testing.F) {
