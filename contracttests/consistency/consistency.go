@@ -43,6 +43,9 @@ type Operation struct {
 	Write    bool   // otherwise a read
 	Value    string // written or read; no two writes of a register have the same
 	Outcome  Outcome
+	// Early: the read was answered by a system that shows writes before others are sure of them.
+	// So another system may still show an older value until the write is acknowledged.
+	Early bool
 	// Began and Ended are times since the beginning of the log.
 	Began, Ended time.Duration
 }
@@ -89,14 +92,23 @@ func (l *Log) Initial(register, value string) {
 func (l *Log) Write(client, register, value string, do func() Outcome) {
 	began := time.Since(l.start)
 	outcome := do()
-	l.add(Operation{client, register, true, value, outcome, began, time.Since(l.start)})
+	l.add(Operation{Client: client, Register: register, Write: true, Value: value, Outcome: outcome, Began: began, Ended: time.Since(l.start)})
 }
 
 // Read records a read, which do executes, unless ok is false.
 func (l *Log) Read(client, register string, do func() (value string, ok bool)) {
+	l.read(client, register, false, do)
+}
+
+// ReadEarly is Read for one that is [Operation.Early].
+func (l *Log) ReadEarly(client, register string, do func() (value string, ok bool)) {
+	l.read(client, register, true, do)
+}
+
+func (l *Log) read(client, register string, early bool, do func() (value string, ok bool)) {
 	began := time.Since(l.start)
 	if value, ok := do(); ok {
-		l.add(Operation{client, register, false, value, Acknowledged, began, time.Since(l.start)})
+		l.add(Operation{Client: client, Register: register, Value: value, Early: early, Began: began, Ended: time.Since(l.start)})
 	}
 }
 
@@ -199,7 +211,7 @@ func check(all []Operation) (faults []Fault) {
 			continue
 		}
 		c.isRead = true
-		if o.Ended < c.firstEnded.Ended {
+		if o.Ended < c.firstEnded.Ended && !o.Early {
 			c.firstEnded = o
 		}
 		if o.Began > c.lastBegan.Began {

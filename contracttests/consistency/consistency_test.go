@@ -13,7 +13,7 @@ import (
 
 // operations returns the operations that a text names, one each line: what was done, the
 // value, when it began and when it ended, in microseconds, and how a write ended unless it was
-// acknowledged. The first field is the register.
+// acknowledged, or that a read was early. The first field is the register.
 func operations(t *testing.T, text string) (all []consistency.Operation) {
 	t.Helper()
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -25,6 +25,7 @@ func operations(t *testing.T, text string) (all []consistency.Operation) {
 		}
 		o.Client, o.Write = "test", verb == "write"
 		o.Began, o.Ended = time.Duration(began)*time.Microsecond, time.Duration(ended)*time.Microsecond
+		o.Early = outcome == "early"
 		o.Outcome = map[string]consistency.Outcome{"unknown": consistency.Unknown, "refused": consistency.Refused}[outcome]
 		all = append(all, o)
 	}
@@ -82,6 +83,23 @@ func TestCheck(t *testing.T) {
 			x read  b 3 4
 			x read  a 5 6
 			x read  b 7 8`, []string{"stale 5µs"}},
+		{"an early read of a write that is not acknowledged yet", `
+			x write a 0 1
+			x write b 2 9
+			x read  b 3 4 early
+			x read  a 5 6
+			x read  b 10 11`, nil},
+		{"a stale early read", `
+			x write a 0 1
+			x write b 2 3
+			x read  a 4 5 early
+			x read  b 6 7`, []string{"stale 4µs"}},
+		{"a stale read after an early one of an acknowledged write", `
+			x write a 0 1
+			x write b 2 5
+			x read  b 3 4 early
+			x read  a 6 7
+			x read  b 8 9`, []string{"stale 6µs"}},
 		{"an older value comes back after writes at the same time", `
 			x write a 0 1
 			x write b 2 9
