@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/mapping/passthrough"
@@ -159,9 +160,10 @@ func (p *planner) unknown() []string {
 			all = append(all, text)
 		}
 	}
-	add(p.Usage != nil, "Who calls what: set record.dir, and let clients work for a while.")
-	add(p.Import != nil || p.NoImports, "When the old shop was imported: run portico import.")
-	add(p.Follow == nil || p.Follow.LagSeconds != nil, "How far the store is behind the old shop: name the operators' port of the portico serve that follows with --ops.")
+	add(p.UsageFault == "", p.UsageFault)
+	add(p.Usage != nil || p.UsageFault != "", "Who calls what: set record.dir, and let clients work for a while.")
+	add(p.Import != nil || p.NoImports, "When everything was imported: run portico import all.")
+	add(p.Follow == nil || p.Follow.LagSeconds != nil, "How far the store is behind the old shop: name the operators' port of the portico serve that follows with --ops. A portico follow of its own says it in its log.")
 	shadowed := slices.ContainsFunc(p.Rules, func(r passthrough.Rule) bool { return r.Shadow })
 	add(p.Shadow != nil || !shadowed, "What the shadow has found: start portico serve, or name its operators' port with --ops.")
 	add(p.Sweep != nil, "Whether both systems answer the same: run portico compare --sweep --note --config portico.yaml --legacy "+p.Legacy+" --candidate http://127.0.0.1:8081 --credentials credentials.yaml")
@@ -220,7 +222,7 @@ func (p *planner) staleness(part Part) []string {
 	case p.NoImports:
 		return []string{"portico import cannot reach the records of the configured adapter: bring the old shop's changes over yourself."}
 	case p.Import == nil:
-		return []string{"No import is noted, so what Portico answers may be anything: run portico import."}
+		return []string{"No import of everything is noted, so what Portico answers may be anything: run portico import all."}
 	}
 	return []string{fmt.Sprintf("Portico has the old shop's records of %s: repeat portico import --update for as long as the old shop changes them.", timeText(p.Import.At))}
 }
@@ -311,6 +313,9 @@ func kindText(kind string) string {
 // warnings says what is wrong beside the steps.
 func (p *planner) warnings(plan *Plan) []string {
 	var all []string
+	if p.Sweep != nil && strings.TrimRight(p.Sweep.Legacy, "/") != strings.TrimRight(p.Legacy, "/") {
+		all = append(all, "The last sweep has compared "+p.Sweep.Legacy+", and the old shop is at "+p.Legacy+": repeat it unless both are the same.")
+	}
 	last := &plan.Resources[len(plan.Resources)-1]
 	if last.Step.Name == stepWait && last.State != InFront {
 		all = append(all, "Portico answers "+passthrough.Outside+" before all resources have moved: the old shop does not know the tokens that Portico gives under /oauth/. Send "+passthrough.Outside+" to legacy.")

@@ -33,6 +33,9 @@ func lines(rules passthrough.Rules) []string {
 		if r.Shadow {
 			line += ", shadow: true"
 		}
+		if r.Mirror {
+			line += ", mirror: true"
+		}
 		all = append(all, line+"}")
 	}
 	return all

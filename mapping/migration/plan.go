@@ -27,8 +27,10 @@ const (
 	ReadsMoved State = "reads_moved"
 	// WritesMoved: Portico answers writes, the legacy system reads. No step leads here.
 	WritesMoved State = "writes_moved"
-	// Moved: Portico answers all calls.
+	// Moved: Portico answers all calls. The legacy system lacks what clients write.
 	Moved State = "moved"
+	// Mirrored: Portico answers all calls, and repeats the writes at the legacy system.
+	Mirrored State = "mirrored"
 	// Alone: the same, and there is no legacy system.
 	Alone State = "alone"
 )
@@ -42,6 +44,9 @@ type Plan struct {
 	Import    *Import    `json:"import"`
 	Follow    *Follow    `json:"follow"`
 	Sweep     *Sweep     `json:"sweep"`
+	// Conflicts counts the values that both a client and the legacy system have changed, by what
+	// has become of them; nil if that is unknown.
+	Conflicts map[string]int64 `json:"conflicts"`
 	// Outside has the programs that call the legacy system outside the interface, nil if that
 	// is unknown.
 	Outside []OutsideCaller `json:"outside"`
@@ -61,6 +66,7 @@ type Resource struct {
 	Calls    *Calls       `json:"calls"`
 	Compared *ShadowCount `json:"compared"` // by shadow reads
 	Swept    *Compared    `json:"swept"`
+	Mirror   *Mirror      `json:"mirror"`
 	// Back says what the way back takes now.
 	Back string `json:"back"`
 	Step Step   `json:"step"`
@@ -68,8 +74,8 @@ type Resource struct {
 
 // A Step is what comes next for a resource.
 type Step struct {
-	// Name is import, shadow, move_reads, move_writes, end_shadow, move_outside, turn_off, wait
-	// or none.
+	// Name is import, shadow, move_reads, prepare, move_writes, settle, end_shadow,
+	// move_outside, turn_off, wait or none.
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	// First says what is to be settled before.
@@ -88,7 +94,9 @@ const (
 	stepImport      = "import"
 	stepShadow      = "shadow"
 	stepMoveReads   = "move_reads"
+	stepPrepare     = "prepare"
 	stepMoveWrites  = "move_writes"
+	stepSettle      = "settle"
 	stepEndShadow   = "end_shadow"
 	stepMoveOutside = "move_outside"
 	stepTurnOff     = "turn_off"
@@ -99,7 +107,7 @@ const (
 // New returns the plan for a situation.
 func New(s *Situation) *Plan {
 	p := &planner{Situation: s, calls: callsByResource(s), shadows: shadowsByResource(s)}
-	plan := &Plan{Legacy: s.Legacy, Import: s.Import, Follow: s.Follow, Sweep: s.Sweep, Outside: outsideCallers(s.Usage), Unknown: p.unknown(), Warnings: []string{}}
+	plan := &Plan{Legacy: s.Legacy, Import: s.Import, Follow: s.Follow, Sweep: s.Sweep, Conflicts: s.Conflicts, Outside: outsideCallers(s.Usage), Unknown: p.unknown(), Warnings: []string{}}
 	for _, part := range p.order() {
 		plan.Resources = append(plan.Resources, p.resource(part))
 	}
@@ -178,6 +186,13 @@ func (p *planner) evidence(part Part) *Resource {
 			r.Swept = &swept
 		}
 	}
+	mirror, ok := p.Mirrors[part.Name]
+	if !ok {
+		mirror.Owner = nameOf(passthrough.Legacy)
+	}
+	if ok || p.Mirrors != nil && p.mirrors(part) {
+		r.Mirror = &mirror
+	}
 	return r
 }
 
@@ -187,6 +202,8 @@ func (p *planner) state(part Part, r *Resource) State {
 	switch {
 	case p.Legacy == "":
 		return Alone
+	case readsMoved && p.mirrors(part):
+		return Mirrored
 	case readsMoved && writesMoved:
 		return Moved
 	case readsMoved:
@@ -213,8 +230,13 @@ func (p *planner) back(part Part, r *Resource) string {
 	switch {
 	case r.State == Alone:
 		return "None: there is no old shop."
+	case r.State == Mirrored, r.Mirror != nil && r.Mirror.Owner == nameOf(passthrough.Portico):
+		return mirroredBack(r.Mirror)
 	case part.Writes && p.moved(part, false):
 		return wayEnded
+	}
+	if shown := p.mirroredAndShown(part); len(shown) > 0 && p.moved(part, true) {
+		return "Send the writes of " + joinNames(shown) + " back to the old shop first: these reads show them. Then restore the former lines and reload."
 	}
 	return wayIsOpen
 }
@@ -226,18 +248,21 @@ func (p *planner) family(part Part) []Part {
 
 // step returns the next step of a resource.
 func (p *planner) step(part Part, r *Resource) Step {
+	if s, ok := settleWrites(r); ok {
+		return s
+	}
 	switch r.State {
 	case Alone:
 		return step(stepNone, "Nothing is left to do.", "")
-	case Moved:
-		if r.Shadow && part.Writes {
+	case Moved, Mirrored:
+		if r.Shadow && r.State == Moved && part.Writes {
 			s := step(stepEndShadow, "Stop asking the old shop: it lacks what clients write, so its answers differ.", "The way back stays as it is.")
 			s.Lines = lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, To: passthrough.Portico}))
 			return s
 		}
 		s := step(stepNone, "Nothing is left to do until everything has moved.", "")
-		if !part.Writes {
-			s.First = append(s.First, p.staleness(part)...)
+		if r.State == Mirrored || !part.Writes {
+			s.before(p.staleness(part))
 		}
 		return s
 	case WritesMoved:
@@ -255,7 +280,7 @@ func (p *planner) step(part Part, r *Resource) Step {
 		return s
 	}
 	s := step(stepShadow, "Let Portico answer reads a second time, in the background, and count the differences.", "The way back stays open: clients get the old shop's answers.")
-	s.First = slices.Concat(s.First, p.sweepFaults(r), p.staleness(part))
+	s.before(p.sweepFaults(r), p.staleness(part))
 	s.Lines = lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, Calls: passthrough.Reads, To: passthrough.Legacy, Shadow: true}))
 	return s
 }
@@ -270,60 +295,19 @@ func step(name, title, back string) Step {
 	return Step{Name: name, Title: title, Back: back, First: []string{}, Commands: []string{}, Lines: []string{}}
 }
 
+// before adds what is to be settled before a step.
+func (s *Step) before(lists ...[]string) {
+	for _, list := range lists {
+		s.First = append(s.First, list...)
+	}
+}
+
 // moveReads returns the step after which Portico answers the reads of a shadowed resource.
 func (p *planner) moveReads(part Part, r *Resource) Step {
 	s := step(stepMoveReads, "Let Portico answer the reads, and ask the old shop in the background.", "The way back stays open: the old shop still gets every write.")
-	s.First = slices.Concat(s.First, p.shadowFaults(r), p.sweepFaults(r), p.staleness(part))
+	s.before(p.shadowFaults(r), p.sweepFaults(r), p.staleness(part))
 	s.Lines = lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, Calls: passthrough.Reads, To: passthrough.Portico, Shadow: true}))
 	return s
-}
-
-// moveWrites returns the step after which Portico answers the writes of a resource whose reads
-// it answers.
-func (p *planner) moveWrites(part Part) Step {
-	rules := p.Rules
-	var all, names, waits, first []string
-	for _, member := range p.family(part) {
-		all = append(all, member.Name)
-		switch {
-		case !p.moved(member, true):
-			waits = append(waits, member.Name)
-		case !p.moved(member, false):
-			names = append(names, member.Name)
-			rules = withRule(rules, passthrough.Rule{Resource: member.Name, To: passthrough.Portico})
-			first = append(first, p.shadowFaults(p.evidence(member))...)
-		}
-	}
-	if len(waits) > 0 {
-		s := step(stepWait, "Wait with the writes until Portico answers the reads of "+joinNames(waits)+": one write may change these records, too.", "The way back stays open.")
-		s.First = append(s.First, p.staleness(part)...)
-		return s
-	}
-	together := ""
-	if len(names) > 1 {
-		together = ", together"
-	}
-	s := step(stepMoveWrites, "Let Portico answer the writes of "+joinNames(names)+together+".",
-		"The way back ends: the old shop lacks what clients write to Portico from then on. To go back, write it there first.")
-	s.First = append(first, "The two systems do not share a store. From then on Portico takes over no change that the old shop itself makes to records that Portico has of "+joinNames(all)+
-		". These changes have to end: in its admin panel and storefront, and by SOAP and XML-RPC.")
-	s.First = append(s.First, p.otherWriters()...)
-	p.addLastImport(&s)
-	s.Lines = lines(rules)
-	return s
-}
-
-// addLastImport adds how the last writes to the legacy system reach Portico.
-func (p *planner) addLastImport(s *Step) {
-	switch {
-	case p.Follow != nil:
-		s.First = append(s.First, "Stop the writes to the old shop, and wait until the store has followed the last one.")
-	case !p.NoImports:
-		s.First = append(s.First, "Stop the writes to the old shop, and fetch the last ones with the command, before you reload.")
-		s.Commands = append(s.Commands, updateCommand)
-	default:
-		s.First = append(s.First, "Stop the writes to the old shop, and bring the last ones over before you reload.")
-	}
 }
 
 // outside returns where everything is that has no route. The resources of plan are complete.
@@ -331,8 +315,11 @@ func (p *planner) outside(plan *Plan) Resource {
 	rules := [2]passthrough.Rule{p.rule(passthrough.Outside, true), p.rule(passthrough.Outside, false)}
 	r := Resource{Name: passthrough.Outside, Reads: nameOf(rules[0].To), Writes: nameOf(rules[1].To), Back: wayIsOpen, State: Moved}
 	var waits []string
+	mirrored := false
 	for i := range plan.Resources {
-		if state := plan.Resources[i].State; state != Moved && state != Alone {
+		state := plan.Resources[i].State
+		mirrored = mirrored || state == Mirrored
+		if state != Moved && state != Mirrored && state != Alone {
 			waits = append(waits, plan.Resources[i].Name)
 		}
 	}
@@ -351,15 +338,17 @@ func (p *planner) outside(plan *Plan) Resource {
 	switch {
 	case len(waits) > 0:
 		r.Step = step(stepWait, "Wait until all resources have moved: /oauth/, images and all other paths come last.", "The way back stays open.")
+	case mirrored:
+		r.Step = p.leave(plan)
 	case r.State != Moved:
 		r.Step = step(stepMoveOutside, "Let Portico answer everything: /oauth/ and images, and an error for what it does not have.",
 			"The way back stays open for these paths: restore the lines. Tokens that Portico gives from then on are unknown to the old shop.")
-		r.Step.First = append(r.Step.First, p.leftBehind()...)
+		r.Step.before(p.leftBehind())
 		p.addLastImport(&r.Step)
 		r.Step.Lines = lines(nil)
 	default:
 		r.Step = step(stepTurnOff, "Turn the old shop off: no request goes there.", "The way back ends when the old shop's database is deleted: keep a copy.")
-		r.Step.First = append(r.Step.First, p.leftBehind()...)
+		r.Step.before(p.leftBehind())
 		r.Step.Lines = []string{"routes: []", "legacy:", `  url: ""`}
 		r.Step.Restart = true
 	}

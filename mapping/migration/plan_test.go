@@ -46,6 +46,19 @@ func whole(resource string) passthrough.Rule {
 	return passthrough.Rule{Resource: resource, To: toPortico}
 }
 
+func mirrored(resource string) passthrough.Rule {
+	return passthrough.Rule{Resource: resource, Calls: passthrough.Writes, To: toPortico, Mirror: true}
+}
+
+// allMirrored returns rules under which everything has moved, and writes are mirrored.
+func allMirrored() passthrough.Rules {
+	return rules(reads("products", toPortico, false), reads("stock_items", toPortico, false), reads("orders", toPortico, true), reads("order_comments", toPortico, false),
+		mirrored("products"), mirrored("stock_items"), mirrored("order_comments"))
+}
+
+// unmirrored makes a situation one whose adapter cannot mirror.
+func unmirrored(s *Situation) { s.NoMirror, s.Follow = true, nil }
+
 func day(n int) time.Time { return time.Date(2024, 3, n, 12, 0, 0, 0, time.UTC) }
 
 // usage returns counts of calls and of requests outside the interface.
@@ -79,14 +92,20 @@ func compared(outcomes map[string]int64, fields map[string]int64) *Shadow {
 // swept returns a complete sweep without differences.
 func swept() *Sweep {
 	same := Compared{Answers: 10, Accepted: 1}
-	return &Sweep{Started: day(5), Ended: day(6), Complete: true, Resources: map[string]Compared{"products": same, "stock_items": same, "orders": same, "order_comments": same}}
+	return &Sweep{Legacy: "http://old/", Started: day(5), Ended: day(6), Complete: true, Resources: map[string]Compared{"products": same, "stock_items": same, "orders": same, "order_comments": same}}
 }
 
 // settled returns a situation in which nothing is left to settle.
 func settled(rules passthrough.Rules) *Situation {
+	mirrors := map[string]Mirror{}
+	for _, part := range parts() {
+		if part.Writes && rules.Mirrors(part.Name) {
+			mirrors[part.Name] = Mirror{Owner: nameOf(toPortico)}
+		}
+	}
 	return &Situation{
 		Legacy: "http://old", Rules: rules, Resources: parts(), Import: &Import{At: day(1)}, Sweep: swept(), Follow: &Follow{LagSeconds: new(1.5)},
-		Shadow: compared(map[string]int64{shadow.Same: 3}, nil),
+		Shadow: compared(map[string]int64{shadow.Same: 3}, nil), Mirrors: mirrors,
 	}
 }
 
@@ -206,29 +225,103 @@ func TestSteps(t *testing.T) {
 			ReadsMoved, "wait", "", 0, "Restore|The way back stays open", nil,
 		},
 		{
+			"reads moved, those that show a part not", "order_comments", rules(reads("order_comments", toPortico, true)), nil,
+			ReadsMoved, "wait", "", 0, "Restore|The way back stays open", nil,
+		},
+		{
 			"reads moved", "stock_items", rules(reads("products", toPortico, true), reads("stock_items", toPortico, false)), func(s *Situation) {
 				s.Shadow.Calls = append(s.Shadow.Calls, shadow.CallCount{Call: "getStockItem", Outcomes: map[string]int64{shadow.Same: 1}})
 			},
-			ReadsMoved, "move_writes", all + "\n  - {resource: products, to: portico}\n  - {resource: stock_items, to: portico}", 0, "Restore|The way back ends: the old shop lacks",
-			[]string{"The two systems do not share a store", "wait until the store has followed"},
+			ReadsMoved, "move_writes",
+			all + "\n  - {resource: stock_items, calls: reads, to: portico}\n  - {resource: products, calls: reads, to: portico}\n  - {resource: products, calls: writes, to: portico, mirror: true}\n  - {resource: stock_items, calls: writes, to: portico, mirror: true}",
+			0, "Restore|The way back stays open: restore the former lines, those without mirror: true", nil,
 		},
 		{
-			"reads moved, not followed", "products", rules(reads("products", toPortico, true), whole("stock_items")), func(s *Situation) { s.Follow, s.Usage = nil, usage(t) },
-			ReadsMoved, "move_writes", all + "\n  - {resource: stock_items, to: portico}\n  - {resource: products, to: portico}", 1, "Restore|The way back ends: the old shop lacks",
+			"reads moved, while the store is behind", "order_comments", rules(reads("orders", toPortico, false), reads("order_comments", toPortico, false)),
+			func(s *Situation) { s.Follow.LagSeconds, s.Usage, s.Sweep = new(99.0), usage(t), nil },
+			ReadsMoved, "move_writes", all + "\n  - {resource: orders, calls: reads, to: portico}\n  - {resource: order_comments, calls: reads, to: portico}\n  - {resource: order_comments, calls: writes, to: portico, mirror: true}",
+			0, "Restore|The way back stays open", []string{"Nobody calls order_comments", "99 seconds behind"},
+		},
+		{
+			"reads moved, settings are missing", "products", rules(reads("products", toPortico, true), reads("stock_items", toPortico, false)),
+			func(s *Situation) { s.Follow, s.Unset = nil, []string{"follow.dsn", "legacy.token"} },
+			ReadsMoved, "prepare", "", 0, "Restore|The way back stays open", []string{"repeat portico import --update"},
+		},
+		{
+			"reads moved, the writes are not back yet", "products", rules(reads("products", toPortico, true), reads("stock_items", toPortico, false)), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico"} },
+			ReadsMoved, "wait", "", 0, "Send the writes to legacy again|The way back stays open", []string{"The writes of products have not changed sides: portico still has them."},
+		},
+		{"mirrored", "products", allMirrored(), nil, Mirrored, "none", "", 0, "Send the writes to legacy again", nil},
+		{"mirrored, and still shadowed", "products", append(rules(reads("products", toPortico, true)), allMirrored()[1:]...), nil, Mirrored, "none", "", 0, "Send the writes to legacy again", nil},
+		{
+			"mirrored, while the store is behind", "products", allMirrored(), func(s *Situation) { s.Follow.LagSeconds = new(99.0) },
+			Mirrored, "none", "", 0, "Send the writes to legacy again", []string{"99 seconds behind"},
+		},
+		{
+			"mirrored, nobody knows where the writes are", "products", allMirrored(), func(s *Situation) { s.Mirrors = nil },
+			Mirrored, "wait", "", 0, "Send the writes to legacy again|The way back stays open", []string{"Which system has the writes of products is unknown"},
+		},
+		{
+			"mirrored, the writes are not here yet", "products", allMirrored(), func(s *Situation) { delete(s.Mirrors, "products") },
+			Mirrored, "wait", "", 0, "Send the writes to legacy again|The way back stays open", []string{"The writes of products have not changed sides: legacy still has them."},
+		},
+		{
+			"mirrored, the writes are changing sides", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Turning: true} },
+			Mirrored, "wait", "", 0, "Send the writes to legacy again|The way back stays open", []string{"The writes of products have not changed sides: portico still has them."},
+		},
+		{
+			"mirrored, with entries that wait", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Waiting: 2, Oldest: day(3)} },
+			Mirrored, "none", "", 0, "Send the writes to legacy again, without mirror: true, and reload: they go back once the old shop has all of them. This way ends", nil,
+		},
+		{
+			"mirrored, with all that is to be settled", "products", allMirrored(),
+			func(s *Situation) {
+				s.Mirrors["products"] = Mirror{Owner: "portico", Waiting: 2, Parked: 3, Held: 4, Unknown: 5, Oldest: day(3)}
+			},
+			Mirrored, "settle", "", 1,
+			"Send the writes to legacy again, without mirror: true, and reload: they go back once the old shop has all of them. It does not get some of them: see portico mirror list." +
+				" It will lack changes for which its interface has no form (4): see portico mirror list --held. This way ends when the old shop is left.|The way back stays open. Until",
 			[]string{
-				"The two systems do not share a store", "They may write: SOAP (9 requests since 2024-03-01 12:00 UTC by PHP-SOAP and Robot, the last one at 2024-03-06 12:00 UTC).",
+				"Nobody knows whether the old shop has created some records of products: 5. Look at portico mirror list.", "The old shop refuses changes of products: 3. Look at portico mirror list.",
+				"Changes of products wait to be repeated at the old shop: 2, the oldest since 2024-03-03 12:00 UTC.",
+			},
+		},
+		{
+			"reads moved, writes of others mirrored", "products", slices.DeleteFunc(allMirrored(), func(r passthrough.Rule) bool { return r.Mirror && r.Resource != "order_comments" }), func(s *Situation) {
+				s.Shadow.Calls = append(s.Shadow.Calls, shadow.CallCount{Call: "getStockItem", Outcomes: map[string]int64{shadow.Same: 1}})
+			},
+			ReadsMoved, "move_writes", strings.Join(lines(allMirrored())[1:6], "\n") + "\n  - {resource: order_comments, calls: writes, to: portico, mirror: true}\n  - {resource: products, calls: writes, to: portico, mirror: true}\n  - {resource: stock_items, calls: writes, to: portico, mirror: true}",
+			0, "Restore|The way back stays open", nil,
+		},
+		{"mirrored, a refused change", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Parked: 1} }, Mirrored, "settle", "", 1, "Send|The way back stays open", []string{"1. Look at portico mirror list"}},
+		{"mirrored, an unknown create", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Unknown: 1} }, Mirrored, "settle", "", 1, "Send|The way back stays open", []string{"1. Look at portico mirror list"}},
+		{"moved, shown by writes that are mirrored", "orders", allMirrored(), nil, Moved, "none", "", 0, "Send the writes of order_comments back to the old shop first", nil},
+		{
+			"reads moved, unmirrored", "products", rules(reads("products", toPortico, true), reads("stock_items", toPortico, true)), func(s *Situation) { unmirrored(s); s.Usage = usage(t) },
+			ReadsMoved, "move_writes", all + "\n  - {resource: products, to: portico}\n  - {resource: stock_items, to: portico}", 1, "Restore|The way back ends: the old shop lacks",
+			[]string{
+				"No read of stock_items", "The two systems do not share a store", "They may write: SOAP (9 requests since 2024-03-01 12:00 UTC by PHP-SOAP and Robot, the last one at 2024-03-06 12:00 UTC).",
 				"Stop the writes to the old shop, and fetch the last ones",
 			},
 		},
 		{
-			"writes moved before reads", "products", rules(passthrough.Rule{Resource: "products", Calls: passthrough.Writes, To: toPortico}), nil,
+			"reads moved, writes of others unmirrored", "products", rules(reads("products", toPortico, false), reads("stock_items", toPortico, false), whole("order_comments")),
+			func(s *Situation) { s.Follow, s.Unset, s.Sweep = nil, []string{"follow.dsn"}, nil },
+			ReadsMoved, "move_writes", all + "\n  - {resource: order_comments, to: portico}\n  - {resource: products, to: portico}\n  - {resource: stock_items, to: portico}", 1, "Restore|The way back ends", []string{"No read of stock_items", "The two systems do not share a store", "Stop the writes"},
+		},
+		{
+			"writes moved before reads", "products", rules(passthrough.Rule{Resource: "products", Calls: passthrough.Writes, To: toPortico}), unmirrored,
 			WritesMoved, "move_reads", all + "\n  - {resource: products, to: portico}", 0, "Only by hand|The way back stays as it is", nil,
 		},
 		{
-			"moved, still shadowed", "products", rules(passthrough.Rule{Resource: "products", To: toPortico, Shadow: true}), nil,
+			"moved, still shadowed", "products", rules(passthrough.Rule{Resource: "products", To: toPortico, Shadow: true}), unmirrored,
 			Moved, "end_shadow", all + "\n  - {resource: products, to: portico}", 0, "Only by hand|The way back stays as it is", nil,
 		},
-		{"moved", "products", rules(whole("products")), nil, Moved, "none", "", 0, "Only by hand", nil},
+		{"moved", "products", rules(whole("products")), unmirrored, Moved, "none", "", 0, "Only by hand", nil},
+		{
+			"moved, without writes, while all others are mirrored", "orders", rules(reads(passthrough.Everything, toPortico, false), mirrored(passthrough.Everything), passthrough.Rule{Resource: passthrough.Outside, To: toLegacy}), nil,
+			Moved, "none", "", 0, "Send the writes of order_comments back to the old shop first", nil,
+		},
 		{"moved, without writes", "orders", rules(reads("orders", toPortico, true)), nil, Moved, "none", "", 0, "Restore", nil},
 		{
 			"moved, without writes and not followed", "orders", rules(reads("orders", toPortico, true)), func(s *Situation) { s.Follow = nil },
@@ -236,14 +329,27 @@ func TestSteps(t *testing.T) {
 		},
 		{"alone", "products", nil, func(s *Situation) { s.Legacy = "" }, Alone, "none", "", 0, "None", nil},
 
-		{"outside, first", "outside", rules(whole("products")), nil, InFront, "wait", "", 0, "Restore|The way back stays open", nil},
+		{"outside, first", "outside", rules(whole("products")), unmirrored, InFront, "wait", "", 0, "Restore|The way back stays open", nil},
 		{
-			"outside, last", "outside", rules(whole("products"), whole("stock_items"), whole("orders"), whole("order_comments")), func(s *Situation) { s.Usage = usage(t) },
-			InFront, "move_outside", "routes: []", 0, "Restore|The way back stays open for these paths",
-			[]string{"Portico does not serve SOAP (9 requests since 2024-03-01 12:00 UTC by PHP-SOAP and Robot", "wait until the store has followed"},
+			"outside, last", "outside", allMirrored(), func(s *Situation) { s.Usage = usage(t) },
+			InFront, "turn_off", "routes: []\nfollow:\n  dsn: \"\"\nlegacy:\n  url: \"\"", 0, "Restore|The way back ends",
+			[]string{"Portico does not serve SOAP (9 requests since 2024-03-01 12:00 UTC by PHP-SOAP and Robot", "wait until the store has followed", "Unset PORTICO_FOLLOW_DSN"},
 		},
 		{
-			"outside, last, not followed", "outside", rules(whole("products"), whole("stock_items"), whole("orders"), whole("order_comments")), func(s *Situation) { s.Follow = nil },
+			"outside, last, the old shop lacks something", "outside", allMirrored(),
+			func(s *Situation) {
+				s.Mirrors["products"] = Mirror{Owner: "portico", Waiting: 2}
+				s.Mirrors["order_comments"] = Mirror{Owner: "portico", Unknown: 1}
+				delete(s.Mirrors, "stock_items")
+			},
+			InFront, "wait", "", 0, "Restore|The way back stays open", []string{"Changes of products wait", "legacy still has them", "1. Look at portico mirror list."},
+		},
+		{
+			"outside, last, nobody knows what the old shop lacks", "outside", allMirrored(), func(s *Situation) { s.Mirrors = nil },
+			InFront, "wait", "", 0, "Restore|The way back stays open", []string{"the writes of products is unknown", "the writes of stock_items is unknown", "the writes of order_comments is unknown"},
+		},
+		{
+			"outside, last, not mirrored", "outside", rules(whole("products"), whole("stock_items"), whole("orders"), whole("order_comments")), unmirrored,
 			InFront, "move_outside", "routes: []", 1, "Restore|The way back stays open for these paths",
 			[]string{"Who still calls the old shop is unknown", "Stop the writes to the old shop, and fetch the last ones"},
 		},
@@ -253,11 +359,11 @@ func TestSteps(t *testing.T) {
 		},
 		{
 			"stores that imports cannot reach, at last", "outside", rules(whole("products"), whole("stock_items"), whole("orders"), whole("order_comments")),
-			func(s *Situation) { s.Follow, s.Import, s.NoImports = nil, nil, true },
+			func(s *Situation) { unmirrored(s); s.Import, s.NoImports = nil, true },
 			InFront, "move_outside", "routes: []", 0, "Restore|The way back stays open", []string{"Who still calls", "bring the last ones over"},
 		},
 		{
-			"outside, moved", "outside", nil, nil, Moved, "turn_off", "routes: []\nlegacy:\n  url: \"\"", 0, "Restore|The way back ends when",
+			"outside, moved", "outside", nil, unmirrored, Moved, "turn_off", "routes: []\nlegacy:\n  url: \"\"", 0, "Restore|The way back ends when",
 			[]string{"Who still calls the old shop is unknown: set record.dir"},
 		},
 		{"outside, alone", "outside", nil, func(s *Situation) { s.Legacy = "" }, Alone, "none", "", 0, "None", nil},
@@ -267,6 +373,9 @@ func TestSteps(t *testing.T) {
 			if tt.change != nil {
 				tt.change(s)
 			}
+			if problems := CheckRules(s.Rules, s.Resources, s.Follow != nil); s.Legacy != "" && len(problems) > 0 {
+				t.Errorf("start-up refuses these rules: %q", problems)
+			}
 			r := of(t, New(s), tt.resource)
 			if r.State != tt.state || r.Step.Name != tt.step {
 				t.Errorf("%s, then %s; want %s, then %s", r.State, r.Step.Name, tt.state, tt.step)
@@ -274,7 +383,7 @@ func TestSteps(t *testing.T) {
 			if got := strings.TrimPrefix(strings.Join(r.Step.Lines, "\n"), "routes:\n"); got != tt.lines {
 				t.Errorf("lines\n%s\nwant\n%s", got, tt.lines)
 			}
-			if len(r.Step.Commands) != tt.commands || r.Step.Title == "" || r.Step.Restart != (tt.step == "turn_off") {
+			if len(r.Step.Commands) != tt.commands || r.Step.Title == "" || r.Step.First == nil || r.Step.Restart != (tt.step == "turn_off") {
 				t.Errorf("%+v", r.Step)
 			}
 			now, then, _ := strings.Cut(tt.back, "|")
@@ -381,6 +490,7 @@ func TestUnknown(t *testing.T) {
 func TestJSON(t *testing.T) {
 	s := settled(rules(reads("products", toLegacy, true)))
 	s.Usage, s.Follow.Compared, s.Follow.Parked = usage(t), day(1), map[string]int64{"products": 1}
+	s.Mirrors, s.Conflicts = map[string]Mirror{"products": {Owner: "legacy", Oldest: day(1)}}, map[string]int64{"kept": 1}
 	text, err := json.Marshal(New(s))
 	if err != nil {
 		t.Fatal(err)
@@ -394,11 +504,13 @@ func TestJSON(t *testing.T) {
 		object any
 		want   string
 	}{
-		"plan":     {plan, "follow import legacy next outside resources sweep unknown warnings"},
-		"resource": {products, "back calls compared reads resource shadow state step swept writes"},
+		"plan":     {plan, "conflicts follow import legacy next outside resources sweep unknown warnings"},
+		"resource": {products, "back calls compared mirror reads resource shadow state step swept writes"},
 		"step":     {products["step"], "back commands first lines name restart title"},
 		"calls":    {plan["resources"].([]any)[0].(map[string]any)["calls"], "failed last legacy refused requests"},
 		"compared": {products["compared"], "different fields last missed same same_since since unsure"},
+		"conflict": {plan["conflicts"], "kept"},
+		"mirror":   {products["mirror"], "held oldest owner parked turning unknown waiting"},
 		"swept":    {products["swept"], "accepted answers different"},
 		"import":   {plan["import"], "at database"},
 		"follow":   {plan["follow"], "compared lag_seconds parked"},
@@ -415,6 +527,11 @@ func TestJSON(t *testing.T) {
 // TestWarnings checks what is wrong beside the steps.
 func TestWarnings(t *testing.T) {
 	outside := passthrough.Rule{Resource: passthrough.Outside, To: toPortico}
+	other := settled(nil)
+	other.Sweep.Legacy = "http://staging"
+	if got := New(other).Warnings; len(got) != 1 || !strings.Contains(got[0], "The last sweep has compared http://staging, and the old shop is at http://old") {
+		t.Errorf("%q for a sweep of another shop", got)
+	}
 	for _, tt := range []struct {
 		name  string
 		rules passthrough.Rules
@@ -474,14 +591,11 @@ func TestWithRule(t *testing.T) {
 		}
 		rule := pick()
 		rule.Resource = resources[1+random.IntN(len(resources)-1)]
-		if rule.Calls == passthrough.Writes {
-			rule.Calls = passthrough.Reads
-		}
 		after := withRule(before, rule)
 		for _, resource := range resources[1:] {
 			for _, readOnly := range []bool{true, false} {
 				want := decides(before, resource, readOnly)
-				if resource == rule.Resource && (rule.Calls == passthrough.All || readOnly) {
+				if resource == rule.Resource && (rule.Calls == passthrough.All || readOnly == (rule.Calls == passthrough.Reads)) {
 					want = rule
 				}
 				if got := decides(after, resource, readOnly); got != want {

@@ -7,16 +7,18 @@
 //     [Plan].
 //  2. The rules alone say where a resource is. Evidence says what to settle before the next
 //     step. What is not known is said to be unknown, with the command that finds it out.
-//  3. Reads move before writes. Writes of the parts of a record move together with those of
-//     the record, because one write may change both. What has no route, such as /oauth/, moves
-//     last.
-//  4. Each step says what it does to the way back.
+//  3. Reads move before writes: all reads that show what the writes change. Writes of the
+//     parts of a record move together with those of the record, because one write may change
+//     both. What has no route, such as /oauth/, moves last.
+//  4. Each step says what it does to the way back. It stays open while writes are mirrored,
+//     and ends when the legacy system is left.
+//  5. No step has lines that start-up refuses ([CheckRules]).
 //
 // # How it is tested
 //
 // Table tests have a case for every state and step; random rules check that the lines of a step
-// change what they are to change, and nothing else. Package app takes a whole shop from the
-// first step to the last with the lines that it prints.
+// change what they are to change, and nothing else. Package app takes whole shops from the
+// first step to the last with the lines that it prints, and back.
 package migration
 
 import (
@@ -33,12 +35,35 @@ type Situation struct {
 	Rules     passthrough.Rules
 	Resources []Part // of the contract
 	Usage     *recording.Usage
-	Shadow    *Shadow
-	Sweep     *Sweep
+	// UsageFault says why there are counts and Usage is nil; "" otherwise.
+	UsageFault string
+	Shadow     *Shadow
+	Sweep      *Sweep
 	// NoImports: portico import cannot reach the records of the configured adapter.
 	NoImports bool
 	Import    *Import
 	Follow    *Follow // nil: the store does not follow the legacy system
+	// NoMirror: the configured adapter cannot repeat writes at the legacy system.
+	NoMirror bool
+	// Unset names the settings without which writes cannot be mirrored.
+	Unset []string
+	// Mirrors says where the writes of resources are that were ever mirrored.
+	Mirrors map[string]Mirror
+	// Conflicts counts values that both a client and the legacy system have changed, by what has
+	// become of them.
+	Conflicts map[string]int64
+}
+
+// A Mirror says which system has the writes of a resource, and what of them the legacy system
+// still has to be told.
+type Mirror struct {
+	Owner   string    `json:"owner"`   // portico or legacy
+	Turning bool      `json:"turning"` // the writes are changing sides
+	Waiting int64     `json:"waiting"` // changes to be delivered
+	Parked  int64     `json:"parked"`  // changes that the legacy system refuses
+	Held    int64     `json:"held"`    // changes for which its interface has no form
+	Unknown int64     `json:"unknown"` // records that it may have created or not
+	Oldest  time.Time `json:"oldest,omitzero"`
 }
 
 // A Part is a resource of the contract, with what decides its steps.
@@ -76,8 +101,8 @@ type Compared struct {
 	Accepted  int64 `json:"accepted"` // different only as somebody has accepted
 }
 
-// An Import is the last import from the legacy system's database. What was written there after At
-// may be missing.
+// An Import is the last import of everything from the legacy system's database that came to its
+// end. What was written there after At may be missing.
 type Import struct {
 	At       time.Time `json:"at"`
 	Database string    `json:"database"`
