@@ -42,6 +42,7 @@ type Config struct {
 	// Settings for migrating from a legacy system resource by resource.
 	Legacy Legacy
 	Follow Follow
+	Mirror Mirror
 	Record Record
 	Shadow Shadow
 
@@ -228,6 +229,7 @@ func newConfig(v values, sections []Section) *Config {
 		},
 		Legacy:   newLegacy(v),
 		Follow:   newFollow(v),
+		Mirror:   newMirror(v),
 		Record:   newRecord(v),
 		Shadow:   newShadow(v),
 		Sections: map[string]map[string]string{},

@@ -48,7 +48,7 @@ func followSettings() []Setting {
 		{Name: "follow.compare_period", Kind: Duration, Default: "10m", Min: int64(time.Second), Max: 168 * longest,
 			Help: "Time over which one comparison of everything is spread, also with the binary log. It finds what polling does not, such as deletions and changes that the old shop does not date: no change arrives later than that, unless follow.rate is too low."},
 		{Name: "follow.wait", Kind: Duration, Default: "2s", Min: 0, Max: int64(time.Minute),
-			Help: "How long the reply of the legacy system to a write may wait until its changes are here, while Portico answers any reads: then clients read here what they have written there. 0: replies do not wait."},
+			Help: "How long the reply of the legacy system to a write may wait until its changes are here: then clients read here what they have written there. 0: replies do not wait."},
 	}
 }
 

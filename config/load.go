@@ -43,6 +43,9 @@ type Sources struct {
 	// entries. Each line of their error is reported as one problem.
 	Attribute func(Attribute) error
 	Fields    func(FieldList) error
+	// Routes returns what is wrong with the table routes as a whole, one problem each; nil
+	// accepts all.
+	Routes func(*Config) []string
 }
 
 // AddFlags defines the flags of settings, with the settings' defaults and help.
@@ -73,6 +76,11 @@ func Load(sources Sources) (*Config, error) {
 	for _, r := range conditions() {
 		if !slices.ContainsFunc(r.settings, l.faults.hasSetting) {
 			l.addFault(r.settings[0], l.values[r.settings[0]].origin, r.problem(config))
+		}
+	}
+	if sources.Routes != nil && len(l.faults) == 0 {
+		for _, problem := range sources.Routes(config) {
+			l.addFault("routes", l.origins["routes"], problem)
 		}
 	}
 	if err := l.faults.err(); err != nil {

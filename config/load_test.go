@@ -94,6 +94,7 @@ func TestLoadDefaults(t *testing.T) {
 		Stock:  config.Stock{MinQty: "0.0000", NotifyQty: "1.0000", ManageStock: true},
 		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
 		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
+		Mirror: config.Mirror{Drain: 10 * time.Second},
 		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
 		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Sections: map[string]map[string]string{
@@ -195,6 +196,7 @@ sql.dsn: 0042
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
 		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
 		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
+		Mirror: config.Mirror{Drain: 10 * time.Second},
 		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
 		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Sections: map[string]map[string]string{
@@ -401,6 +403,11 @@ func TestFaults(t *testing.T) {
 			[]string{`default: legacy.url: must be set, because routes sends requests of orders there`}},
 		{"writes that are shadowed", "{legacy.url: \"http://old.example\", routes: [{resource: orders, calls: writes, to: legacy, shadow: true}]}", nil, nil,
 			[]string{`portico.yaml:1: routes[0]: shadow must not be true for writes: they would be carried out twice`}},
+		{"reads that are mirrored", "{legacy.url: \"http://old.example\", routes: [{resource: orders, calls: reads, to: portico, mirror: true}, {resource: outside, to: portico, mirror: true}]}", nil, nil,
+			[]string{`portico.yaml:1: routes[0]: mirror must not be true but for writes to portico: only these are repeated at the old system`,
+				`portico.yaml:1: routes[1]: mirror must not be true for outside: only writes of the contract's resources can be repeated`,
+				`default: legacy.consumer_key: must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because routes mirrors writes: Portico repeats them as an Admin of the old system`,
+				`default: follow.dsn: must be set, because routes mirrors the writes of orders: Portico reads from the old system's database what has become of them`}},
 		{"own credentials missing", "{legacy.auth: own, legacy.token: t}", nil, nil,
 			[]string{`default: legacy.consumer_key: must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because legacy.auth is own`}},
 		{"old system without the path that clients sign", "{public_url: \"https://shop.example/shop\", legacy.url: \"http://old.example\"}", nil, nil,

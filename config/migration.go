@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -25,6 +26,12 @@ type Route struct {
 	Calls    string // "reads", "writes" or "all"
 	To       string // "portico" or "legacy"
 	Shadow   bool
+	Mirror   bool // the old system gets the writes after Portico
+}
+
+// A Mirror configures how clients' writes to Portico are repeated at the legacy system.
+type Mirror struct {
+	Drain time.Duration // how long writes wait while they change sides
 }
 
 // Record configures the recording of exchanges; without Dir none are recorded.
@@ -57,9 +64,9 @@ func migrationSettings() []Setting {
 			Help: "How Portico signs calls for the old system. keep: not at all; they go with the Host header that the client sent, so that its signature still verifies. " +
 				"caller: again for legacy.url, with the consumer and token of the caller, which Portico must know. " +
 				"own: again for legacy.url, with the consumer and token below, and only for callers whom Portico knows as Admin."},
-		{Name: "legacy.consumer_key", Kind: Text, Help: "With legacy.auth own: key of Portico's consumer in the old system."},
+		{Name: "legacy.consumer_key", Kind: Text, Help: "With legacy.auth own, and for routes with mirror: key of Portico's consumer in the old system."},
 		{Name: "legacy.consumer_secret", Kind: Text, Secret: true, Help: "Its secret."},
-		{Name: "legacy.token", Kind: Text, Help: "With legacy.auth own: the access token of an Admin."},
+		{Name: "legacy.token", Kind: Text, Help: "The access token of an Admin for that consumer."},
 		{Name: "legacy.token_secret", Kind: Text, Secret: true, Help: "Its secret."},
 		{Name: "legacy.timeout", Kind: Duration, Default: "30s", Min: shortest, Max: longest,
 			Help: "Maximum time until the headers of the old system's reply arrive, once it has the whole request. The server settings limit the time for bodies."},
@@ -67,6 +74,9 @@ func migrationSettings() []Setting {
 			Help: "Maximum number of requests that wait for the old system's reply. Others wait for upstream.max_wait and then get 503."},
 		{Name: "legacy.cache", Kind: Bool, Default: "false",
 			Help: "Whether the old system's replies to Guests' product reads are cached, as Portico's own are. Changes made in the old system itself become visible within cache.ttl."},
+
+		{Name: "mirror.drain", Kind: Duration, Default: "10s", Min: int64(time.Second), Max: int64(time.Minute),
+			Help: "How long writes of a resource wait while they change sides: until all processes know of it, and the old system has all changes. Then they get 503 with Retry-After, the writes stay where they are, and the change is tried again later."},
 
 		{Name: "record.dir", Kind: Text, Reload: true,
 			Help: "Folder for recorded exchanges and for the counts of who calls what. Portico creates it if it is missing. Empty: nothing is recorded."},
@@ -114,6 +124,8 @@ func routesTable() Table {
 			{Name: "to", Kind: Choice, Choices: []string{"portico", "legacy"}, Help: "Who answers."},
 			{Name: "shadow", Kind: Bool, Default: "false",
 				Help: "Whether Portico also sends GET requests to the other side, in the background. It counts differences and shows samples; the client sees nothing of it."},
+			{Name: "mirror", Kind: Bool, Default: "false",
+				Help: "Whether the old system gets the writes that Portico answers afterwards, so that they can move back. It needs follow.dsn and legacy.consumer_key. When all processes have this entry, the writes change sides."},
 		},
 		Identity: []string{"resource", "calls"},
 		Example:  "{resource: stock_items, calls: reads, to: portico}",
@@ -121,8 +133,10 @@ func routesTable() Table {
 }
 
 func newRoute(v values) Route {
-	return Route{Resource: get[string](v, "resource"), Calls: get[string](v, "calls"), To: get[string](v, "to"), Shadow: get[bool](v, "shadow")}
+	return Route{Resource: get[string](v, "resource"), Calls: get[string](v, "calls"), To: get[string](v, "to"), Shadow: get[bool](v, "shadow"), Mirror: get[bool](v, "mirror")}
 }
+
+func newMirror(v values) Mirror { return Mirror{Drain: get[time.Duration](v, "mirror.drain")} }
 
 func newLegacy(v values) Legacy {
 	return Legacy{
@@ -154,18 +168,30 @@ func migrationConditions() []condition {
 	return []condition{
 		{[]string{"legacy.url", "routes"}, func(c *Config) string {
 			for _, r := range c.Routes {
-				if c.Legacy.URL == "" && (r.To == "legacy" || r.Shadow) {
+				if c.Legacy.URL == "" && (r.To == "legacy" || r.Shadow || r.Mirror) {
 					return "must be set, because routes sends requests of " + r.Resource + " there"
 				}
 			}
 			return ""
 		}},
 		{[]string{"legacy.consumer_key", "legacy.auth"}, func(c *Config) string {
-			l := c.Legacy
-			if l.Auth != "own" || l.ConsumerKey != "" && l.ConsumerSecret != "" && l.Token != "" && l.TokenSecret != "" {
+			l, mirrored := c.Legacy, slices.ContainsFunc(c.Routes, func(r Route) bool { return r.Mirror })
+			if l.Auth != "own" && !mirrored || l.ConsumerKey != "" && l.ConsumerSecret != "" && l.Token != "" && l.TokenSecret != "" {
 				return ""
 			}
-			return "must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because legacy.auth is own"
+			because := "legacy.auth is own"
+			if mirrored {
+				because = "routes mirrors writes: Portico repeats them as an Admin of the old system"
+			}
+			return "must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because " + because
+		}},
+		{[]string{"follow.dsn", "routes"}, func(c *Config) string {
+			for _, r := range c.Routes {
+				if r.Mirror && c.Follow.DSN == "" {
+					return "must be set, because routes mirrors the writes of " + r.Resource + ": Portico reads from the old system's database what has become of them"
+				}
+			}
+			return ""
 		}},
 		{[]string{"legacy.url", "public_url"}, func(c *Config) string {
 			base := c.BasePath()
@@ -194,6 +220,12 @@ func checkRoute(r Route) error {
 	}
 	if r.Shadow && r.Resource == "outside" {
 		faults = append(faults, errors.New("shadow must not be true for outside: only the contract's resources can be compared"))
+	}
+	if r.Mirror && (r.Calls == "reads" || r.To != "portico") {
+		faults = append(faults, errors.New("mirror must not be true but for writes to portico: only these are repeated at the old system"))
+	}
+	if r.Mirror && r.Resource == "outside" {
+		faults = append(faults, errors.New("mirror must not be true for outside: only writes of the contract's resources can be repeated"))
 	}
 	return errors.Join(faults...)
 }

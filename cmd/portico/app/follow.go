@@ -19,7 +19,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
 // followRetry is the time after which "portico serve" tries again to begin to follow.
@@ -228,10 +227,6 @@ func (p *program) newFollower(cfg *config.Config, db *sqlstore.DB, removals int6
 	if err != nil {
 		return nil, err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
 	source := importSource{tablePrefix: cfg.Follow.Prefix, charset: cfg.Follow.Charset, oldTLS: cfg.Follow.OldTLS, rate: cfg.Follow.Rate}
 	return transfer.NewFollower(transfer.FollowOptions{
 		Options: transfer.Options{
@@ -239,8 +234,17 @@ func (p *program) newFollower(cfg *config.Config, db *sqlstore.DB, removals int6
 			Settings: settingTexts(cfg), URLKey: mapping.URLKey, Lists: settingLists(cfg), WrittenHere: here, AllowRemovals: removals, Source: cfg.Follow.Source,
 		},
 		Interval: cfg.Follow.Interval, Overlap: cfg.Follow.Overlap, ComparePeriod: cfg.Follow.ComparePeriod, PollOnly: cfg.Follow.PollOnly, Wait: cfg.Follow.Wait,
-		Holder: fmt.Sprintf("%.200s %d %s", host, os.Getpid(), rand.Text()[:8]), Log: log, Metrics: metrics,
+		Holder: holderName(), Log: log, Metrics: metrics,
 	}), nil
+}
+
+// holderName returns a name for this process that no other one has.
+func holderName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%.40s %d %s", host, os.Getpid(), rand.Text()[:8])
 }
 
 // explainFollowing adds to an error of connecting which setting may help.
@@ -251,23 +255,13 @@ func explainFollowing(cfg *config.Config, err error) error {
 	return err
 }
 
-// newServedFollower returns the follower of "portico serve". rules returns those in force.
-func (p *program) newServedFollower(cfg *config.Config, db *sqlstore.DB, rules func() passthrough.Rules, metrics *transfer.FollowMetrics, log *slog.Logger) (*transfer.Follower, error) {
-	var here func(resource string) bool
-	if cfg.Legacy.URL != "" { // a reload may change which side answers
-		here = func(resource string) bool { return writesTo(rules(), resource) == passthrough.Portico }
-	}
-	return p.newFollower(cfg, db, -1, here, metrics, log)
-}
-
 // followWrites returns a function that waits until the store has what a write has changed that
-// was forwarded, and one that ends it. The first one is nil if replies do not wait.
-func followWrites(cfg *config.Config, follower *transfer.Follower) (follow func(context.Context, mapping.LegacyWrite), end func() error) {
-	if follower == nil || cfg.Legacy.URL == "" || cfg.Follow.Wait == 0 {
-		return nil, func() error { return nil }
+// was forwarded, or nil if replies do not wait.
+func followWrites(cfg *config.Config, writes *transfer.Writes) func(context.Context, mapping.LegacyWrite) {
+	if writes == nil || cfg.Follow.Wait == 0 {
+		return nil
 	}
-	writes := follower.Writes()
-	return func(ctx context.Context, w mapping.LegacyWrite) { writes.Await(ctx, w.Resource, w.Keys...) }, writes.Close
+	return func(ctx context.Context, w mapping.LegacyWrite) { writes.Await(ctx, w.Resource, w.Keys...) }
 }
 
 // startFollower follows an old shop until stop is called, which waits for the end. If it

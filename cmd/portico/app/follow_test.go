@@ -12,6 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/mapping/migration"
 )
 
 // TestFollowOnce takes over the changes of an old shop by "portico follow --once". The store is
@@ -42,6 +43,30 @@ func TestFollowOnce(t *testing.T) {
 		t.Errorf("another time changes %v", got)
 	}
 
+	t.Run("a record that cannot be stored", func(t *testing.T) {
+		t.Setenv("PORTICO_FOLLOW_DSN", shop.from[1])
+		before := shop.config
+		defer func() { shop.config = before }()
+		shop.config = shop.inFront(t)
+		plan := func() (products int64, text string) {
+			t.Helper()
+			arguments := []string{"plan", "--config", shop.config, "--ops", "http://127.0.0.1:1"}
+			var plan migration.Plan
+			parse(t, mustRun(t, append(arguments, "--json")...), &plan)
+			return plan.Follow.Parked["products"], mustRun(t, arguments...)
+		}
+		const warns = "Changed records that could not be stored: 1."
+		execute(t, shop.old, "SET @sku = (SELECT sku FROM catalog_product_entity WHERE entity_id = 2)", "UPDATE catalog_product_entity SET sku = @sku WHERE entity_id = 1")
+		once()
+		if parked, text := plan(); parked != 1 || !strings.Contains(text, warns) {
+			t.Errorf("%d products are parked, and the plan says\n%s", parked, text)
+		}
+		execute(t, shop.old, "UPDATE catalog_product_entity SET sku = 'free' WHERE entity_id = 2")
+		once()
+		if parked, text := plan(); parked != 0 || strings.Contains(text, warns) {
+			t.Errorf("%d products are still parked, and the plan says\n%s", parked, text)
+		}
+	})
 	t.Run("too many removals", func(t *testing.T) {
 		execute(t, shop.old, "DELETE FROM sales_flat_order WHERE entity_id > 1")
 		held, stderr, err := run(t, append([]string{"follow", "--once", "--config", shop.config, "--media", shop.media}, shop.from...)...)
@@ -56,6 +81,21 @@ func TestFollowOnce(t *testing.T) {
 			t.Errorf("%d orders are left, want 1", got)
 		}
 	})
+}
+
+// inFront returns a configuration in which the old shop answers all calls.
+func (s *importedShop) inFront(t *testing.T) (file string) {
+	t.Helper()
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "portico.yaml")
+	text = append(text, "\nlegacy: {url: 'http://127.0.0.1:1'}\nroutes: [{resource: all, to: legacy}]\n"...)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestFollowRefused starts following where it cannot work. The command says why.

@@ -17,6 +17,13 @@ import (
 	"github.com/portico-commerce/portico/contracttests/consistency"
 )
 
+// The routes of processes in front of an old shop: clients' reads are answered here, and their
+// writes by the old shop, or here and repeated there.
+const (
+	writesToLegacy = "{resource: all, calls: reads, to: portico}, {resource: all, calls: writes, to: legacy}, {resource: outside, to: legacy}"
+	mirroredWrites = "{resource: all, calls: reads, to: portico}, {resource: all, calls: writes, to: portico, mirror: true}, {resource: outside, to: legacy}"
+)
+
 // A followedFront is an old shop to which all writes go, and processes of "portico serve" in
 // front of it that follow it and answer the reads.
 type followedFront struct {
@@ -25,8 +32,8 @@ type followedFront struct {
 	environ []string
 }
 
-// newFollowedFront fills a store from an old shop.
-func newFollowedFront(t *testing.T) *followedFront {
+// newFollowedFront fills a store from an old shop. routes are those of the processes in front.
+func newFollowedFront(t *testing.T, routes string) *followedFront {
 	t.Helper()
 	f := &followedFront{livingShop: runOldShop(t, magento1test.Demo, "")}
 	dsn, err := mysql.ParseDSN(strings.TrimPrefix(f.from[1], "mysql:"))
@@ -39,7 +46,7 @@ func newFollowedFront(t *testing.T) *followedFront {
 	f.run(t, "--media", f.media, "all")
 	file, err := os.OpenFile(f.config, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = file.WriteString("\nroutes: [{resource: all, calls: writes, to: legacy}, {resource: all, calls: reads, to: portico}]\n")
+		_, err = file.WriteString("\nroutes: [" + routes + "]\n")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +72,7 @@ func (f *followedFront) serve(t *testing.T, environ ...string) (*process, *clien
 // the old database is away, replies do not wait for longer than they may, and the changes
 // arrive later.
 func TestReadYourWrites(t *testing.T) {
-	front := newFollowedFront(t)
+	front := newFollowedFront(t, writesToLegacy)
 	first, writer := front.serve(t, "PORTICO_FOLLOW_WAIT=30s") // however busy the machine is
 	second, reader := front.serve(t, "PORTICO_FOLLOW_WAIT=30s")
 	third, hasty := front.serve(t, "PORTICO_FOLLOW_WAIT=500ms")

@@ -199,18 +199,21 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 }
 
 // writtenHere returns a function that reports whether Portico answers the writes of a resource
-// while there is an old system, or nil if there is none.
+// while there is an old system that does not get them, or nil if there is none.
 func writtenHere(cfg *config.Config) func(resource string) bool {
 	if cfg.Legacy.URL == "" {
 		return nil
 	}
 	rules := newRules(cfg.Routes)
-	return func(resource string) bool { return writesTo(rules, resource) == passthrough.Portico }
+	return func(resource string) bool {
+		rule := writesRule(rules, resource)
+		return rule.To == passthrough.Portico && !rule.Mirror
+	}
 }
 
-// writesTo returns which side answers the writes of a resource under some rules.
-func writesTo(rules passthrough.Rules, resource string) passthrough.Target {
-	return rules.For(&contract.Address{Route: &contract.Route{Resource: resource}}).To
+// writesRule returns the rule for the writes of a resource.
+func writesRule(rules passthrough.Rules, resource string) passthrough.Rule {
+	return rules.For(&contract.Address{Route: &contract.Route{Resource: resource}})
 }
 
 // checkImport returns an error if the configuration does not allow what the flags ask for.

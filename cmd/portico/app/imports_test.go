@@ -28,9 +28,9 @@ func allowedImports() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {"cmd/portico/app"},
 		"cmd/portico/app": {
-			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/transfer",
+			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/outbox", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/transfer",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
-			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/migration", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
+			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/migration", "mapping/mirror", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
@@ -41,6 +41,7 @@ func allowedImports() map[string][]string {
 		"mapping/compare":     {"mapping/codec", "mapping/contract", "config/strictyaml"},
 		"mapping/sweep":       {"mapping/compare", "mapping/codec", "mapping/contract"},
 		"mapping/mask":        {"mapping/codec", "mapping/contract"},
+		"mapping/mirror":      {"mapping/auth", "mapping/passthrough", "mapping/codec", "mapping/contract", "adapter", "adapter/outbox"},
 		"mapping/recording":   {"mapping/exchange", "mapping/mask", "mapping/codec", "mapping/contract"},
 		"mapping/shadow":      {"mapping/exchange", "mapping/compare", "mapping/passthrough", "mapping/contract"},
 		"mapping/migration":   {"mapping/recording", "mapping/shadow", "mapping/passthrough", "mapping/contract"},
@@ -69,10 +70,11 @@ func allowedImports() map[string][]string {
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
 		"adapter/recordjson":           {"adapter"},
 		"adapter/replica":              {"adapter", "adapter/idmap", "adapter/recordjson"},
-		"adapter/rules":                {"adapter"},
-		"adapter/memstore":             {"adapter", "adapter/rules"},
-		"adapter/sqlstore":             {"adapter", "adapter/idmap", "adapter/replica", "adapter/rules"},
-		"adapter/transfer":             {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/binlog", "adapter/sqlstore"},
+		"adapter/outbox":               {"adapter", "adapter/recordjson"},
+		"adapter/rules":                {"adapter", "adapter/outbox", "adapter/recordjson"},
+		"adapter/memstore":             {"adapter", "adapter/outbox", "adapter/rules"},
+		"adapter/sqlstore":             {"adapter", "adapter/idmap", "adapter/outbox", "adapter/recordjson", "adapter/replica", "adapter/rules"},
+		"adapter/transfer":             {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/binlog", "adapter/outbox", "adapter/recordjson", "adapter/rules", "adapter/sqlstore"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {"contracttests/programs"},
 		// legacy shops for tests

@@ -80,7 +80,7 @@ func newRules(routes []config.Route) passthrough.Rules {
 	targets := map[string]passthrough.Target{"portico": passthrough.Portico, "legacy": passthrough.Legacy}
 	var rules passthrough.Rules
 	for _, r := range routes {
-		rules = append(rules, passthrough.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: targets[r.To], Shadow: r.Shadow})
+		rules = append(rules, passthrough.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: targets[r.To], Shadow: r.Shadow, Mirror: r.Mirror})
 	}
 	return rules
 }
@@ -97,6 +97,9 @@ func describeRoutes(routes []config.Route) []string {
 		texts[i] += " to " + r.To
 		if r.Shadow {
 			texts[i] += ", shadowed"
+		}
+		if r.Mirror {
+			texts[i] += ", mirrored"
 		}
 	}
 	return texts

@@ -182,10 +182,10 @@ func (p *process) limitAddressSpace(t *testing.T, more uint64) {
 }
 
 // peakResident returns the maximum resident memory of the program so far, in bytes.
-func (p *process) peakResident(t *testing.T) uint64 { return p.statusBytes(t, "VmHWM") }
+func (p *process) peakResident(t testing.TB) uint64 { return p.statusBytes(t, "VmHWM") }
 
 // statusBytes returns a size from /proc/PID/status, in bytes.
-func (p *process) statusBytes(t *testing.T, name string) uint64 {
+func (p *process) statusBytes(t testing.TB, name string) uint64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -30,7 +31,14 @@ type livingShop struct {
 // environment afterwards, for programs of its own.
 func runOldShop(t *testing.T, content magento1test.Shop, prefix string) *livingShop {
 	t.Helper()
-	s := &livingShop{importedShop: oldShop(t, content, prefix, "sqlite:"+filepath.Join(t.TempDir(), "credentials.db"))}
+	from, old := magento1test.NewShop(t, content, prefix)
+	return runOldShopAt(t, from, old, prefix)
+}
+
+// runOldShopAt is runOldShop for a shop that exists.
+func runOldShopAt(t *testing.T, from string, old *sql.DB, prefix string) *livingShop {
+	t.Helper()
+	s := &livingShop{importedShop: shopAt(t, from, old, prefix, "sqlite:"+filepath.Join(t.TempDir(), "credentials.db"))}
 	s.run(t, "--admins", "websites", "customer-groups", "customers", "credentials") // tokens need their customers
 	s.Shop = oldshop.New(s.old, prefix)
 	p := newProgram(WithAdapter(Adapter{Name: "oldshop", Open: func(ctx context.Context, e *Environment) (adapter.Adapter, error) {

@@ -170,6 +170,7 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 	if a.follower != nil {
 		defer startFollower(ctx, cfg, a.follower, log)()
 	}
+	defer startMirroring(context.WithoutCancel(ctx), a)() // until the last request has ended
 	reloads, err := newReloader(live, a, cfg, log)
 	if err != nil {
 		return err

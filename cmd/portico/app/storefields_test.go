@@ -150,7 +150,7 @@ func TestStoreFieldsRefused(t *testing.T) {
 	file := writeSettings(t, `attributes:
   - {resource: orders, name: note, kind: text, roles: admin}
   - {resource: customers, name: Note, kind: text, roles: admin}
-  - {resource: customers, name: password, kind: text, roles: admin}
+  - {resource: customer_addresses, name: password, kind: text, roles: admin}
   - {resource: customers, name: password_hash, kind: text, roles: admin}
   - {resource: products, name: final_price_with_tax, kind: decimal, roles: admin}
   - {resource: customer_addresses, name: note, kind: text, scope: store, roles: admin}

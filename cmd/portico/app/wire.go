@@ -24,6 +24,7 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/httpapi"
+	"github.com/portico-commerce/portico/mapping/mirror"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
@@ -36,6 +37,8 @@ type app struct {
 	ops         *ops // the operators' port
 	rules       *ruleSets
 	follower    *transfer.Follower // nil: the program follows no old shop
+	mirroring   *mirroring         // nil: no writes can be mirrored
+	bystander   *mirror.Gate       // in place of mirroring while there is an old shop
 	close       func() error       // closes the parts; call it after the last request
 }
 
@@ -93,7 +96,49 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		return nil, err
 	}
 	resources.add(closeRecords)
-	upstream := recordsGuard.Adapter(records)
+	legacy, err := newLegacy(cfg, guardMetrics, breakers, log)
+	if err != nil {
+		return nil, err
+	}
+	resources.add(func() error { legacy.close(); return nil })
+	var rules *ruleSets
+	currentRules := func() passthrough.Rules { return rules.current().api.Rules }
+	followMetrics, err := transfer.NewFollowMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+	var follower *transfer.Follower
+	var writes *transfer.Writes
+	if cfg.Follow.DSN != "" && data == nil { // the demo store follows nobody
+		if follower, err = p.newFollower(cfg, db, -1, nil, followMetrics, log); err != nil {
+			return nil, err
+		}
+		if cfg.Legacy.URL != "" {
+			writes = follower.Writes()
+			resources.add(writes.Close)
+		}
+	}
+	if writes != nil && canMirror(cfg) {
+		records = db.Adapter().Mirrored()
+	}
+	guarded := recordsGuard.Adapter(records)
+	var upstream adapter.Adapter = guarded
+	var repeats *mirroring
+	if writes != nil && canMirror(cfg) {
+		trial := recordsGuard.Adapter(db.Adapter().Trial())
+		if repeats, upstream, err = newMirroring(cfg, db, guarded, trial, writes, legacy, currentRules, registry, log); err != nil {
+			return nil, err
+		}
+	}
+	var bystander *mirror.Gate
+	if data == nil && repeats == nil {
+		if err := checkOwners(ctx, cfg, db.WriteOwners()); err != nil {
+			return nil, err
+		}
+		if cfg.Legacy.URL != "" {
+			bystander = newBystander(db, log)
+		}
+	}
 	watch := db.NewWatch()
 	replyCache, err := openReplyCache(cfg, watch, registry, breakers, log)
 	if err != nil {
@@ -117,7 +162,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		authOptions.Keys = dbGuard.Keys(credentials)
 	}
 	authenticator := auth.New(dbGuard.Credentials(credentials), replyCache.Nonces(dbGuard.Nonces(credentials)), authOptions)
-	consentSite, err := newConsent(cfg, db, dbGuard.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, dbGuard.Grants(credentials), d.UnapprovedTokenCrash), log)
+	consentSite, err := newConsent(cfg, db, dbGuard.Adapter(db.Adapter()), guarded, auth.NewGranting(authenticator, dbGuard.Grants(credentials), d.UnapprovedTokenCrash), log)
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +179,6 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	if err != nil {
 		return nil, err
 	}
-	legacy, err := newLegacy(cfg, guardMetrics, breakers, log)
-	if err != nil {
-		return nil, err
-	}
-	resources.add(func() error { legacy.close(); return nil })
 	var replies mapping.ReplyCache
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
 		replies = replyCache
@@ -174,27 +214,16 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	watch.Start(ctx, shared, service.InvalidateChanged)
 	resources.add(watch.Close)
 	opsPort := &ops{token: cfg.OpsToken, registry: registry, hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof}
-	var rules *ruleSets
-	currentRules := func() passthrough.Rules { return rules.current().api.Rules }
-	followMetrics, err := transfer.NewFollowMetrics(registry)
-	if err != nil {
-		return nil, err
-	}
-	var follower *transfer.Follower
-	if cfg.Follow.DSN != "" && data == nil { // the demo store follows nobody
-		if follower, err = p.newServedFollower(cfg, db, currentRules, followMetrics, log); err != nil {
-			return nil, err
-		}
-	}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 		BasePath: cfg.BasePath(), Legacy: legacy.client, Consent: consentSite,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
 	}
-	var endFollowing func() error
-	options.FollowWrite, endFollowing = followWrites(cfg, follower)
-	resources.add(endFollowing)
+	options.FollowWrite = followWrites(cfg, writes)
+	if repeats != nil {
+		options.BeginWrite = repeats.beginWrite
+	}
 	api, err := httpapi.New(service, options)
 	if err != nil {
 		return nil, err
@@ -228,7 +257,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			return nil
 		}
 	}
-	return &app{db: db, connections: options.Connections, contract: rules, ops: opsPort, rules: rules, follower: follower, close: resources.close}, nil
+	return &app{db: db, connections: options.Connections, contract: rules, ops: opsPort, rules: rules, follower: follower, mirroring: repeats, bystander: bystander, close: resources.close}, nil
 }
 
 // stockSettings converts the stock settings, which config has validated.

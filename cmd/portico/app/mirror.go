@@ -1,0 +1,284 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/migration"
+	"github.com/portico-commerce/portico/mapping/mirror"
+	"github.com/portico-commerce/portico/mapping/passthrough"
+)
+
+const (
+	// mirrorLease is the lease of the one of several processes that delivers.
+	mirrorLease = "mirror"
+	// mirrorLeaseTTL is how long the others wait for one that has ended without a word.
+	mirrorLeaseTTL = 15 * time.Second
+	// mirrorStandby is how often the others look whether it has ended.
+	mirrorStandby = time.Second
+	// countOutbox is how often the metrics of the outbox are renewed.
+	countOutbox = 5 * time.Second
+)
+
+// A mirroring repeats clients' writes at the old shop.
+type mirroring struct {
+	db        *sqlstore.DB
+	gate      *mirror.Gate
+	deliverer mirror.Deliverer
+	writes    *transfer.Writes
+	metrics   *mirrorMetrics
+	holder    string
+	log       *slog.Logger
+}
+
+// A mirrorSource is the old shop's database, which completes deliveries of an outbox.
+type mirrorSource struct {
+	*transfer.Writes
+	box sqlstore.Outbox
+}
+
+// Settle completes deliveries.
+func (s mirrorSource) Settle(ctx context.Context, deliveries ...outbox.Delivery) ([]outbox.Entry, error) {
+	return s.Writes.Settle(ctx, s.box, deliveries...)
+}
+
+// canMirror reports whether a configuration lets writes be mirrored, now or after a reload.
+func canMirror(cfg *config.Config) bool {
+	return cfg.Follow.DSN != "" && cfg.Legacy.URL != "" && cfg.Adapter == sqlSection
+}
+
+// newMirroring returns what repeats writes, and the adapter to serve. records are Portico's, and trial
+// those in which creates are tried, both behind their guard.
+func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *transfer.Writes, legacy *legacySystem, rules func() passthrough.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
+	metrics, err := newMirrorMetrics(registry)
+	if err != nil {
+		return nil, nil, err
+	}
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	fields, err := storeFields(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	requests, err := mirror.NewRequests(schemas, fields)
+	if err != nil {
+		return nil, nil, err
+	}
+	parts, err := resourceParts(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	var written []adapter.Resource
+	for _, part := range parts {
+		if part.Writes {
+			written = append(written, adapter.Resource(part.Name))
+		}
+	}
+	m := &mirroring{db: db, writes: writes, metrics: metrics, holder: holderName(), log: log}
+	m.gate = mirror.NewGate(mirror.GateOptions{
+		Owners: db.WriteOwners(), Process: m.holder, Resources: written, CaughtUp: writes.CaughtUp, Drain: cfg.Mirror.Drain, Log: log,
+		Wishes: func() map[adapter.Resource]bool { return mirror.WishesOf(rules(), written) },
+		Turned: func(r adapter.Resource) { metrics.turns.WithLabelValues(string(r), "turned").Inc() },
+		GaveUp: func(r adapter.Resource) { metrics.turns.WithLabelValues(string(r), "given_up").Inc() },
+	})
+	sender := &mirror.Sender{
+		System: legacy.client, Table: contract.NewTable(contract.Routes(fields)), Timeout: cfg.Legacy.Timeout,
+		Signer: auth.NewSigner(cfg.Legacy.ConsumerKey, cfg.Legacy.ConsumerSecret, cfg.Legacy.Token, cfg.Legacy.TokenSecret),
+	}
+	m.deliverer = mirror.Deliverer{Records: db.Adapter(), States: transfer.States, Requests: requests, Sender: sender, Log: log,
+		Count: func(r adapter.Resource, outcome string) { metrics.deliveries.WithLabelValues(string(r), outcome).Inc() }}
+	served := mirror.NewAdapter(records, mirror.CreateOptions{
+		Trial: trial, Mirrors: m.gate.Mirrors, Outbox: db.Outbox(), Source: mirrorSource{writes, db.Outbox()},
+		Requests: requests, Sender: sender, Wait: cfg.Follow.Wait, Log: log,
+		Count: func(r adapter.Resource, outcome string) { metrics.creates.WithLabelValues(string(r), outcome).Inc() },
+	})
+	return m, served, nil
+}
+
+// beginWrite is httpapi.Options.BeginWrite.
+func (m *mirroring) beginWrite(ctx context.Context, resource string, rule passthrough.Rule) (passthrough.Target, func(), error) {
+	return m.gate.Begin(ctx, adapter.Resource(resource), rule)
+}
+
+// startMirroring repeats writes, or lets none change sides if this process cannot, until stop is
+// called.
+func startMirroring(ctx context.Context, a *app) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	switch {
+	case a.mirroring != nil:
+		running.Go(func() { a.mirroring.gate.Run(ctx) })
+		running.Go(func() { a.mirroring.deliver(ctx) })
+	case a.bystander != nil:
+		running.Go(func() { a.bystander.Run(ctx) })
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// deliver delivers whenever no other process does.
+func (m *mirroring) deliver(ctx context.Context) {
+	for ctx.Err() == nil {
+		_, err := m.db.Leases().Hold(ctx, mirrorLease, m.holder, mirrorLeaseTTL, func(ctx context.Context, lease sqlstore.Lease, valid func() bool) error {
+			box := m.db.Outbox().Fenced(lease)
+			d := m.deliverer
+			d.Outbox, d.Source, d.MayDeliver = box, mirrorSource{m.writes, box}, valid
+			counting, stop := context.WithCancel(ctx)
+			defer stop()
+			go m.metrics.keepCounting(counting, box, m.log)
+			d.Run(ctx)
+			return nil
+		})
+		switch {
+		case errors.Is(err, sqlstore.ErrLeaseLost):
+			m.log.Warn("another process delivers to the old shop now, as this one did not respond in time")
+		case err != nil && ctx.Err() == nil:
+			m.log.Warn("changes cannot be delivered to the old shop now", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(mirrorStandby):
+		}
+	}
+}
+
+// newBystander returns a gate that lets no writes change sides while this process serves: it cannot
+// repeat them.
+func newBystander(db *sqlstore.DB, log *slog.Logger) *mirror.Gate {
+	return mirror.NewGate(mirror.GateOptions{
+		Owners: db.WriteOwners(), Process: holderName(), Log: log,
+		Wishes:   func() map[adapter.Resource]bool { return nil },
+		CaughtUp: func(adapter.Resource) bool { return false },
+		Turned:   func(adapter.Resource) {},
+	})
+}
+
+// checkOwners fails if Portico has the writes of some resources, which other processes repeat at the
+// old shop, and this process would let clients write without that.
+func checkOwners(ctx context.Context, cfg *config.Config, owners sqlstore.WriteOwners) error {
+	all, err := owners.All(ctx)
+	if err != nil || canMirror(cfg) {
+		return err
+	}
+	rules := newRules(cfg.Routes)
+	for _, o := range all {
+		if !o.Mirrored && !o.Turning {
+			continue
+		}
+		if others, err := owners.Live(ctx); err != nil || others {
+			return errors.Join(fmt.Errorf("other processes repeat the writes of %s at the old shop, and this one would not: stop all of them, and start this one ten seconds later, or set follow.dsn and legacy.url as they have them", o.Resource), err)
+		}
+		if cfg.Legacy.URL != "" && rules.For(&contract.Address{Route: &contract.Route{Resource: string(o.Resource)}}).To == passthrough.Legacy {
+			return fmt.Errorf("portico has the writes of %s, and the old shop may not have all of them yet: set follow.dsn until they have turned back", o.Resource)
+		}
+	}
+	return nil
+}
+
+// checkRoutes returns what is wrong with the table routes as a whole.
+func checkRoutes(cfg *config.Config) []string {
+	if cfg.Legacy.URL == "" {
+		return nil
+	}
+	parts, err := resourceParts(cfg)
+	if err != nil {
+		return nil // there is another fault
+	}
+	return slices.Compact(migration.CheckRules(newRules(cfg.Routes), parts, cfg.Follow.DSN != ""))
+}
+
+// mirrorMetrics are the metrics of a mirroring.
+type mirrorMetrics struct {
+	deliveries, creates, turns *prometheus.CounterVec
+	entries                    *prometheus.GaugeVec
+	conflicts                  *prometheus.GaugeVec
+	oldest                     prometheus.Gauge
+}
+
+func newMirrorMetrics(registry prometheus.Registerer) (*mirrorMetrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "portico_mirror_" + name, Help: help}, labels)
+	}
+	gauge := func(name, help string) prometheus.GaugeOpts {
+		return prometheus.GaugeOpts{Name: "portico_mirror_" + name, Help: help}
+	}
+	m := &mirrorMetrics{
+		deliveries: counter("deliveries_total", "Attempts to repeat a change at the old shop, by resource and outcome: accepted, empty if nothing had to be sent, superseded if a client has changed the record again, refused and so parked, failed and so repeated, unavailable if the old shop cannot be reached.", "resource", "outcome"),
+		creates:    counter("creates_total", "Records that were to be created at the old shop first, by resource and outcome: created, found after the reply was lost, refused, unsent, or unknown.", "resource", "outcome"),
+		turns:      counter("turns_total", "Changes of the side that has the writes of a resource that this process has seen, by whether they were completed or given up.", "resource", "outcome"),
+		entries:    prometheus.NewGaugeVec(gauge("entries", "What the old shop still has to be told, by resource and state: waiting, parked, held if its interface has no form for it, or unknown for records of which nobody knows whether they were created. 0 where another process delivers."), []string{"resource", "state"}),
+		conflicts:  prometheus.NewGaugeVec(gauge("conflicts", "Values that both a client and the old shop have changed, by what has become of them, as far as they are noted. 0 where another process delivers."), []string{"outcome"}),
+		oldest:     prometheus.NewGauge(gauge("oldest_seconds", "Age of the oldest change that waits to be repeated at the old shop. 0 if there is none, and where another process delivers.")),
+	}
+	var faults []error
+	for _, c := range []prometheus.Collector{m.deliveries, m.creates, m.turns, m.entries, m.conflicts, m.oldest} {
+		faults = append(faults, registry.Register(c))
+	}
+	return m, errors.Join(faults...)
+}
+
+// keepCounting renews the gauges until ctx ends, and then sets them to 0.
+func (m *mirrorMetrics) keepCounting(ctx context.Context, box sqlstore.Outbox, log *slog.Logger) {
+	defer func() {
+		m.entries.Reset()
+		m.conflicts.Reset()
+		m.oldest.Set(0)
+	}()
+	for {
+		if err := m.count(ctx, box); err != nil && ctx.Err() == nil {
+			log.Warn("the outbox cannot be counted", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(countOutbox):
+		}
+	}
+}
+
+func (m *mirrorMetrics) count(ctx context.Context, box sqlstore.Outbox) error {
+	counts, err := box.Count(ctx)
+	if err != nil {
+		return err
+	}
+	conflicts, err := box.CountConflicts(ctx)
+	if err != nil {
+		return err
+	}
+	m.entries.Reset()
+	var oldest time.Time
+	for r, c := range counts {
+		for state, n := range map[string]int64{"waiting": c.Waiting, "parked": c.Parked, "held": c.Held, "unknown": c.Unknown} {
+			m.entries.WithLabelValues(string(r), state).Set(float64(n))
+		}
+		if !c.Oldest.IsZero() && (oldest.IsZero() || c.Oldest.Before(oldest)) {
+			oldest = c.Oldest
+		}
+	}
+	m.oldest.Set(0)
+	if !oldest.IsZero() {
+		m.oldest.Set(time.Since(oldest).Seconds())
+	}
+	for _, outcome := range outbox.ConflictOutcomes() {
+		m.conflicts.WithLabelValues(string(outcome)).Set(float64(conflicts[outcome]))
+	}
+	return nil
+}
