@@ -118,7 +118,7 @@ Start here:
 		Version:       p.version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(p.serveCommand(), p.routesCommand(), p.configCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
+	root.AddCommand(p.serveCommand(), p.routesCommand(), p.configCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.mirrorCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
 		p.reportCommand(), p.compareCommand(), p.planCommand(), p.versionCommand())
 	return root
 }
@@ -173,7 +173,7 @@ func (p *program) loadConfig(cmd *cobra.Command) (*config.Config, error) {
 	}
 	cfg, err := config.Load(config.Sources{
 		Sections: p.sections(), File: file, Environ: os.Environ(), Flags: cmd.Flags(),
-		Attribute: checkAttribute, Fields: checkFieldList,
+		Attribute: checkAttribute, Fields: checkFieldList, Routes: checkRoutes,
 	})
 	var faults config.Faults
 	if errors.As(err, &faults) {
