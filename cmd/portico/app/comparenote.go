@@ -33,7 +33,7 @@ func (o *compareOptions) note(ctx context.Context, result *comparison) (err erro
 	if o.noteIn == nil {
 		return nil
 	}
-	text, err := json.Marshal(sweepOf(result, o.routes))
+	text, err := json.Marshal(sweepOf(result, o))
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func (o *compareOptions) note(ctx context.Context, result *comparison) (err erro
 }
 
 // sweepOf returns what is noted of a sweep.
-func sweepOf(result *comparison, routes *contract.Table) *migration.Sweep {
+func sweepOf(result *comparison, o *compareOptions) *migration.Sweep {
 	s := &migration.Sweep{
 		Legacy: result.Legacy, Candidate: result.Candidate, Started: result.Started, Ended: time.Now().UTC(),
-		Complete: result.Lost == 0 && result.Sweep.Sample == wholeSample, Callers: result.Sweep.Callers, Sample: result.Sweep.Sample,
+		Complete: result.Lost == 0 && o.sweep.share == 1 && len(o.sweep.stores) == 0, Callers: result.Sweep.Callers, Sample: result.Sweep.Sample,
 		Resources: map[string]migration.Compared{},
 	}
 	resources := map[string]string{} // by call
-	for _, r := range routes.Routes() {
+	for _, r := range o.routes.Routes() {
 		resources[r.Calls[contract.GET]] = r.Resource
 	}
 	for _, count := range result.Calls {

@@ -31,6 +31,7 @@ import (
 //	text     output of the commands before it: each line must be printed in this order,
 //	         and … stands for anything
 //	console  commands that no test can run; notRun says why
+//	sql      statements for another server
 //	mermaid  a picture
 type guide struct {
 	path string // below the root of the repository
@@ -278,7 +279,7 @@ func TestGuideBlocks(t *testing.T) {
 		}
 		for _, b := range blocks {
 			switch b.language {
-			case "sh", "yaml", "text", "mermaid":
+			case "sh", "yaml", "text", "sql", "mermaid":
 			case "console":
 				if !explained(b.text, reasons, used) {
 					t.Errorf("%s:%d: nothing says why these commands do not run", g.path, b.line)

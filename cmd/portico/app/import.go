@@ -1,9 +1,12 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -17,6 +20,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/migration"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
@@ -166,6 +170,7 @@ func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []st
 		return flags.explain(err)
 	}
 	defer func() { err = errors.Join(err, imp.Close()) }()
+	began := time.Now().UTC()
 	if err := imp.Import(ctx, args...); err != nil {
 		return err
 	}
@@ -175,7 +180,22 @@ func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []st
 	if backend != nil {
 		printed.AtBackend, err = createAtBackend(cmd, backend)
 	}
+	if err == nil && !flags.dryRun && slices.Contains(args, transfer.All) {
+		err = noteImport(ctx, db, migration.Import{At: began, Database: imp.Database()})
+	}
 	return errors.Join(writeResult(cmd, printed, printed.print), err)
+}
+
+// importEvidence is the name under which the store has the last complete import.
+const importEvidence = "import"
+
+// noteImport stores, where "portico plan" finds it, that everything was imported.
+func noteImport(ctx context.Context, db *sqlstore.DB, done migration.Import) error {
+	text, err := json.Marshal(done)
+	if err != nil {
+		return err
+	}
+	return db.NoteEvidence(ctx, importEvidence, string(text))
 }
 
 // transfer returns the options of an import with the flags.

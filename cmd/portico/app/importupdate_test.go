@@ -3,17 +3,35 @@ package app
 import (
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/mapping/migration"
 )
+
+// noted returns when the last import of everything began.
+func (s *importedShop) noted(t *testing.T) time.Time {
+	t.Helper()
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: os.Getenv("PORTICO_SQL_DSN")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	last, err := noted[migration.Import](t.Context(), db, importEvidence)
+	if err != nil || last == nil || last.Database == "" {
+		t.Fatalf("%+v, %v", last, err)
+	}
+	return last.At
+}
 
 // contentsOf returns the rows of all tables of a SQLite store, without those that say where
 // records came from, without keys that the store chooses, names of files, which are never
@@ -26,7 +44,7 @@ func contentsOf(t *testing.T, path string) map[string][]string {
 	}
 	defer func() { _ = db.Close() }()
 	all := map[string][]string{}
-	for _, table := range selectTexts(t, db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'import%' AND name NOT LIKE 'oauth_%' AND name NOT LIKE '%goose%' AND name NOT IN ('media_file', 'lease', 'parked_record')") {
+	for _, table := range selectTexts(t, db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'import%' AND name NOT LIKE 'oauth_%' AND name NOT LIKE '%goose%' AND name NOT IN ('media_file', 'lease', 'evidence')") {
 		columns := selectTexts(t, db, "SELECT name FROM pragma_table_info('"+table+"') WHERE name <> 'assignment_id' ORDER BY cid")
 		texts := make([]string, len(columns))
 		for i, column := range columns {
@@ -132,6 +150,7 @@ func TestImportUpdates(t *testing.T) {
 		t.Errorf("an unchanged shop: %v", got)
 	}
 
+	noted := shop.noted(t)
 	shop.change(t)
 	dry := shop.run(t, "--media", shop.media, "--update", "--dry-run", "all")
 	if difference := cmp.Diff(first, contentsOf(t, path)); difference != "" {
@@ -144,7 +163,13 @@ func TestImportUpdates(t *testing.T) {
 	if difference := cmp.Diff(first, contentsOf(t, path)); difference != "" {
 		t.Errorf("without --update something has changed (-before +after)\n%s", difference)
 	}
+	if at := shop.noted(t); !at.Equal(noted) {
+		t.Errorf("the import of %v is noted as one of everything", at)
+	}
 	done := shop.run(t, "--media", shop.media, "--update", "all")
+	if at := shop.noted(t); !at.After(noted) {
+		t.Errorf("the last import of everything is noted as one of %v", at)
+	}
 	want := map[string]string{
 		"products": "1 created, 2 changed, 2 removed, 0 skipped", "images": "0 created, 2 changed, 0 removed, 0 skipped",
 		"stock": "0 created, 1 changed, 2 removed, 0 skipped", "orders": "0 created, 1 changed, 0 removed, 0 skipped",

@@ -15,6 +15,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/outbox"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -40,8 +42,11 @@ A resource passes through these states:
   compared      the same, and the last sweep found no difference that you have not accepted
   shadowed      the old shop answers, and Portico answers reads again, to compare
   reads moved   Portico answers reads, and the old shop gets the writes
-  moved         Portico answers all calls
+  mirrored      Portico answers all calls, and repeats the writes at the old shop
+  moved         Portico answers all calls, and the old shop lacks what clients write
   alone         there is no old shop any more
+Until it is alone, a resource can go back: also while its writes are mirrored, but no longer
+once they have moved without that.
 In "writes moved" Portico answers the writes alone, which no step leads to: clients do not
 read what they have written.
 
@@ -51,8 +56,10 @@ The evidence comes from
                                 behind the old shop, by the operators' port (--ops, with
                                 ops.token); name every replica
   portico compare --sweep --note   the last sweep
-  portico import                the last import
+  portico import all            the last import that came to its end
   portico follow                records that it could not store
+  portico serve with mirror: true   which system has the writes, what the old shop still has
+                                to be told, and what both have changed
 What is not known is said to be unknown, with the command that finds it out.
 
 --json prints the same for programs. Members may be added to it, and none are removed or
@@ -96,18 +103,17 @@ func (p *program) newPlan(ctx context.Context, cfg *config.Config, servers []str
 	if s.Legacy == "" {
 		return migration.New(s), nil
 	}
-	s.NoImports = p.adapter(cfg.Adapter) != nil
+	s.NoImports, s.NoMirror, s.Unset = p.adapter(cfg.Adapter) != nil, cfg.Adapter != sqlSection, unsetForMirror(cfg)
 	var unknown, warnings []string
 	if cfg.Record.Dir != "" {
 		if s.Usage, err = recording.ReadUsage(os.DirFS(cfg.Record.Dir)); err != nil {
-			s.Usage = nil
-			unknown = append(unknown, fmt.Sprintf("The counts in %s cannot be read: %v", cfg.Record.Dir, err))
+			s.Usage, s.UsageFault = nil, fmt.Sprintf("The counts in %s cannot be read: %v", cfg.Record.Dir, err)
 		}
 	}
 	statuses, faults := queryMigration(ctx, cfg, servers)
 	s.Shadow, s.Follow = addShadows(statuses), followOf(cfg, statuses)
 	if err := addStored(ctx, cfg, s); err != nil {
-		unknown = append(unknown, fmt.Sprintf("What the store knows of imports and sweeps cannot be read: %v", err))
+		unknown = append(unknown, fmt.Sprintf("What the store knows of imports, sweeps and mirrored writes cannot be read: %v", err))
 	}
 	unknown = append(unknown, faults...)
 	for _, status := range statuses {
@@ -118,6 +124,19 @@ func (p *program) newPlan(ctx context.Context, cfg *config.Config, servers []str
 	plan := migration.New(s)
 	plan.Unknown, plan.Warnings = append(plan.Unknown, unknown...), append(plan.Warnings, warnings...)
 	return plan, nil
+}
+
+// unsetForMirror returns the settings that are missing for writes to be mirrored.
+func unsetForMirror(cfg *config.Config) (names []string) {
+	l := cfg.Legacy
+	for _, setting := range [][2]string{
+		{"follow.dsn", cfg.Follow.DSN}, {"legacy.consumer_key", l.ConsumerKey}, {"legacy.consumer_secret", l.ConsumerSecret}, {"legacy.token", l.Token}, {"legacy.token_secret", l.TokenSecret},
+	} {
+		if setting[1] == "" {
+			names = append(names, setting[0])
+		}
+	}
+	return names
 }
 
 // resourceParts returns the resources of the contract in the dialect of a configuration, in the
@@ -173,11 +192,8 @@ func addStored(ctx context.Context, cfg *config.Config, s *migration.Situation) 
 		s.Follow.Parked = map[string]int64{}
 	}
 	for _, source := range sources {
-		if s.Import == nil || source.NotedAt.After(s.Import.At) {
-			s.Import = &migration.Import{At: source.NotedAt, Database: source.Database}
-		}
 		if s.Follow == nil {
-			continue
+			break
 		}
 		parked, err := db.Imports().CountParked(ctx, source.Name)
 		if err != nil {
@@ -189,15 +205,60 @@ func addStored(ctx context.Context, cfg *config.Config, s *migration.Situation) 
 			}
 		}
 	}
-	text, _, err := db.Evidence(ctx, sweepEvidence)
-	if err != nil || text == "" {
+	if canMirror(cfg) {
+		if err := addMirrors(ctx, db, s); err != nil {
+			return err
+		}
+	}
+	if s.Import, err = noted[migration.Import](ctx, db, importEvidence); err != nil {
 		return err
 	}
-	var swept migration.Sweep
-	if err := json.Unmarshal([]byte(text), &swept); err != nil {
-		return fmt.Errorf("the note of the last sweep: %w", err)
+	s.Sweep, err = noted[migration.Sweep](ctx, db, sweepEvidence)
+	return err
+}
+
+// noted returns what a store has noted under a name, or nil.
+func noted[T any](ctx context.Context, db *sqlstore.DB, name string) (*T, error) {
+	text, _, err := db.Evidence(ctx, name)
+	if err != nil || text == "" {
+		return nil, err
 	}
-	s.Sweep = &swept
+	var found T
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return nil, fmt.Errorf("the note of the last %s: %w", name, err)
+	}
+	return &found, nil
+}
+
+// addMirrors adds what a store knows of mirrored writes.
+func addMirrors(ctx context.Context, db *sqlstore.DB, s *migration.Situation) error {
+	owners, err := db.WriteOwners().All(ctx)
+	if err != nil {
+		return err
+	}
+	counts, err := db.Outbox().Count(ctx)
+	if err != nil {
+		return err
+	}
+	conflicts, err := db.Outbox().CountConflicts(ctx)
+	if err != nil {
+		return err
+	}
+	s.Mirrors, s.Conflicts = map[string]migration.Mirror{}, map[string]int64{}
+	for r, c := range counts {
+		s.Mirrors[string(r)] = migration.Mirror{Owner: "legacy", Waiting: c.Waiting, Parked: c.Parked, Held: c.Held, Unknown: c.Unknown, Oldest: c.Oldest}
+	}
+	for _, o := range owners {
+		m := s.Mirrors[string(o.Resource)]
+		m.Owner, m.Turning = "legacy", o.Turning
+		if o.Mirrored {
+			m.Owner = "portico"
+		}
+		s.Mirrors[string(o.Resource)] = m
+	}
+	for _, outcome := range outbox.ConflictOutcomes() {
+		s.Conflicts[string(outcome)] = conflicts[outcome]
+	}
 	return nil
 }
 

@@ -1,7 +1,11 @@
 package app
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
+	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,7 +19,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
@@ -28,7 +34,9 @@ type planShop struct {
 	t         *testing.T
 	old       *httptest.Server
 	dsn, file string
-	settings  string // the file without routes
+	settings  string // the file without routes and the sections below
+	sections  map[string]string
+	routes    []string // the lines that were pasted last
 	// of the Portico in front, while it runs
 	app        *app
 	front, ops *httptest.Server
@@ -46,21 +54,34 @@ func newPlanShop(t *testing.T) *planShop {
 	t.Cleanup(s.old.Close)
 	s.settings = "dialect: magento\nops: {token: a-token-of-sixteen}\nsql: {dsn: 'sqlite:" + strings.TrimPrefix(s.dsn, "sqlite:") + "', media_dir: " + filepath.Join(folder, "media") +
 		"}\nrecord: {dir: " + filepath.Join(folder, "recorded") + "}\n"
-	s.paste("legacy: {url: '"+s.old.URL+"'}", "routes:", "  - {resource: all, to: legacy}")
+	s.sections = map[string]string{"legacy": "legacy: {url: '" + s.old.URL + "'}"}
+	s.paste(inFront()...)
 	return s
 }
 
-// paste replaces the sections legacy and routes of the file, and loads it. Without a section
-// legacy in lines the old one stays.
+// inFront returns the lines of routes with which a migration begins.
+func inFront() []string { return []string{"routes:", "  - {resource: all, to: legacy}"} }
+
+// prepareMirror sets what mirroring needs. The old database never answers.
+func (s *planShop) prepareMirror() {
+	s.sections["legacy"] = "legacy: {url: '" + s.old.URL + "', consumer_key: k, consumer_secret: s, token: t, token_secret: u}"
+	s.sections["follow"] = "follow: {dsn: 'mysql:a:b@tcp(127.0.0.1:1)/old'}"
+}
+
+// paste replaces routes and sections of the file, and loads it as start-up does. Sections that
+// lines do not have stay.
 func (s *planShop) paste(lines ...string) *config.Config {
 	s.t.Helper()
-	if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "legacy:") }) {
-		lines = append(lines, "legacy: {url: '"+s.old.URL+"'}")
+	s.routes, lines = lines, slices.Clone(lines)
+	for name, section := range s.sections {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+":") }) {
+			lines = append(lines, section)
+		}
 	}
 	if err := os.WriteFile(s.file, []byte(s.settings+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), File: s.file, Environ: []string{fastPasswordHashing}})
+	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), File: s.file, Environ: []string{fastPasswordHashing}, Routes: checkRoutes})
 	if err != nil {
 		s.t.Fatalf("%v in\n%s", err, strings.Join(lines, "\n"))
 	}
@@ -70,11 +91,7 @@ func (s *planShop) paste(lines ...string) *config.Config {
 // serve runs the Portico in front until t ends.
 func (s *planShop) serve(t *testing.T) {
 	t.Helper()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: s.dsn, MediaDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.app, s.front = serveApp(t, db, nil, "magento", "PORTICO_CONFIG="+s.file)
+	s.app, s.front = serveApp(t, s.open(), nil, "magento", "PORTICO_CONFIG="+s.file)
 	s.ops = httptest.NewServer(s.app.ops.handler())
 	t.Cleanup(s.ops.Close)
 }
@@ -150,7 +167,7 @@ func TestPlan(t *testing.T) {
 	const stock = "stock_items"
 
 	s.expect(stock, migration.InFront, "import",
-		"Unknown: When the old shop was imported: run portico import.", "Unknown: Whether both systems answer the same: run portico compare", "no usage files", "The running Portico at http://127.0.0.1:1 was not asked")
+		"Unknown: When everything was imported: run portico import all.", "Unknown: Whether both systems answer the same: run portico compare", "no usage files", "The running Portico at http://127.0.0.1:1 was not asked")
 
 	t.Run("traffic", func(t *testing.T) {
 		s.serve(t)
@@ -199,45 +216,163 @@ func TestPlan(t *testing.T) {
 		t.Error("the old shop answered after the reads had moved")
 	}
 
-	// From here on every step is taken.
-	seen := map[string]bool{}
-	for range 50 {
-		plan, _ := s.plan()
-		if plan.Next == "" {
-			break
+	seen := s.walk(func(before migration.Step) {
+		if before.Name == "turn_off" && !strings.Contains(strings.Join(before.First, "\n"), "SOAP (1 request since ") {
+			t.Errorf("%s does not say who still calls the old shop: %q", before.Name, before.First)
 		}
-		at := slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == plan.Next })
-		before := plan.Resources[at]
-		seen[before.Step.Name] = true
-		if before.Step.Name == "move_outside" || before.Step.Name == "move_writes" {
-			if first := strings.Join(before.Step.First, "\n"); !strings.Contains(first, "SOAP (1 request since ") {
-				t.Errorf("%s does not say who still calls the old shop: %s", before.Step.Name, first)
-			}
-		}
-		cfg := s.paste(before.Step.Lines...)
-		if !before.Step.Restart {
-			if err := s.app.rules.replace(cfg); err != nil {
-				t.Fatal(err)
-			}
-		}
-		after, _ := s.plan()
-		if now := after.Resources[slices.IndexFunc(after.Resources, func(r migration.Resource) bool { return r.Name == plan.Next })]; now.State == before.State && now.Shadow == before.Shadow {
-			t.Fatalf("%s of %s leaves it %s", before.Step.Name, before.Name, now.State)
+	})
+	for _, step := range []string{"shadow", "move_reads", "prepare", "move_writes", "turn_off"} {
+		if !seen[step] {
+			t.Errorf("no step was %s", step)
 		}
 	}
+}
+
+// TestPlanUnmirrored moves a whole shop to a backend, for which writes cannot be mirrored.
+func TestPlanUnmirrored(t *testing.T) {
+	t.Parallel()
+	s := newPlanShop(t)
+	s.noteImport()
+	s.settings += "adapter: rest\nrest: {url: 'http://127.0.0.1:1'}\n"
+	s.paste(inFront()...)
+	seen := s.walk(func(migration.Step) {})
 	for _, step := range []string{"shadow", "move_reads", "move_writes", "move_outside", "turn_off"} {
 		if !seen[step] {
 			t.Errorf("no step was %s", step)
 		}
 	}
+}
+
+// resource returns what the present plan says of a resource.
+func (s *planShop) resource(name string) migration.Resource {
+	s.t.Helper()
+	plan, _ := s.plan()
+	return plan.Resources[slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == name })]
+}
+
+// walk takes every step of the plan until the end, and returns the names of the steps. After each
+// one it goes back as the plan says, and forward again. before gets each step before it is taken.
+func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
+	s.t.Helper()
+	seen = map[string]bool{}
+	for range 50 {
+		plan, _ := s.plan()
+		if plan.Next == "" {
+			break
+		}
+		next, former := s.resource(plan.Next), s.routes
+		seen[next.Step.Name] = true
+		before(next.Step)
+		if next.Step.Name == "prepare" {
+			s.prepareMirror()
+			s.paste(former...)
+			if s.app != nil {
+				s.serve(s.t)
+			}
+			continue
+		}
+		cfg := s.put(next.Step.Lines)
+		if now := s.resource(next.Name); now.State == next.State && now.Shadow == next.Shadow {
+			s.t.Fatalf("%s of %s leaves it %s", next.Step.Name, next.Name, now.State)
+		}
+		s.checkWayBack(cfg)
+		if strings.Contains(next.Step.Back, "The way back stays open") {
+			s.put(former)
+			if now := s.resource(next.Name); now.State != next.State || now.Step.Name != next.Step.Name {
+				s.t.Fatalf("back from %s, %s is %s, then %s; want %s", next.Step.Name, next.Name, now.State, now.Step.Name, next.State)
+			}
+			s.put(next.Step.Lines)
+		}
+	}
 	plan, text := s.plan()
 	for _, r := range plan.Resources {
 		if r.State != migration.Alone {
-			t.Errorf("%s is %s at the end", r.Name, r.State)
+			s.t.Errorf("%s is %s at the end, then %s", r.Name, r.State, r.Step.Name)
 		}
 	}
 	if !strings.HasPrefix(text, "There is no old shop") {
-		t.Errorf("at the end it says\n%s", text)
+		s.t.Errorf("at the end it says\n%s", text)
+	}
+	return seen
+}
+
+// put pastes lines and lets them take effect: writes change sides.
+func (s *planShop) put(lines []string) *config.Config {
+	s.t.Helper()
+	cfg := s.paste(lines...)
+	if s.app != nil && cfg.Legacy.URL != "" {
+		if err := s.app.rules.replace(cfg); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if !canMirror(cfg) {
+		return cfg
+	}
+	parts, err := resourceParts(cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	db := s.open()
+	defer func() { _ = db.Close() }()
+	for _, part := range parts {
+		if part.Writes {
+			s.turnWrites(db.WriteOwners(), adapter.Resource(part.Name), newRules(cfg.Routes).Mirrors(part.Name))
+		}
+	}
+	return cfg
+}
+
+// turnWrites lets the writes of a resource change sides, as the only process that serves would.
+func (s *planShop) turnWrites(owners sqlstore.WriteOwners, r adapter.Resource, mirror bool) {
+	s.t.Helper()
+	process := outbox.Process{ID: "only", Wishes: map[adapter.Resource]bool{r: mirror}, Known: map[adapter.Resource]int64{r: math.MaxInt64}}
+	all, err := owners.Announce(s.t.Context(), process, time.Hour)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var owner outbox.Owner
+	if at := slices.IndexFunc(all, func(o outbox.Owner) bool { return o.Resource == r }); at >= 0 {
+		owner = all[at]
+	}
+	if owner.Mirrored == mirror {
+		return
+	}
+	before := s.resource(string(r))
+	if mirror && (before.Step.Name != "wait" || before.State != migration.Mirrored) {
+		s.t.Errorf("before the writes of %s have changed sides: %s, then %s", r, before.State, before.Step.Name)
+	}
+	if err := errors.Join(owners.Begin(s.t.Context(), r, mirror), owners.Complete(s.t.Context(), r, owner.Epoch+1)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// checkWayBack checks that start-up accepts the way back that the plan says each resource has,
+// and no shorter one.
+func (s *planShop) checkWayBack(cfg *config.Config) {
+	s.t.Helper()
+	plan, _ := s.plan()
+	for _, r := range plan.Resources {
+		refused := func(calls string) bool {
+			back := *cfg
+			back.Routes = append([]config.Route{{Resource: r.Name, Calls: calls, To: "legacy"}}, cfg.Routes...)
+			return len(checkRoutes(&back)) > 0
+		}
+		switch {
+		case strings.HasPrefix(r.Back, "Restore the former lines"):
+			if refused("reads") {
+				s.t.Errorf("the reads of %s cannot go back", r.Name)
+			}
+		case strings.HasPrefix(r.Back, "Send the writes to legacy again"):
+			if refused("writes") || !refused("reads") {
+				s.t.Errorf("the writes of %s cannot go back first", r.Name)
+			}
+		case strings.HasPrefix(r.Back, "Send the writes of "):
+			if !refused("reads") {
+				s.t.Errorf("%s could go back, and the plan says: %s", r.Name, r.Back)
+			}
+		case !strings.HasPrefix(r.Back, "Only by hand") && !strings.HasPrefix(r.Back, "None"):
+			s.t.Errorf("%s: %s", r.Name, r.Back)
+		}
 	}
 }
 
@@ -247,27 +382,37 @@ func TestPlanFollowed(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
 	s.noteImport(sqlstore.Parked{Part: "stock", Key: 1, ParkedAt: time.Now(), RetryAt: time.Now()}, sqlstore.Parked{Part: "stock", Key: 2, ParkedAt: time.Now(), RetryAt: time.Now()})
-	s.settings += "follow: {dsn: 'mysql:a:b@tcp(127.0.0.1:1)/old'}\n"
-	s.paste("routes:", "  - {resource: all, to: legacy}")
+	s.prepareMirror()
+	s.paste(inFront()...)
 	r := s.expect("stock_items", migration.Followed, "shadow", "Unknown: How far the store is behind the old shop", "First: Changed records that could not be stored: 2.")
 	if got := s.expect("products", migration.Followed, "shadow"); len(got.Step.First) != len(r.Step.First)-1 {
 		t.Errorf("products: %q", got.Step.First)
 	}
 }
 
-// noteImport notes that the store was filled from an old shop, and which records could not be
-// stored since.
-func (s *planShop) noteImport(parked ...sqlstore.Parked) {
+// open opens Portico's store.
+func (s *planShop) open() *sqlstore.DB {
 	s.t.Helper()
 	db, err := sqlstore.Open(s.t.Context(), sqlstore.Options{DSN: s.dsn, MediaDir: s.t.TempDir()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return db
+}
+
+// noteImport notes that the store was filled from an old shop, and which records could not be
+// stored since.
+func (s *planShop) noteImport(parked ...sqlstore.Parked) {
+	s.t.Helper()
+	db := s.open()
 	defer db.Close()
 	if err := db.Imports().NoteSource(s.t.Context(), sqlstore.ImportSource{Name: "magento1", Database: "shop"}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := db.Imports().Park(s.t.Context(), "magento1", parked...); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := noteImport(s.t.Context(), db, migration.Import{At: time.Now(), Database: "shop"}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -281,7 +426,7 @@ func (s *planShop) sweep() {
 	if err := os.WriteFile(credentials, []byte(file), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	mustRun(s.t, append([]string{"compare"}, sweepArguments(s.old.URL, candidate.URL, "--credentials", credentials, "--stores", "1", "--note", "--config", s.file)...)...)
+	mustRun(s.t, append([]string{"compare"}, sweepArguments(s.old.URL, candidate.URL, "--credentials", credentials, "--note", "--config", s.file)...)...)
 }
 
 // TestPlanServers checks what the plan makes of the answers of operators' ports.
@@ -328,7 +473,7 @@ func TestPlanServers(t *testing.T) {
 			var compared int64
 			if c := plan.Resources[at].Compared; c != nil {
 				compared = c.Same + c.Different
-				if day := c.Since.Day(); day != len(tt.servers) && tt.unknown == "" {
+				if day := c.Since.Day(); day != 1 {
 					t.Errorf("counted since day %d", day)
 				}
 			}
@@ -339,7 +484,7 @@ func TestPlanServers(t *testing.T) {
 			if !strings.Contains(unknown, tt.unknown) || strings.Contains(unknown, "asked") && tt.unknown == "" {
 				t.Errorf("unknown:\n%s\nwant %q", unknown, tt.unknown)
 			}
-			if !strings.Contains(unknown, "What the store knows of imports and sweeps cannot be read") {
+			if !strings.Contains(unknown, "What the store knows of imports, sweeps and mirrored writes cannot be read") {
 				t.Errorf("no word of the store that is missing in\n%s", unknown)
 			}
 		})
@@ -430,4 +575,82 @@ func TestFollowStatus(t *testing.T) {
 			t.Errorf("not configured: %+v", got)
 		}
 	})
+}
+
+// TestPlanMirrored checks what the plan says of writes that are mirrored, and of what the old shop
+// does not get.
+func TestPlanMirrored(t *testing.T) {
+	t.Parallel()
+	s := newPlanShop(t)
+	s.noteImport()
+	s.prepareMirror()
+	s.put([]string{"routes:", "  - {resource: all, calls: reads, to: portico}", "  - {resource: all, calls: writes, to: portico, mirror: true}", "  - {resource: outside, to: legacy}"})
+	const stock = "stock_items"
+	s.expect(stock, migration.Mirrored, "none", "Writes of stock_items: portico has them; the outbox is empty\n", "Writes of order_comments: portico has them; the outbox")
+	s.expect("orders", migration.Moved, "none", "Send the writes of customers, customer_addresses and order_comments back")
+	s.expect("outside", migration.InFront, "turn_off", "\nroutes: []\nfollow:\n  dsn: \"\"\nlegacy:\n  url: \"\"\n")
+
+	db := s.open()
+	defer db.Close()
+	items, err := db.Adapter().Mirrored().Store(adapter.StockItems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range adapter.Key(3) {
+		item := adapter.NewRecord(adapter.NewSchemas().Of(adapter.StockItems))
+		item.Set("qty", adapter.TextValue("77.0000"))
+		if err := items.Update(t.Context(), &adapter.UpdateParams{Key: key + 1, Change: func(adapter.Record) (adapter.Record, error) { return item, nil }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.expect("outside", migration.InFront, "wait", "Changes of stock_items wait to be repeated at the old shop: 3, the oldest since ")
+	s.expect(stock, migration.Mirrored, "none", "outbox: 3 waiting, 0 parked, 0 held, 0 unknown, the oldest since ")
+	box := db.Outbox()
+	entries, err := box.Due(t.Context(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(box.Failed(t.Context(), entries[0], outbox.Failure{Reason: "refused", Retry: time.Now(), Parked: true}), box.Delivered(t.Context(), entries[1], nil, []string{"qty"})); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(stock, migration.Mirrored, "settle", "outbox: 1 waiting, 1 parked, 1 held, 0 unknown, the oldest since ", "First: The old shop refuses changes of stock_items: 1. Look at portico mirror list.",
+		"no form (1): see portico mirror list --held", "\n    portico mirror list --config portico.yaml\n")
+	create, err := box.BeginCreate(t.Context(), outbox.Create{Resource: adapter.OrderComments})
+	if err == nil {
+		err = box.UnknownCreate(t.Context(), create, "no reply")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.expect("order_comments", migration.Mirrored, "settle", "outbox: 0 waiting, 0 parked, 0 held, 1 unknown\n")
+	if first := s.expect("outside", migration.InFront, "wait").Step.First; len(first) != 3 {
+		t.Errorf("to be settled before the old shop is left: %q", first)
+	}
+
+	store, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, statement := range []string{
+		"UPDATE write_owner SET turning = 1 WHERE resource = 'customers'",
+		"INSERT INTO outbox_conflict (resource, record_key, store_id, attribute, ours, theirs, outcome, noted_ms) VALUES ('products', 1, 0, 'name', 'A', 'B', 'kept', 1), ('stock_items', 1, 0, 'qty', '1', '2', 'added', 1), ('stock_items', 2, 0, 'qty', '1', '2', 'added', 1)",
+	} {
+		if _, err := store.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.expect("customers", migration.Mirrored, "wait", "Writes of customers: portico has them, and they are changing sides; ", "Values that both a client and the old shop have changed: 1 kept, 2 added (see")
+	if plan, _ := s.plan(); !maps.Equal(plan.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
+		t.Errorf("conflicts %v", plan.Conflicts)
+	}
+	// Without following, nobody looks at who has the writes.
+	delete(s.sections, "follow")
+	s.paste("routes:", "  - {resource: all, calls: reads, to: portico}", "  - {resource: all, calls: writes, to: legacy}")
+	if r := s.resource("products"); r.Mirror != nil || r.Step.Name != "prepare" {
+		t.Errorf("not followed: %+v, then %s", r.Mirror, r.Step.Name)
+	}
+	if _, text := s.plan(); !strings.Contains(text, "Next: Set follow.dsn, and restart: ") {
+		t.Errorf("no word of the missing setting in\n%s", text)
+	}
 }

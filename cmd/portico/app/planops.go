@@ -83,8 +83,8 @@ func queryServer(ctx context.Context, server, token string) (*migrationStatus, e
 	return status, nil
 }
 
-// addShadows puts the counts of servers together. The latest begin counts: since then all have
-// counted. It returns nil if none of them compares.
+// addShadows puts the counts of servers together: they begin when the first one has begun to
+// compare. It returns nil if none of them compares.
 func addShadows(statuses []serverStatus) *migration.Shadow {
 	var all *migration.Shadow
 	for _, status := range statuses {
@@ -95,7 +95,7 @@ func addShadows(statuses []serverStatus) *migration.Shadow {
 			all = &migration.Shadow{}
 		}
 		all.Calls = append(all.Calls, status.Shadow.Calls...)
-		if status.Shadow.Since.After(all.Since) {
+		if all.Since.IsZero() || status.Shadow.Since.Before(all.Since) {
 			all.Since = status.Shadow.Since
 		}
 	}

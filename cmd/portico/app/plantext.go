@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/mapping/migration"
 )
 
@@ -110,6 +111,15 @@ func (t *planText) writeEvidence() {
 		}
 		fmt.Fprintf(&t.out, "Last sweep: %s, %s, of %s and %s as %s: %s, and %d as accepted\n", minuteOf(s.Ended), completeness, s.Legacy, s.Candidate, strings.Join(s.Callers, ", "), differences(different, answers), accepted)
 	}
+	var conflicts []string
+	for _, outcome := range outbox.ConflictOutcomes() {
+		if n := t.Conflicts[string(outcome)]; n > 0 {
+			conflicts = append(conflicts, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	if len(conflicts) > 0 {
+		fmt.Fprintf(&t.out, "Values that both a client and the old shop have changed: %s (see portico mirror conflicts)\n", strings.Join(conflicts, ", "))
+	}
 	if len(t.Outside) > 0 {
 		fmt.Fprintln(&t.out, "Called at the old shop outside the interface:")
 		table := tabwriter.NewWriter(&t.out, 0, 0, 2, ' ', 0)
@@ -187,6 +197,19 @@ func (t *planText) writeCounts(r *migration.Resource) {
 	if c := r.Compared; c != nil {
 		fmt.Fprintf(&t.out, "  Shadow of %s: %s since %s; %d could not be judged because of a write, %d were not compared\n",
 			r.Name, differences(c.Different, c.Same+c.Different), minuteOf(c.Since), c.Unsure, c.Missed)
+	}
+	if m := r.Mirror; m != nil {
+		turning, outbox := "", "the outbox is empty"
+		if m.Turning {
+			turning = ", and they are changing sides"
+		}
+		if m.Waiting+m.Parked+m.Held+m.Unknown > 0 {
+			outbox = fmt.Sprintf("outbox: %d waiting, %d parked, %d held, %d unknown", m.Waiting, m.Parked, m.Held, m.Unknown)
+		}
+		if m.Waiting > 0 {
+			outbox += ", the oldest since " + minuteOf(m.Oldest)
+		}
+		fmt.Fprintf(&t.out, "  Writes of %s: %s has them%s; %s\n", r.Name, m.Owner, turning, outbox)
 	}
 }
 
