@@ -90,27 +90,32 @@ func (s *killableStore) start(t *testing.T) {
 // products. They belong to a killed program, and may still be committed.
 func awaitTransactions(t *testing.T, engine, dsn string) {
 	t.Helper()
-	var driver, lock string
-	switch engine {
-	case "postgres":
-		driver, lock = "pgx", "LOCK TABLE product IN EXCLUSIVE MODE"
-	case "mariadb":
-		driver, lock, dsn = "mysql", "LOCK TABLES product WRITE", strings.TrimPrefix(dsn, "mysql:")
-	default: // the transactions of SQLite have ended with the program
-		return
+	if engine != "sqlite" { // whose transactions have ended with the program
+		lockTable(t, engine, storeOf(t, engine, dsn), "product")()
 	}
-	pool, err := sql.Open(driver, dsn)
+}
+
+// lockTable keeps others from changing a table of a database on a server, until unlock is called.
+func lockTable(t *testing.T, engine string, db *sql.DB, table string) (unlock func()) {
+	t.Helper()
+	lock, end := "LOCK TABLE "+table+" IN EXCLUSIVE MODE", "ROLLBACK"
+	if engine == "mariadb" {
+		lock, end = "LOCK TABLES "+table+" WRITE", "UNLOCK TABLES"
+	}
+	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = pool.Close() }() // closing releases the lock on the table
-	tx, err := pool.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
+	for _, text := range []string{"BEGIN", lock} {
+		if _, err := conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(t.Context(), lock); err != nil {
-		t.Fatal(err)
+	return func() {
+		if _, err := conn.ExecContext(t.Context(), end); err != nil {
+			t.Error(err)
+		}
+		_ = conn.Close()
 	}
 }
 
