@@ -130,6 +130,7 @@ func EachEngineNightly(t *testing.T, test func(t *testing.T, e Engine)) {
 }
 
 func inParallel(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
+	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

@@ -17,17 +17,25 @@
 package programs
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"strconv"
 	"testing"
 )
 
-// gcPercent is the GOGC of tests. They allocate much and keep little, so that at the
-// default the garbage collector takes an eighth of their time.
-const gcPercent = 400
+const (
+	// heapBytes is how large the memory of tests grows before garbage is collected. They
+	// allocate much and keep little, so that at the default the collector takes a fifth of
+	// their time.
+	heapBytes = 512 << 20
+	// testsPerCore is how many tests run at once, as they wait for servers half of their time.
+	testsPerCore = 3
+)
 
 // Main is called by TestMain. It runs the tests; or, if the test binary was started by
 // the path that [Self] returns, the main function of the program of that name. It does
@@ -38,7 +46,12 @@ func Main(m *testing.M, mains map[string]func()) {
 		os.Exit(0)
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(-1)
+		debug.SetMemoryLimit(heapBytes)
+	}
+	if err := runMoreTests(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	if folder := MemoryFolder(); folder != "" && os.Getenv("TMPDIR") == "" {
 		if err := os.Setenv("TMPDIR", folder); err != nil {
@@ -47,6 +60,18 @@ func Main(m *testing.M, mains map[string]func()) {
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// runMoreTests has more tests run at once than there are cores, unless -parallel says how many.
+func runMoreTests() error {
+	const name = "test.parallel"
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return nil
+	}
+	return flag.Set(name, strconv.Itoa(testsPerCore*runtime.GOMAXPROCS(0)))
 }
 
 // Self returns a path at which the test binary is the program of a name, in a folder of
