@@ -27,7 +27,7 @@ const firstPosition = 1
 // Create assigns a product to a website or a category.
 func (w assignments) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
 	op := "create " + string(w.schema.Resource)
-	err = w.write(ctx, op, func(tx Tx) error {
+	err = w.writeNew(ctx, op, func(tx Tx) error {
 		if err := runCheck(p.Check); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (w images) Create(ctx context.Context, p *adapter.CreateParams) (key adapte
 		return 0, err
 	}
 	defer content.Discard()
-	err = w.write(ctx, op, func(tx Tx) error {
+	err = w.writeNew(ctx, op, func(tx Tx) error {
 		if err := runCheck(p.Check); err != nil {
 			return err
 		}

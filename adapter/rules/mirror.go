@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
@@ -27,6 +28,23 @@ func (w records) mirrored(ctx context.Context, tx Tx) (*mirroredWrite, error) {
 	}
 	return &mirroredWrite{tx: tx}, nil
 }
+
+// writeNew is write for a new record. It fails with kind Unavailable if another system repeats the
+// writes of clients: records are created there first, and come here by an import.
+func (w records) writeNew(ctx context.Context, op string, f func(Tx) error) error {
+	return w.write(ctx, op, func(tx Tx) error {
+		is, err := tx.Mirrored(ctx, w.schema.Resource)
+		if err == nil && is {
+			err = &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errCreatedThere}
+		}
+		if err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+var errCreatedThere = errors.New("the other system creates the records of this resource")
 
 // entry returns the entry of a record at a level, which it adds if there is none.
 func (m *mirroredWrite) entry(r adapter.Record, level int64, held bool) *outbox.Entry {

@@ -17,7 +17,7 @@ var errNoOrder = errors.New("no such order")
 // of the order and of its items.
 func (w orderComments) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
 	const op = "create order_comments"
-	err = w.write(ctx, op, func(tx Tx) error {
+	err = w.writeNew(ctx, op, func(tx Tx) error {
 		if err := runCheck(p.Check); err != nil {
 			return err
 		}

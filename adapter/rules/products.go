@@ -16,7 +16,7 @@ type products struct{ records }
 // the default scope.
 func (w products) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
 	const op = "create products"
-	err = w.write(ctx, op, func(tx Tx) error {
+	err = w.writeNew(ctx, op, func(tx Tx) error {
 		err := runCheck(p.Check)
 		if err == nil {
 			key, err = w.create(ctx, tx, op, p.Record)

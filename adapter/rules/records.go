@@ -41,7 +41,7 @@ func hasTimestamp(s *adapter.Schema, name string) bool {
 // Create stores a new record.
 func (w records) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
 	op := "create " + string(w.schema.Resource)
-	err = w.write(ctx, op, func(tx Tx) error {
+	err = w.writeNew(ctx, op, func(tx Tx) error {
 		err := w.lockCustomer(ctx, tx, p.Record)
 		if isNotFound(err) {
 			err = invalid(op, w.schema.Owner, errNoCustomer)

@@ -231,6 +231,16 @@ func TestOutboxRefused(t *testing.T) {
 				t.Errorf("%s: %v, want kind %s", name, err, kind)
 			}
 		}
+		create := func(records *sqlstore.Adapter) error {
+			s, err := records.Store(adapter.CustomerAddresses)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.Create(t.Context(), &adapter.CreateParams{Record: m.record(adapter.CustomerAddresses, map[string]any{"customer_id": 1})})
+			return err
+		}
+		wanted("a new record", create(m.records), adapter.Unavailable) // the other system has to have it first
+		wanted("a new record, in an adapter that mirrors nothing", create(m.db.Adapter()), adapter.Invalid)
 		m.announce(process("only", false, nil))
 		if err := m.db.WriteOwners().Begin(t.Context(), adapter.StockItems, false); err != nil {
 			t.Fatal(err)

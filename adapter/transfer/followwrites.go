@@ -17,8 +17,8 @@ const (
 	// maxPendingWrites bounds the writes that wait to be taken over, and maxWriteBatch those
 	// that are taken over together.
 	maxPendingWrites, maxWriteBatch = 256, 32
-	// takeOverTimeout limits how long the old database may take for a batch, which others
-	// who import wait for.
+	// takeOverTimeout limits how long the old database may take for a batch or a task, which
+	// others who import wait for.
 	takeOverTimeout = 10 * time.Second
 	// reconnectAfter is how long writes fail at once after the old database could not be
 	// connected to, and failureLogEvery how often failures are logged.
@@ -103,11 +103,15 @@ func (w *Writes) Close() error {
 }
 
 // Await returns when the store has the present state of the records that a write has changed
-// at the old shop, and of what belongs to them, or after [FollowOptions.Wait]. Without keys it
+// at the old shop, and of what belongs to them, or after [FollowOptions.Wait]; if that is 0 it only
+// notes that the store lacks them, for CaughtUp. Without keys it
 // looks for those that the shop has dated as changed. It must be called after the shop has
 // executed the write.
 func (w *Writes) Await(ctx context.Context, r adapter.Resource, keys ...adapter.Key) {
 	outcome := w.await(ctx, r, keys)
+	if w.f.o.Wait == 0 { // nobody has asked for more
+		return
+	}
 	w.f.o.Metrics.writes.WithLabelValues(string(outcome)).Inc()
 	if outcome != writeApplied && outcome != writeFailed { // the reason of which was logged
 		w.f.o.Log.WarnContext(ctx, "the reply to a write at the old shop was sent before its changes were here", "outcome", string(outcome), "resource", string(r))
@@ -209,7 +213,9 @@ func (w *Writes) run(ctx context.Context) {
 		case write := <-w.pending:
 			w.takeOver(ctx, w.batch(write))
 		case one := <-w.tasks:
-			one.done <- w.locked(ctx, one.run)
+			limited, cancel := context.WithTimeout(ctx, takeOverTimeout)
+			one.done <- w.locked(limited, one.run)
+			cancel()
 		}
 	}
 }

@@ -163,7 +163,7 @@ func (c *creation) replied(ctx context.Context, noted outbox.Create, answer *pas
 		return key, c.end(ctx, noted)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
 		c.count(createUnsent)
-		c.Log.Error("the old shop does not accept Portico's consumer", "status", status)
+		c.Log.Error("the old shop does not accept Portico's consumer, or has had too many requests", "status", status)
 		return 0, errors.Join(c.unavailable(fmt.Errorf("the old shop answers %d", status)), c.Outbox.EndCreate(ctx, noted.ID))
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
 		c.count(createRefused)

@@ -117,6 +117,7 @@ func (d *Deliverer) deliverDue(ctx context.Context) (n int, err error) {
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
+	entries = onePerRoot(entries)
 	if entries, err = d.refresh(ctx, entries); err != nil {
 		return 0, err
 	}
@@ -127,6 +128,19 @@ func (d *Deliverer) deliverDue(ctx context.Context) (n int, err error) {
 	}
 	sending.Wait()
 	return len(entries), d.finish(ctx, attempts)
+}
+
+// onePerRoot returns the first entry of each root, so that no two requests about one product or
+// customer are under way at the same time: parked ones are due beside others.
+func onePerRoot(entries []outbox.Entry) (first []outbox.Entry) {
+	seen := map[outbox.Root]bool{}
+	for _, e := range entries {
+		if !seen[e.Root] {
+			seen[e.Root] = true
+			first = append(first, e)
+		}
+	}
+	return first
 }
 
 // refresh takes over what the legacy system has changed of quantities in stock that are to be

@@ -10,7 +10,8 @@
 //     customer. Clients never wait for it. What the legacy system refuses is parked, and the
 //     rest goes on.
 //  3. Whether a delivery has had an effect is read from the legacy system's database: a reply
-//     alone proves nothing.
+//     alone proves nothing. Only a removal at a single store view is taken on its word: the
+//     database may have nothing there before either.
 //  4. A record is created at the legacy system first, which chooses its id, and is then read
 //     from its database (create.go). If nobody knows whether that has happened, it is never repeated.
 //  5. Which system has the writes of a resource is a row in Portico's store. When that changes,

@@ -27,6 +27,9 @@ const (
 	// counts.
 	announceEvery = time.Second
 	announceTTL   = 10 * time.Second
+	// maxWaiting is how many writes wait at most while writes of their resource change sides:
+	// the gate does not know who sent them.
+	maxWaiting = 256
 	// turnPause is how long the next attempt of a turn waits that was given up, as a multiple of
 	// the time that it was given.
 	turnPause = 10
@@ -40,6 +43,7 @@ type Gate struct {
 	mu         sync.Mutex
 	resources  map[adapter.Resource]*gateResource
 	validUntil time.Time     // when others may no longer count on this process
+	waiting    int           // writes
 	changed    chan struct{} // closed when anything of these changes
 	wake       chan struct{} // has room for one: something is to be announced
 }
@@ -229,24 +233,49 @@ func (g *Gate) Mirrors(r adapter.Resource) bool {
 }
 
 // Begin says which system gets a write of a resource, for which the rules in force name one. While
-// the writes change sides it waits, and fails with kind Unavailable if that takes too long. The caller
-// calls end when the write has ended.
+// the writes change sides it waits, and fails with kind Unavailable if that takes too long or too
+// many others wait. The caller calls end when the write has ended.
 func (g *Gate) Begin(ctx context.Context, name adapter.Resource, rule passthrough.Rule) (to passthrough.Target, end func(), err error) {
+	turning := func() error {
+		return &adapter.Error{Kind: adapter.Unavailable, Op: "write " + string(name), Err: errTurning, RetryAfter: announceEvery}
+	}
+	to, end, changed := g.enter(name, rule)
+	if end != nil {
+		return to, end, nil
+	}
+	if !g.wait() {
+		return to, nil, turning()
+	}
+	defer g.endWait()
 	deadline := time.NewTimer(g.o.Drain)
 	defer deadline.Stop()
-	for {
-		to, end, changed := g.enter(name, rule)
-		if end != nil {
-			return to, end, nil
-		}
+	for ; end == nil; to, end, changed = g.enter(name, rule) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return to, nil, ctx.Err()
 		case <-deadline.C:
-			return to, nil, &adapter.Error{Kind: adapter.Unavailable, Op: "write " + string(name), Err: errTurning, RetryAfter: announceEvery}
+			return to, nil, turning()
 		}
 	}
+	return to, end, nil
+}
+
+// wait counts a write that waits, unless too many do.
+func (g *Gate) wait() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting == maxWaiting {
+		return false
+	}
+	g.waiting++
+	return true
+}
+
+func (g *Gate) endWait() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting--
 }
 
 var errTurning = errors.New("the writes of the resource are changing sides, or the store does not say which side has them")

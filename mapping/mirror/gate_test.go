@@ -376,6 +376,38 @@ func newGateway(t *testing.T, dsn string) *gateway {
 	return &gateway{t, db}
 }
 
+// TestTooManyWait checks that no more than some writes wait for a turn, and that those that give
+// up make room.
+func TestTooManyWait(t *testing.T) {
+	g := mirror.NewGate(mirror.GateOptions{Drain: time.Hour, Log: slog.New(slog.DiscardHandler)}) // which never learns who has the writes
+	const most = 256
+	mirrored := passthrough.Rule{To: passthrough.Portico, Mirror: true}
+	waiting, stop := context.WithCancel(t.Context())
+	begun := make(chan error, most+1)
+	for range most + 1 {
+		go func() {
+			_, _, err := g.Begin(waiting, adapter.StockItems, mirrored)
+			begun <- err
+		}()
+	}
+	err := <-begun // of the one for which there is no room
+	var fault *adapter.Error
+	if !errors.As(err, &fault) || fault.Kind != adapter.Unavailable || fault.RetryAfter == 0 {
+		t.Errorf("one more: %v", err)
+	}
+	stop()
+	for range most {
+		if err := <-begun; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, _, err := g.Begin(short, adapter.StockItems, mirrored); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("one after the others have given up: %v", err)
+	}
+}
+
 // TestGateWithoutStore keeps a process from announcing itself. It lets nothing through before the
 // others stop counting on it, and goes on when it can announce itself again.
 func TestGateWithoutStore(t *testing.T) {

@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -111,6 +112,51 @@ func TestDelete(t *testing.T) {
 }
 
 // TestUntranslatable checks the errors for writes that the interface does not have, and for
+// records that lack what the path or the body names.
+func TestUntranslatable(t *testing.T) {
+	requests := newRequests(t)
+	for _, c := range []struct {
+		name  string
+		err   func() error
+		kind  adapter.ErrorKind
+		field string
+	}{
+		{"a stock item is created", func() error {
+			_, err := requests.Create(record(t, adapter.StockItems, values{"item_id": 7}), 0)
+			return err
+		}, adapter.Unsupported, ""},
+		{"an order is deleted", func() error {
+			_, err := requests.Delete(record(t, adapter.Orders, values{"entity_id": 7}), 0)
+			return err
+		}, adapter.Unsupported, ""},
+		{"an image of no product is deleted", func() error {
+			_, err := requests.Delete(record(t, adapter.ProductImages, values{"id": 7}), 0)
+			return err
+		}, adapter.Invalid, "product_id"},
+		{"an image without bytes is created", func() error {
+			_, err := requests.Create(record(t, adapter.ProductImages, values{"product_id": 7}), 0)
+			return err
+		}, adapter.Invalid, "content"},
+		{"a customer who is not there changes", func() error {
+			of := adapter.Aggregate{Record: record(t, adapter.Customers, values{"entity_id": 7})}
+			_, _, err := requests.Update(of, adapter.Customers, 8, 0, []string{"firstname"})
+			return err
+		}, adapter.NotFound, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := c.err()
+			var fault *adapter.Error
+			if !errors.As(err, &fault) || fault.Kind != c.kind || fault.Field != c.field {
+				t.Errorf("%v, want kind %s, field %q", err, c.kind, c.field)
+			}
+		})
+	}
+	// An assignment has nothing that could change, so there is nothing to send.
+	of := adapter.Aggregate{Record: record(t, adapter.Products, values{"entity_id": 7})}
+	if request, ok, err := requests.Update(of, adapter.ProductWebsites, 1, 0, []string{"website_id"}); ok || err != nil {
+		t.Errorf("an assignment changes: %v, %v", request, err)
+	}
+}
 
 // TestNewRequests checks that fields and schemas must belong together, and that fields that no
 // role may write are not sent.

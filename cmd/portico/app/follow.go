@@ -256,9 +256,9 @@ func explainFollowing(cfg *config.Config, err error) error {
 }
 
 // followWrites returns a function that waits until the store has what a write has changed that
-// was forwarded, or nil if replies do not wait.
+// was forwarded, or nil if replies do not wait and nothing else needs to know.
 func followWrites(cfg *config.Config, writes *transfer.Writes) func(context.Context, mapping.LegacyWrite) {
-	if writes == nil || cfg.Follow.Wait == 0 {
+	if writes == nil || cfg.Follow.Wait == 0 && !canMirror(cfg) {
 		return nil
 	}
 	return func(ctx context.Context, w mapping.LegacyWrite) { writes.Await(ctx, w.Resource, w.Keys...) }

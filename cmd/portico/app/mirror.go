@@ -90,12 +90,13 @@ func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Ad
 			written = append(written, adapter.Resource(part.Name))
 		}
 	}
+	metrics.start(written)
 	m := &mirroring{db: db, writes: writes, metrics: metrics, holder: holderName(), log: log}
 	m.gate = mirror.NewGate(mirror.GateOptions{
 		Owners: db.WriteOwners(), Process: m.holder, Resources: written, CaughtUp: writes.CaughtUp, Drain: cfg.Mirror.Drain, Log: log,
 		Wishes: func() map[adapter.Resource]bool { return mirror.WishesOf(rules(), written) },
-		Turned: func(r adapter.Resource) { metrics.turns.WithLabelValues(string(r), "turned").Inc() },
-		GaveUp: func(r adapter.Resource) { metrics.turns.WithLabelValues(string(r), "given_up").Inc() },
+		Turned: func(r adapter.Resource) { metrics.turns.WithLabelValues(string(r), turned).Inc() },
+		GaveUp: func(r adapter.Resource) { metrics.turns.WithLabelValues(string(r), gaveUp).Inc() },
 	})
 	sender := &mirror.Sender{
 		System: legacy.client, Table: contract.NewTable(contract.Routes(fields)), Timeout: cfg.Legacy.Timeout,
@@ -234,6 +235,25 @@ func newMirrorMetrics(registry prometheus.Registerer) (*mirrorMetrics, error) {
 	}
 	return m, errors.Join(faults...)
 }
+
+// start lets the counters of some resources begin at zero, so that their first event counts as an
+// increase.
+func (m *mirrorMetrics) start(resources []adapter.Resource) {
+	for _, r := range resources {
+		for _, outcome := range mirror.Outcomes() {
+			m.deliveries.WithLabelValues(string(r), outcome)
+		}
+		for _, outcome := range mirror.CreateOutcomes() {
+			m.creates.WithLabelValues(string(r), outcome)
+		}
+		for _, outcome := range []string{turned, gaveUp} {
+			m.turns.WithLabelValues(string(r), outcome)
+		}
+	}
+}
+
+// How a change of sides ends, as the metrics call it.
+const turned, gaveUp = "turned", "given_up"
 
 // keepCounting renews the gauges until ctx ends, and then sets them to 0.
 func (m *mirrorMetrics) keepCounting(ctx context.Context, box sqlstore.Outbox, log *slog.Logger) {
