@@ -34,6 +34,42 @@ func Resources() []Resource {
 	}
 }
 
+// Schemas holds the schemas of all resources.
+type Schemas struct{ of map[Resource]*Schema }
+
+// NewSchemas returns the schemas of all resources.
+func NewSchemas() *Schemas {
+	all := &Schemas{of: map[Resource]*Schema{}}
+	stock := stockItemSchema()
+	for _, s := range []*Schema{
+		websiteSchema(),
+		storeSchema(),
+		customerGroupSchema(),
+		categorySchema(),
+		taxRateSchema(),
+		countrySchema(),
+		regionSchema(),
+		adminSchema(),
+		customerSchema(),
+		customerAddressSchema(),
+		productSchema(stock),
+		productImageSchema(),
+		productWebsiteSchema(),
+		productCategorySchema(),
+		stock,
+		orderSchema(),
+		orderItemSchema(),
+		orderAddressSchema(),
+		orderCommentSchema(),
+	} {
+		all.of[s.Resource] = s
+	}
+	return all
+}
+
+// Of returns the schema of r, or nil if r is not one of the constants of this package.
+func (all *Schemas) Of(r Resource) *Schema { return all.of[r] }
+
 // A Key is the integer id by which the contract addresses a record, its legacy id. Keys are
 // positive, except that of the customer group of guests, and are never reused.
 type Key int64

@@ -70,6 +70,7 @@ type Attribute struct {
 // A Schema lists the attributes of a resource. It is immutable once made.
 type Schema struct {
 	Resource Resource
+	Doc      string // what a list of the records holds; "" for parts that are listed with their root
 	Key      string // the attribute that holds the record's [Key]
 	// Owner names the attribute that holds the id of the customer who owns a record; "" if
 	// customers do not own records of the resource.
@@ -143,6 +144,12 @@ func (s *Schema) Below(attribute string) *Schema {
 	return s
 }
 
+// Described sets Doc and returns s.
+func (s *Schema) Described(doc string) *Schema {
+	s.Doc = doc
+	return s
+}
+
 // FilteredBy sets Filters and returns s.
 func (s *Schema) FilteredBy(filters ...string) *Schema {
 	s.Filters = filters
@@ -168,39 +175,3 @@ func (s *Schema) ReadOnly() bool {
 
 // Index returns the index of an attribute in Attributes, and in the Values of a [Record].
 func (s *Schema) Index(name string) (int, bool) { i, ok := s.index[name]; return i, ok }
-
-// Schemas holds the schemas of all resources.
-type Schemas struct{ of map[Resource]*Schema }
-
-// NewSchemas returns the schemas of all resources.
-func NewSchemas() *Schemas {
-	all := &Schemas{of: map[Resource]*Schema{}}
-	stock := stockItemSchema()
-	for _, s := range []*Schema{
-		websiteSchema(),
-		storeSchema(),
-		customerGroupSchema(),
-		categorySchema(),
-		taxRateSchema(),
-		countrySchema(),
-		regionSchema(),
-		adminSchema(),
-		customerSchema(),
-		customerAddressSchema(),
-		productSchema(stock),
-		productImageSchema(),
-		productWebsiteSchema(),
-		productCategorySchema(),
-		stock,
-		orderSchema(),
-		orderItemSchema(),
-		orderAddressSchema(),
-		orderCommentSchema(),
-	} {
-		all.of[s.Resource] = s
-	}
-	return all
-}
-
-// Of returns the schema of r, or nil if r is not one of the constants of this package.
-func (all *Schemas) Of(r Resource) *Schema { return all.of[r] }

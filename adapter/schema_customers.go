@@ -28,7 +28,7 @@ func customerSchema() *Schema {
 		{Name: "last_logged_in", Kind: KindTime, ReadOnly: true, Doc: "when the customer last logged in"},
 		{Name: "password_hash", Kind: KindText, Doc: "hash of the password, in a form that VerifyPassword supports; absent: no login"},
 		{Name: "password", Kind: KindText, WriteOnly: true, Doc: "a new password in plain text, without blanks around it, for systems that the write is forwarded to; stored only as password_hash"},
-	}).OwnedBy("entity_id").UniqueBy("website_id", "email").WithDistinctNulls()
+	}).Described("customers").OwnedBy("entity_id").UniqueBy("website_id", "email").WithDistinctNulls()
 }
 
 // customerAddressSchema returns the schema of customers' addresses. Absent and null are as
@@ -57,5 +57,5 @@ func customerAddressSchema() *Schema {
 		{Name: "is_default_billing", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
 		{Name: "is_default_shipping", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
 		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
-	}).PartOf(Customers, "customer_id").OwnedBy("customer_id").WithDistinctNulls()
+	}).Described("addresses of customers").PartOf(Customers, "customer_id").OwnedBy("customer_id").WithDistinctNulls()
 }

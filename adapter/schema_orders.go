@@ -51,7 +51,7 @@ func orderSchema() *Schema {
 		{Name: "base_total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "amount refunded so far; null before the first refund"},
 		{Name: "total_due", Kind: KindDecimal, ReadOnly: true, Doc: "amount still to be paid"},
 		{Name: "base_total_due", Kind: KindDecimal, ReadOnly: true, Doc: "amount still to be paid"},
-	}).OwnedBy("customer_id")
+	}).Described("orders with their lines, addresses and comments").OwnedBy("customer_id")
 }
 
 // orderItemSchema returns the schema of order lines.

@@ -14,7 +14,7 @@ func websiteSchema() *Schema {
 		{Name: "tax_country", Kind: KindText, ReadOnly: true, Doc: "two-letter code of the country whose tax callers without an address pay; empty: the place of the settings"},
 		{Name: "tax_region_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the region of that country; 0 or empty: none"},
 		{Name: "tax_postcode", Kind: KindText, ReadOnly: true, Doc: "postcode there; empty or *: none"},
-	})
+	}).Described("websites; at least one unless the data set holds nothing")
 }
 
 func storeSchema() *Schema {
@@ -23,7 +23,7 @@ func storeSchema() *Schema {
 		{Name: "website_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of its website"},
 		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code by which paths may name the store view"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the store view"},
-	})
+	}).Described("store views; at least one unless the data set holds nothing")
 }
 
 func customerGroupSchema() *Schema {
@@ -31,7 +31,7 @@ func customerGroupSchema() *Schema {
 		{Name: "group_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the group; 0 is the group of guests, the one key that is not positive"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the group"},
 		{Name: "tax_class_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "customer tax class of its members"},
-	})
+	}).Described("groups of customers")
 }
 
 // categorySchema returns the schema of categories. Their names may differ by store view.
@@ -41,7 +41,7 @@ func categorySchema() *Schema {
 		{Name: "parent_id", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
 		{Name: "name", Kind: KindText, Scope: ScopeStore, Required: true, ReadOnly: true, Doc: "name of the category"},
 		{Name: "is_active", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "1: shown to customers and guests"},
-	}).Below("parent_id")
+	}).Described("categories, whose tree begins below the id 1").Below("parent_id")
 }
 
 // taxRateSchema returns the schema of tax rates: one record for each combination of a rate,
@@ -61,7 +61,7 @@ func taxRateSchema() *Schema {
 		{Name: "priority", Kind: KindInteger, ReadOnly: true, Doc: "priority of its rule: rates of equal priority are added up, those of a higher number are calculated on top of the lower; empty: 0"},
 		{Name: "rate", Kind: KindDecimal, Required: true, ReadOnly: true, Doc: "the rate, in percent"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "title of the rate"},
-	})
+	}).Described("tax rates, one record for each customer tax class and product tax class that a rate applies to")
 }
 
 func countrySchema() *Schema {
@@ -69,7 +69,7 @@ func countrySchema() *Schema {
 		{Name: "country_number", Kind: KindInteger, ReadOnly: true, Doc: "position in the directory, from 1; serves as the key, as countries have no numeric id"},
 		{Name: "country_id", Kind: KindText, Required: true, ReadOnly: true, Doc: "two-letter code, upper case"},
 		{Name: "iso3_code", Kind: KindText, Required: true, ReadOnly: true, Doc: "three-letter code, upper case"},
-	})
+	}).Described("countries; without this list those of Portico's directory")
 }
 
 func regionSchema() *Schema {
@@ -78,7 +78,7 @@ func regionSchema() *Schema {
 		{Name: "country_id", Kind: KindText, Required: true, ReadOnly: true, Doc: "two-letter code of its country"},
 		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code of the region, unique within its country"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the region, as addresses show it"},
-	})
+	}).Described("regions of countries; without this list those of Portico's directory")
 }
 
 func adminSchema() *Schema {
@@ -87,5 +87,5 @@ func adminSchema() *Schema {
 		{Name: "username", Kind: KindText, Required: true, ReadOnly: true, Doc: "name to log in with"},
 		{Name: "password_hash", Kind: KindText, ReadOnly: true, Doc: "hash of the password, in a form that VerifyPassword supports; null: no login"},
 		{Name: "disabled", Kind: KindInteger, ReadOnly: true, Doc: "1: may not log in, and their tokens and keys do not work; null otherwise"},
-	}).UniqueBy("username")
+	}).Described("administrators").UniqueBy("username")
 }

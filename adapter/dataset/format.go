@@ -52,28 +52,10 @@ func newFormat(schemas *adapter.Schemas) []member {
 	var lists []member
 	for _, r := range adapter.Resources() {
 		if s := schemas.Of(r); s.Root == "" || s.Root == adapter.Customers {
-			lists = append(lists, member{name: string(r), doc: listDoc(r), form: list, of: shapeOf(schemas, r)})
+			lists = append(lists, member{name: string(r), doc: s.Doc, form: list, of: shapeOf(schemas, r)})
 		}
 	}
 	return append(lists, member{name: string(consumers), doc: "client programs with their access tokens", form: list, of: consumerShape()})
-}
-
-// listDoc says what a list holds.
-func listDoc(r adapter.Resource) string {
-	return map[adapter.Resource]string{
-		adapter.Websites:          "websites; at least one unless the data set holds nothing",
-		adapter.Stores:            "store views; at least one unless the data set holds nothing",
-		adapter.CustomerGroups:    "groups of customers",
-		adapter.Categories:        "categories, whose tree begins below the id 1",
-		adapter.TaxRates:          "tax rates, one record for each customer tax class and product tax class that a rate applies to",
-		adapter.Countries:         "countries; without this list those of Portico's directory",
-		adapter.Regions:           "regions of countries; without this list those of Portico's directory",
-		adapter.Admins:            "administrators",
-		adapter.Customers:         "customers",
-		adapter.CustomerAddresses: "addresses of customers",
-		adapter.Products:          "products with what belongs to them",
-		adapter.Orders:            "orders with their lines, addresses and comments",
-	}[r]
 }
 
 // shapeOf returns the shape of the records of a resource, with what belongs to them.
