@@ -146,6 +146,17 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
+// listNames returns the names of the lists of records.
+func listNames() string {
+	var names []string
+	for _, r := range adapter.Resources() {
+		if adapter.NewSchemas().Of(r).Doc != "" {
+			names = append(names, string(r))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // TestAllErrors checks that all errors of a file are reported, sorted by line.
 func TestAllErrors(t *testing.T) {
 	const text = `{
@@ -176,7 +187,7 @@ func TestAllErrors(t *testing.T) {
  }
 }`
 	_, err := dataset.Decode(strings.NewReader(text), extendedSchemas(t), nil)
-	const want = `line 4: websites[1].website_id: must be a whole number
+	want := `line 4: websites[1].website_id: must be a whole number
 line 4: websites[1].name: missing
 line 7: stores[1]: must be a record
 line 7: stores[0].website_id: websites 7 does not exist
@@ -187,7 +198,7 @@ line 16: products[0].tier_price[0].website_id: missing
 line 16: products[0].tier_price[0].cust_group: missing
 line 16: products[0].tier_price[0].price_qty: missing
 line 18: products[0].stock_data.qty: must be a text with four decimal places, such as "12.5000"
-line 20: a/b~.[1]: unknown list: use one of websites, stores, customer_groups, categories, tax_rates, countries, regions, admins, customers, customer_addresses, products, orders, consumers, credentials, verbatim
+line 20: a/b~.[1]: unknown list: use one of ` + listNames() + `, consumers, credentials, verbatim
 line 24: credentials.admin.admin_id: admins 12 does not exist
 line 25: credentials.user.role: unknown`
 	if err == nil || err.Error() != want {

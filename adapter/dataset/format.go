@@ -51,7 +51,7 @@ const (
 func newFormat(schemas *adapter.Schemas) []member {
 	var lists []member
 	for _, r := range adapter.Resources() {
-		if s := schemas.Of(r); s.Root == "" || s.Root == adapter.Customers {
+		if s := schemas.Of(r); s.Doc != "" {
 			lists = append(lists, member{name: string(r), doc: s.Doc, form: list, of: shapeOf(schemas, r)})
 		}
 	}
