@@ -10,7 +10,6 @@ const (
 	CustomerGroups    Resource = "customer_groups"
 	Categories        Resource = "categories"
 	TaxRates          Resource = "tax_rates"
-	AttributeSets     Resource = "attribute_sets"
 	Countries         Resource = "countries"
 	Regions           Resource = "regions"
 	Admins            Resource = "admins"
@@ -30,7 +29,7 @@ const (
 // Resources returns all resources. Those that a record refers to come before it.
 func Resources() []Resource {
 	return []Resource{
-		Websites, Stores, CustomerGroups, Categories, TaxRates, AttributeSets, Countries, Regions, Admins, Customers, CustomerAddresses,
+		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, Admins, Customers, CustomerAddresses,
 		Products, ProductImages, ProductWebsites, ProductCategories, StockItems, Orders, OrderItems, OrderAddresses, OrderComments,
 	}
 }
@@ -50,7 +49,6 @@ func NewSchemas() *Schemas {
 		taxRateSchema(),
 		countrySchema(),
 		regionSchema(),
-		attributeSetSchema(),
 		adminSchema(),
 		customerSchema(),
 		customerAddressSchema(),

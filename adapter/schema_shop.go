@@ -64,13 +64,6 @@ func taxRateSchema() *Schema {
 	}).Described("tax rates, one record for each customer tax class and product tax class that a rate applies to")
 }
 
-func attributeSetSchema() *Schema {
-	return NewSchema(AttributeSets, "attribute_set_id", []Attribute{
-		{Name: "attribute_set_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the set"},
-		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the set"},
-	}).Described("sets of attributes")
-}
-
 func countrySchema() *Schema {
 	return NewSchema(Countries, "country_number", []Attribute{
 		{Name: "country_number", Kind: KindInteger, ReadOnly: true, Doc: "position in the directory, from 1; serves as the key, as countries have no numeric id"},

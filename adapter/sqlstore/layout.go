@@ -75,7 +75,6 @@ func layout(schemas *adapter.Schemas) []*table {
 		newTable(schemas.Of(adapter.CustomerGroups), "customer_group"),
 		category,
 		newTable(schemas.Of(adapter.TaxRates), "tax_rate"),
-		newTable(schemas.Of(adapter.AttributeSets), "attribute_set"),
 		newTable(schemas.Of(adapter.Countries), "country"),
 		newTable(schemas.Of(adapter.Regions), "region"),
 		admin, customer, address, product,
