@@ -49,7 +49,7 @@ func NewFollowMetrics(registry prometheus.Registerer) (*FollowMetrics, error) {
 		comparedAt:   prometheus.NewGauge(gauge("last_comparison_timestamp_seconds", "When everything was last compared with the old shop, as Unix time.")),
 		comparedTook: prometheus.NewGauge(gauge("comparison_seconds", "How long the last comparison of everything took: no change arrives later than that.")),
 	}
-	lag := prometheus.NewGaugeFunc(gauge("lag_seconds", "Time since all changes that the old shop dates were taken over. 0 where another process follows."), m.lag)
+	lag := prometheus.NewGaugeFunc(gauge("lag_seconds", "Time since all changes that the old shop dates were taken over, or, before that, since this process began to follow. 0 where another process follows."), m.lag)
 	var faults []error
 	for _, c := range []prometheus.Collector{m.changes, m.foundLate, m.parkedNow, m.heldNow, m.writes, m.failures, m.credentials, m.settings, m.withoutFile, m.leader, m.modes, m.comparedAt, m.comparedTook, lag} {
 		faults = append(faults, registry.Register(c))
