@@ -47,13 +47,6 @@ func rowsOf(digest string) (rows int) {
 	return rows
 }
 
-// Refresh forgets which columns and attributes the tables have, so that changes of these are
-// noticed.
-func (d *Database) Refresh() {
-	clear(d.conn.columns)
-	clear(d.digests)
-}
-
 // A rangeStatement returns a statement for the records with ids in (after, last].
 type rangeStatement func(after, last int64) string
 

@@ -111,7 +111,7 @@ func (s *session) compareStep(ctx context.Context) error {
 	}
 	p := r.current()
 	if r.done == 0 {
-		s.legacy.Refresh()
+		s.legacy.Forget()
 	}
 	b := s.batch(p)
 	b.beforeNotes = func(ctx context.Context, run []*keyRange, _ adapter.Key) error {

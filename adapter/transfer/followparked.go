@@ -71,9 +71,14 @@ func (k *parkedRecords) park(ctx context.Context, records ...sqlstore.Parked) er
 		p.Attempts++
 		p.RetryAt = now.Add(min(firstRetry<<min(p.Attempts-1, 10), lastRetry))
 		fresh = append(fresh, p)
+	}
+	if err := k.notes.Park(ctx, k.source, fresh...); err != nil {
+		return err
+	}
+	for _, p := range fresh {
 		k.set(p)
 	}
-	return k.notes.Park(ctx, k.source, fresh...)
+	return nil
 }
 
 // unpark forgets that records are parked.
@@ -82,14 +87,19 @@ func (k *parkedRecords) unpark(ctx context.Context, p magento1.Part, keys ...ada
 	for _, key := range keys {
 		if k.has(p, key) {
 			known = append(known, key)
-			delete(k.records[p], key)
 		}
 	}
 	if len(known) == 0 {
 		return nil
 	}
+	if err := k.notes.Unpark(ctx, k.source, string(p), known...); err != nil {
+		return err
+	}
+	for _, key := range known {
+		delete(k.records[p], key)
+	}
 	k.metrics.parked(p, len(k.records[p]))
-	return k.notes.Unpark(ctx, k.source, string(p), known...)
+	return nil
 }
 
 // retry has records tried again that may have waited for records of a part, which have changed.

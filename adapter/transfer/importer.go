@@ -193,7 +193,7 @@ func (imp *Importer) run(ctx context.Context, parts []Group, all bool) error {
 		return err
 	}
 	for _, part := range parts {
-		if err := imp.Group(ctx, part, all); err != nil {
+		if err := imp.group(ctx, part, all); err != nil {
 			return err
 		}
 	}
@@ -204,8 +204,8 @@ func (imp *Importer) run(ctx context.Context, parts []Group, all bool) error {
 	return imp.finish(ctx, parts, all)
 }
 
-// Group imports one part.
-func (imp *Importer) Group(ctx context.Context, part Group, all bool) error {
+// group imports one group.
+func (imp *Importer) group(ctx context.Context, part Group, all bool) error {
 	switch part.Name {
 	case attributesGroup:
 		return imp.checkAttributes(ctx, all)

@@ -72,6 +72,13 @@ func (p *program) importCredentialsAlone(ctx context.Context, cmd *cobra.Command
 	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
 		return err
 	}
+	if !source.dryRun {
+		release, err := db.Imports().Lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = release() }() // closing the database releases it, too
+	}
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
 	done, err := transfer.Credentials(ctx, db, legacyDB, sqlstore.ImportOptions{
