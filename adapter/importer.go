@@ -51,6 +51,9 @@ type ImportOptions struct {
 	// Expected, if not nil, reports in a dry run whether a record that does not exist
 	// would have been stored by now.
 	Expected func(Resource, Key) bool
+	// Push has an importer with a backend create there at once what that lacks of the records
+	// and their parts. Otherwise clients do not see these until they are pushed.
+	Push bool
 	// Source names the system that the records come from, at most 64 characters. The
 	// store notes it for each record that the import creates or finds equal, changed or
 	// kept. "": the import notes nothing.
@@ -87,7 +90,7 @@ type Imported struct {
 type ImportOutcome uint8
 
 const (
-	// ImportCreated: the record is new.
+	// ImportCreated: the record is new, or was stored here and is new at the backend.
 	ImportCreated ImportOutcome = iota
 	// ImportChanged: the record or a part of it was changed.
 	ImportChanged

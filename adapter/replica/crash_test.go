@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -158,7 +159,7 @@ func (b *crashingBackend) Delete(ctx context.Context, w *replica.Write) error {
 // write done or not, whether it scans or reads the records. A write of several requests may be
 // done in part, until it is repeated.
 func TestCrash(t *testing.T) {
-	for _, c := range writeCases() {
+	for _, c := range slices.Concat(writeCases(), pushCases()) {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.observe(newFixture(t), exact)
 			first := newCrashingFixture(t, &crashPoint{})

@@ -38,7 +38,8 @@
 //     intent, the record stays invisible until Push creates it.
 //     An import is such a write, of a record with its parts in several requests. Its intent
 //     holds them as they were: undoing it imports them again, and reconciling then takes over
-//     what the backend has done. The import can be repeated.
+//     what the backend has done. The import can be repeated. What is new stays in the local
+//     replica if the backend refuses it, and is sent again by the next import or Push.
 //  6. Writers of one record take turns within a process. If two processes change the same
 //     record at the same moment, the backend may lose one of the changes, and one process
 //     may undo in the replica what the other is writing; the replica and the backend

@@ -12,33 +12,32 @@ import (
 )
 
 // Import imports a batch as [adapter.Importer] says. What has no mapping is imported into the
-// local replica, and Push creates it. A record whose root has a mapping is imported on its own,
-// and changed or deleted at the backend, too. If the backend refuses that, the record is
-// restored, and [adapter.Imported.Err] says why: also if it takes a unique value from a later
-// record of the batch. A dry run asks the local replica alone.
+// local replica, and created at the backend with o.Push, or else by Push. A record whose root
+// has a mapping is imported on its own, and changed or deleted at the backend, too. If the
+// backend refuses that, the record is restored, and [adapter.Imported.Err] says why: also if it
+// takes a unique value from a later record of the batch. A dry run asks the local replica alone.
 func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
 	mayChange := func(one adapter.Aggregate) bool {
-		return one.Gone || one.PartsOnly || o.Existing == adapter.ReplaceExisting || o.Existing == adapter.MergeExisting
+		return one.Gone || one.PartsOnly || o.Push || o.Existing == adapter.ReplaceExisting || o.Existing == adapter.MergeExisting
 	}
-	var mapped map[int]mappedImport
-	err := a.checkOpen("import records")
-	if err == nil && !o.DryRun && slices.ContainsFunc(batch, mayChange) {
-		mapped, err = a.reconcileImported(ctx, batch)
+	if err := a.checkOpen("import records"); err != nil {
+		return nil, err
 	}
+	if o.DryRun || !slices.ContainsFunc(batch, mayChange) {
+		return a.replica.Import(ctx, batch, o)
+	}
+	mapped, err := a.reconcileImported(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
-	if len(mapped) == 0 {
-		return a.replica.Import(ctx, batch, o)
-	}
+	last := o // with the position, unless a record is refused
+	o.Position = ""
 	dry := o
 	dry.DryRun = true
 	outcomes, err := a.replica.Import(ctx, batch, dry) // tells which differ
 	if err != nil {
 		return nil, err
 	}
-	last := o // with the position, unless a record is refused
-	o.Position = ""
 	var rest []adapter.Aggregate // what only the local replica stores
 	var places []int
 	for i, one := range batch {
@@ -50,14 +49,21 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 		outcomes[i], err = to.importRecord(ctx, one, o)
 		switch {
 		case adapter.IsRefusal(err), errors.Is(err, errResolved):
-			outcomes[i].Err, last.Position = err, ""
+			outcomes[i].Err = err
 		case err != nil:
 			return nil, err
 		}
 	}
-	stored, err := a.replica.Import(ctx, rest, last)
+	stored, err := a.replica.Import(ctx, rest, o)
 	for i, one := range stored {
 		outcomes[places[i]] = one
+	}
+	if err == nil && o.Push {
+		err = a.pushImported(ctx, batch, outcomes)
+	}
+	isRefused := func(one adapter.Imported) bool { return one.Err != nil }
+	if err == nil && last.Position != "" && !slices.ContainsFunc(outcomes, isRefused) {
+		_, err = a.replica.Import(ctx, nil, last)
 	}
 	return outcomes, err
 }
@@ -68,52 +74,107 @@ type mappedImport struct {
 	rootKey adapter.Key
 }
 
+// importedRoots returns the roots of the records of a resource that a batch has, each with the
+// places of its records in the batch.
+func (plan *resourcePlan) importedRoots(ctx context.Context, batch []adapter.Aggregate) (map[adapter.Key][]int, error) {
+	keys := map[int]adapter.Key{}
+	for i, one := range batch {
+		if s := one.Record.Schema; s != nil && s.Resource == plan.Resource {
+			keys[i] = one.Record.Key()
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	rootKeys, err := plan.findRecords(ctx, slices.Collect(maps.Values(keys)))
+	places := map[adapter.Key][]int{}
+	for i, key := range keys {
+		root, exists := rootKeys[key]
+		if !exists {
+			root = plan.rootKeyOf(batch[i].Record)
+		}
+		places[root] = append(places[root], i)
+	}
+	return places, err
+}
+
 // reconcileImported reconciles the roots of a batch that have a mapping. It returns the
 // imports of their records and parts, by their places in the batch.
 func (a *Adapter) reconcileImported(ctx context.Context, batch []adapter.Aggregate) (map[int]mappedImport, error) {
 	mapped := map[int]mappedImport{}
 	for _, plan := range a.ordered {
-		keys := map[int]adapter.Key{}
-		for i, one := range batch {
-			if s := one.Record.Schema; s != nil && s.Resource == plan.Resource {
-				keys[i] = one.Record.Key()
-			}
-		}
-		if len(keys) == 0 {
-			continue
-		}
-		rootKeys, err := plan.findRecords(ctx, slices.Collect(maps.Values(keys)))
+		places, err := plan.importedRoots(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
-		places := map[adapter.Key][]int{} // by root
-		for i, key := range keys {
-			root, exists := rootKeys[key]
-			if !exists {
-				root = plan.rootKeyOf(batch[i].Record)
-			}
-			places[root] = append(places[root], i)
-		}
-		rows, err := a.rowsOf(ctx, plan.root, slices.Collect(maps.Keys(places)))
+		keys := slices.Collect(maps.Keys(places))
+		unlock, err := a.locks.lock(ctx, plan.root.Resource, keys...)
 		if err != nil {
 			return nil, err
 		}
-		rows = slices.DeleteFunc(rows, func(r row) bool { return r.mapping == nil })
-		unlock, err := a.locks.lock(ctx, plan.root.Resource, keysOf(rows)...)
-		if err == nil {
-			_, err = a.reconcileLocked(ctx, plan.root, keysOf(rows))
-			unlock()
+		_, err = a.reconcileLocked(ctx, plan.root, keys) // which ends creations that were interrupted
+		unlock()
+		if err != nil {
+			return nil, err
 		}
+		rows, err := a.rowsOf(ctx, plan.root, keys)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
 			for _, i := range places[r.key] {
-				mapped[i] = mappedImport{&store{a, plan}, r.key}
+				if r.mapping != nil {
+					mapped[i] = mappedImport{&store{a, plan}, r.key}
+				}
 			}
 		}
 	}
 	return mapped, nil
+}
+
+// pushImported creates at the backend what it lacks of the roots of imported records. What it
+// refuses is an error in the outcomes; a root that was only stored here before is new.
+func (a *Adapter) pushImported(ctx context.Context, batch []adapter.Aggregate, outcomes []adapter.Imported) error {
+	for _, plan := range a.ordered {
+		places, err := plan.importedRoots(ctx, batch)
+		if err != nil {
+			return err
+		}
+		rows, err := a.rowsOf(ctx, plan.root, slices.Sorted(maps.Keys(places)))
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			imported := slices.DeleteFunc(places[r.key], func(i int) bool { return batch[i].Gone || outcomes[i].Err != nil })
+			lacks, err := a.lacks(ctx, plan.root, r)
+			if lacks && err == nil && len(imported) > 0 {
+				err = a.pushBelow(ctx, plan.root, r.key)
+			}
+			if err != nil && !adapter.IsRefusal(err) {
+				return err
+			}
+			for _, i := range imported {
+				if outcomes[i].Err = err; lacks && r.mapping == nil && plan.isRoot() && outcomes[i].Outcome == adapter.ImportEqual {
+					outcomes[i].Outcome = adapter.ImportCreated
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// lacks reports whether Push would create something of a root at the backend.
+func (a *Adapter) lacks(ctx context.Context, root *resourcePlan, r row) (bool, error) {
+	if r.mapping == nil || r.mapping.BackendID == "" {
+		return root.Creates, nil
+	}
+	for _, plan := range root.parts {
+		parts, err := a.partsToPush(ctx, plan, r.key)
+		if err != nil || len(parts) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // importRecord imports one record. Kinds: those of the local replica and of the backend, and

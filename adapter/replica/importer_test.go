@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,14 +20,12 @@ import (
 type pushingAdapter struct{ *replica.Adapter }
 
 func (a pushingAdapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	o.Push = true
 	done, err := a.Adapter.Import(ctx, batch, o)
 	for _, one := range done {
 		if err == nil {
 			err = one.Err
 		}
-	}
-	if err == nil && !o.DryRun {
-		err = a.Push(ctx, nil)
 	}
 	return done, err
 }
@@ -89,6 +88,20 @@ func without(one adapter.Aggregate, r adapter.Resource, keys ...adapter.Key) ada
 // importAll imports a batch that replaces what exists.
 func (f *fixture) importAll(batch ...adapter.Aggregate) ([]adapter.Imported, error) {
 	return f.Import(f.t.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting})
+}
+
+// pushAll imports a batch that replaces what exists, and creates at the backend what it lacks.
+func (f *fixture) pushAll(batch ...adapter.Aggregate) ([]adapter.Imported, error) {
+	return f.Import(f.t.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting, Push: true, Source: "old", Position: "7"})
+}
+
+// pushOne is importOne with what pushAll does.
+func (f *fixture) pushOne(one adapter.Aggregate) error {
+	done, err := f.pushAll(one)
+	if err == nil {
+		err = done[0].Err
+	}
+	return err
 }
 
 // importOne imports one record, and returns what was refused of it.
@@ -349,5 +362,125 @@ func TestImportMissing(t *testing.T) {
 	}
 	if f.memory.writes() > 0 {
 		t.Errorf("%d writes", f.memory.writes())
+	}
+}
+
+// TestImportPushes checks imports that create at the backend what it lacks: each record and each
+// part once, whatever the backend has refused before, and whatever of it was interrupted.
+func TestImportPushes(t *testing.T) {
+	customer := func(f *fixture, key int, email string) adapter.Aggregate {
+		return f.exported(adapter.Customers, 2, values{"entity_id": key, "email": email})
+	}
+	address := func(f *fixture, key, customer int) adapter.Aggregate {
+		return f.exported(adapter.CustomerAddresses, 2, values{"entity_id": key, "customer_id": customer, "is_default_billing": 0, "is_default_shipping": 0})
+	}
+	// expect imports a batch, and compares what has become of its records, how many requests
+	// create something, and whether the position was stored.
+	expect := func(t *testing.T, f *fixture, batch []adapter.Aggregate, creates int, want ...string) {
+		t.Helper()
+		before := f.memory.callCount("Create customers") + f.memory.callCount("Create customer_addresses")
+		stored, err := f.Position(t.Context(), "old")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := f.pushAll(batch...)
+		var got []string
+		refused := false
+		for _, one := range done {
+			text := []string{"created", "changed", "equal", "kept", "removed"}[one.Outcome]
+			if one.Err != nil {
+				refused, text = true, adapter.KindOf(one.Err).String()
+			}
+			got = append(got, text)
+		}
+		if err != nil {
+			refused, got = true, []string{adapter.KindOf(err).String()}
+		}
+		if n := f.memory.callCount("Create customers") + f.memory.callCount("Create customer_addresses") - before; n != creates || !slices.Equal(got, want) {
+			t.Errorf("%q and %d creations, want %q and %d (%v)", got, n, want, creates, err)
+		}
+		position, err := f.Position(t.Context(), "old")
+		if err != nil || (position == "7") != (!refused || stored == "7") {
+			t.Errorf("the position is %q, %v", position, err)
+		}
+	}
+	fail := func(f *fixture, call string, kind adapter.ErrorKind, when func() bool) {
+		f.memory.before = func(_ context.Context, made string) error {
+			if made == call && when() {
+				return memoryError(kind, "")
+			}
+			return nil
+		}
+	}
+	always := func() bool { return true }
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, f *fixture)
+	}{
+		{"new records", func(t *testing.T, f *fixture) {
+			batch := []adapter.Aggregate{customer(f, 77, "a@example.com"), address(f, 77, 77), address(f, 78, 1), f.exported(adapter.Customers, 1, nil)}
+			expect(t, f, batch, 3, "created", "created", "created", "equal")
+			expect(t, f, batch, 0, "equal", "equal", "equal", "equal")
+			f.checkValues(adapter.CustomerAddresses, 77, values{"customer_id": 77})
+			expect(t, f, []adapter.Aggregate{gone(adapter.Customers, 77), customer(f, 79, "a@example.com")}, 1, "removed", "created")
+			f.checkMissing(adapter.Customers, 77)
+		}},
+		{"a record that the backend refuses, and another", func(t *testing.T, f *fixture) {
+			batch := []adapter.Aggregate{customer(f, 77, "a@example.com"), customer(f, 78, "b@example.com"), address(f, 77, 77)}
+			first := true
+			fail(f, "Create customers", adapter.Invalid, func() bool { defer func() { first = false }(); return first })
+			expect(t, f, batch[:2], 2, "invalid", "created")
+			fail(f, "Create customers", adapter.Invalid, always)
+			expect(t, f, batch, 2, "invalid", "equal", "invalid") // the address names what it waits for
+			f.checkMissing(adapter.Customers, 77)
+			f.memory.clearFaults()
+			expect(t, f, batch, 2, "created", "equal", "equal")
+			f.checkValues(adapter.CustomerAddresses, 77, values{"customer_id": 77})
+		}},
+		{"a part that the backend refuses", func(t *testing.T, f *fixture) {
+			batch := []adapter.Aggregate{address(f, 77, 1), customer(f, 77, "a@example.com")}
+			fail(f, "Create customer_addresses", adapter.Conflict, always)
+			expect(t, f, batch, 2, "conflict", "created")
+			expect(t, f, batch, 1, "conflict", "equal")
+			f.memory.clearFaults()
+			expect(t, f, batch, 1, "equal", "equal")
+			expect(t, f, batch, 0, "equal", "equal")
+		}},
+		{"a backend that is away", func(t *testing.T, f *fixture) {
+			batch := []adapter.Aggregate{customer(f, 77, "a@example.com"), customer(f, 78, "b@example.com")}
+			fail(f, "Create customers", adapter.Unavailable, func() bool { return f.memory.callCount("Create customers") == 2 })
+			expect(t, f, batch, 2, "unavailable")
+			f.memory.clearFaults()
+			expect(t, f, batch, 1, "equal", "created")
+		}},
+		{"an answer that is lost", func(t *testing.T, f *fixture) {
+			f.memory.fail("Create customers", nil, memoryError(adapter.Unavailable, ""))
+			expect(t, f, []adapter.Aggregate{customer(f, 77, "a@example.com")}, 1, "unavailable")
+			f.memory.clearFaults()
+			expect(t, f, []adapter.Aggregate{customer(f, 77, "b@example.com")}, 0, "changed")
+		}},
+		{"a record that another process may be creating", func(t *testing.T, f *fixture) {
+			one := customer(f, 77, "a@example.com")
+			if _, err := f.importAll(one); err != nil {
+				t.Fatal(err)
+			}
+			intent := idmap.Mapping{Resource: adapter.Customers, Key: 77, Intent: []byte(`{"by":"another","op":"push","resource":"customers","key":77}`)}
+			if err := f.local.PutMappings(t.Context(), intent); err != nil {
+				t.Fatal(err)
+			}
+			f.SetForeignIntentAge(time.Hour)
+			expect(t, f, []adapter.Aggregate{one, customer(f, 78, "b@example.com")}, 1, "not_found", "created")
+			f.SetForeignIntentAge(0)
+			one.Record.Set("firstname", adapter.TextValue("Changed"))
+			expect(t, f, []adapter.Aggregate{one}, 1, "changed")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			c.run(t, f)
+			f.checkNoIntents()
+			f.scan()
+			f.checkAgreement()
+		})
 	}
 }

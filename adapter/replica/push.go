@@ -132,7 +132,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		case r.mapping != nil && r.mapping.BackendID != "":
 			return nil // the backend no longer has it
 		case r.state() == inDoubt:
-			return &adapter.Error{Kind: adapter.Conflict, Op: "create " + string(root.Resource), Err: errInDoubt}
+			return &adapter.Error{Kind: adapter.NotFound, Op: "create " + string(root.Resource), Err: errInDoubt}
 		case !r.exists: // another process has deleted it
 			return notFound("get", root.Resource, key)
 		}
@@ -151,9 +151,6 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 func (a *Adapter) pushParts(ctx context.Context, root *resourcePlan, rootKey adapter.Key) error {
 	var refused error
 	for _, plan := range root.parts {
-		if !plan.Creates {
-			continue
-		}
 		parts, err := a.partsToPush(ctx, plan, rootKey)
 		if err != nil {
 			return err
@@ -198,8 +195,11 @@ func (w *pendingWrite) release(ctx context.Context) {
 	})
 }
 
-// partsToPush returns the parts of a root that the backend lacks, sorted by key.
+// partsToPush returns the parts of a root that the backend lacks and accepts, sorted by key.
 func (a *Adapter) partsToPush(ctx context.Context, plan *resourcePlan, rootKey adapter.Key) ([]adapter.Record, error) {
+	if !plan.Creates {
+		return nil, nil
+	}
 	parts, err := a.loadParts(ctx, plan, rootKey)
 	if err != nil || len(parts.records) == 0 {
 		return nil, err
