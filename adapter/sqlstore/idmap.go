@@ -180,7 +180,7 @@ func (s *Replica) putMappingsIf(ctx context.Context, condition func(*sql.Tx) (bo
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
 	})
 	enter := func() error {
-		return s.db.write(ctx, op, func(tx *sql.Tx) error {
+		return s.db.writeFenced(ctx, op, s.lease, func(tx *sql.Tx) error {
 			stored, err := s.lockStored(ctx, tx, mappings)
 			if err != nil {
 				return err
@@ -188,7 +188,10 @@ func (s *Replica) putMappingsIf(ctx context.Context, condition func(*sql.Tx) (bo
 			if holds, err = condition(tx); err != nil || !holds {
 				return err
 			}
-			return s.putMappings(ctx, tx, mappings, stored)
+			if err := s.putMappings(ctx, tx, mappings, stored); err != nil || s.announcement == nil {
+				return err
+			}
+			return s.noteMapped(ctx, tx, mappings)
 		})
 	}
 	err = enter()
@@ -214,6 +217,21 @@ func (s *Replica) putMappings(ctx context.Context, tx *sql.Tx, mappings []idmap.
 		}
 	}
 	return nil
+}
+
+// noteMapped notes the roots of mappings that an announced import stores as changed: clients see
+// a record only once it has a mapping.
+func (s *Replica) noteMapped(ctx context.Context, tx *sql.Tx, mappings []idmap.Mapping) error {
+	changed := map[adapter.Resource][]adapter.Key{}
+	for _, m := range mappings {
+		if m.Root != "" {
+			m.Resource, m.Key = m.Root, m.RootKey
+		}
+		changed[m.Resource] = append(changed[m.Resource], m.Key)
+	}
+	done := newWriteTx(s.db, tx)
+	done.announcement = s.announcement
+	return done.Changed(ctx, changed)
 }
 
 // A recordID identifies a record of any resource.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // expireLease makes a lease expire as if its time had passed.
@@ -145,6 +146,9 @@ func testFencing(t *testing.T, e Engine) {
 		"an import": func() error {
 			_, err := a.Import(t.Context(), []adapter.Aggregate{{Record: gone, Gone: true}}, adapter.ImportOptions{Source: "old"})
 			return err
+		},
+		"a mapping": func() error {
+			return (&Replica{a}).PutMappings(t.Context(), idmap.Mapping{Resource: adapter.Products, Key: 1, BackendID: "p1"})
 		},
 		"an import's source":  func() error { return notes.NoteSource(t.Context(), ImportSource{Name: "old"}) },
 		"an import's digests": func() error { return notes.ReplaceRangeDigests(t.Context(), "old", "products", 0, 9, RangeDigest{}) },

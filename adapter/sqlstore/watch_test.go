@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
 // A cachingProcess caches names of products, and drops them as its Watch says.
@@ -217,6 +218,12 @@ func testChangesSeen(t *testing.T, e Engine) {
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("%s: want -, got +:\n%s", step.name, diff)
 		}
+	}
+	mapped := &Replica{a.Announced(announcement)}
+	err = mapped.PutMappings(t.Context(), idmap.Mapping{Resource: adapter.Orders, Key: 2, BackendID: "o2"}, idmap.Mapping{Resource: adapter.StockItems, Key: 7, Root: adapter.Products, RootKey: 1})
+	p.Await(t.Context())
+	if got := p.takeDropped(); err != nil || !cmp.Equal(got, []changes{{adapter.Orders: {2}, adapter.Products: {1}}}) {
+		t.Errorf("a record that gets its mapping: %v, %v", got, err)
 	}
 
 	refused := errors.New("refused")
