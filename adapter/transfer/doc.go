@@ -16,7 +16,9 @@
 //     everything, which goes on all the time. Each transaction checks the lease. Other
 //     processes take over what is written through them. All read and store under the lock
 //     of imports, in turns, so that no older state replaces a newer one.
-//  5. Only records that came from the old shop are removed, and never those whose resource
+//  5. A follower has what it stores at the backend, if there is one, before it says that it has
+//     it. What the backend refuses is parked; while it is away, the follower tries again.
+//  6. Only records that came from the old shop are removed, and never those whose resource
 //     clients write here. If more are gone than is likely, none are removed until the owner
 //     says that it is right.
 //

@@ -209,8 +209,12 @@ func (f *Follower) open(ctx context.Context, lease sqlstore.Lease) (*session, er
 
 // newSession returns a session that has an importer.
 func (f *Follower) newSession(imp *Importer) *session {
+	base := imp.settings
+	if f.o.Join != nil { // an import notes what is stored here before the backend has it
+		base = shortHash(base + " with a backend")
+	}
 	return &session{
-		Importer: imp, f: f, log: f.o.Log, base: imp.settings, importLock: &importLock{imports: imp.notes, turn: f.turn},
+		Importer: imp, f: f, log: f.o.Log, base: base, importLock: &importLock{imports: imp.notes, turn: f.turn},
 		seen: map[magento1.Part]map[adapter.Key]string{}, burst: map[magento1.Part]string{},
 		parked:      &parkedRecords{records: map[magento1.Part]map[adapter.Key]sqlstore.Parked{}, notes: imp.notes, log: f.o.Log, metrics: f.o.Metrics},
 		comparison:  &comparison{imp: imp, log: f.o.Log, metrics: f.o.Metrics},

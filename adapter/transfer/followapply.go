@@ -41,7 +41,7 @@ func (s *session) apply(ctx context.Context, named changes) error {
 	return s.removeGone(ctx, gone)
 }
 
-// removeGone removes what is gone, and parks what others here still refer to.
+// removeGone removes what is gone, and parks what cannot be removed.
 func (s *session) removeGone(ctx context.Context, gone []*removal) error {
 	before := map[magento1.Part]int64{}
 	for _, r := range gone {
@@ -69,11 +69,11 @@ func (s *session) removeGone(ctx context.Context, gone []*removal) error {
 // hasKeys reports whether the records of a part are read by their keys.
 func hasKeys(p magento1.Part) bool { return !readWhole(p) || p == magento1.Categories }
 
-// refusedRemovals returns what is parked of records that others here still refer to.
+// refusedRemovals returns what is parked of records that cannot be removed.
 func refusedRemovals(all []*removal) (parked []sqlstore.Parked) {
 	for _, r := range all {
 		for _, key := range r.keys {
-			parked = append(parked, sqlstore.Parked{Part: string(r.part), Key: key, Reason: "it is gone from the old shop, and other records here still refer to it"})
+			parked = append(parked, sqlstore.Parked{Part: string(r.part), Key: key, Reason: "it is gone from the old shop, and " + r.reasons[key]})
 		}
 	}
 	return parked
@@ -155,6 +155,7 @@ func (s *session) batch(p magento1.Part) *followBatch {
 	s.current = done
 	b := &followBatch{s: s, counts: map[adapter.ImportOutcome]int{}}
 	b.importBatch = &importBatch{imp: s.Importer, part: p, options: s.options(), done: done, progress: silent{}, keeps: s.o.keeps(p)}
+	b.options.Push = true // or clients would not see what is new
 	s.settings = s.base
 	if b.keeps {
 		b.options.Existing = adapter.KeepExisting

@@ -354,9 +354,11 @@ func (w *Writes) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	imp.store = imp.store.Announced(w.announcement)
 	s := w.f.newSession(imp)
-	if err := s.checkFilled(ctx); err != nil {
+	if err = s.checkFilled(ctx); err == nil {
+		err = imp.join(ctx, w.announcement)
+	}
+	if err != nil {
 		return errors.Join(err, imp.Close())
 	}
 	w.session = s

@@ -18,9 +18,9 @@ type Options struct {
 	From magento1.Options
 	// Store gets the records.
 	Store *sqlstore.DB
-	// Join, unless nil, joins the store with the backend of its records, and returns what
-	// imports into both. It is called before the first record is stored, and not in a dry run.
-	Join func(local *sqlstore.Adapter) (adapter.Importer, error)
+	// Join, unless nil, joins the store with the backend of its records. It is called before
+	// the first record is stored, and not in a dry run.
+	Join func(ctx context.Context, local *sqlstore.Adapter) (Joined, error)
 	// Media is where the files of images are, as [imagefiles.Open] has it, and MaxMedia the
 	// size of the largest of them, in bytes. "": images are imported without their bytes.
 	Media    string
@@ -57,6 +57,14 @@ type Options struct {
 	CredentialsProgress func(done int)
 }
 
+// A Joined is a store with the backend of its records. It imports into both. The interface keeps
+// this package independent of backends.
+type Joined interface {
+	adapter.Importer
+	// Close closes the connection to the backend.
+	Close() error
+}
+
 // A Progress shows how far the import of a part has got.
 type Progress interface {
 	// Set shows that so many records are done.
@@ -74,7 +82,7 @@ type Importer struct {
 	o      Options
 	db     *sqlstore.DB
 	store  *sqlstore.Adapter
-	joined adapter.Importer // see Options.Join; nil: the records are in the store alone
+	joined Joined // see Options.Join; nil: the records are in the store alone
 	notes  sqlstore.Imports
 	legacy *magento1.Database
 	// announcement tells processes that cache records; nil: nothing was stored so far.
@@ -127,6 +135,9 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 // Close closes the connection and the files.
 func (imp *Importer) Close() error {
 	err := imp.legacy.Close()
+	if imp.joined != nil {
+		err = errors.Join(err, imp.joined.Close())
+	}
 	if imp.announcement != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
@@ -150,9 +161,14 @@ func (imp *Importer) announce(ctx context.Context) (err error) {
 	if imp.announcement, err = imp.db.AnnounceImports(ctx); err != nil {
 		return err
 	}
-	imp.store = imp.store.Announced(imp.announcement)
+	return imp.join(ctx, imp.announcement)
+}
+
+// join lets the store announce what is imported, and joins it with its backend.
+func (imp *Importer) join(ctx context.Context, announcement *sqlstore.Announcement) (err error) {
+	imp.store = imp.store.Announced(announcement)
 	if imp.o.Join != nil {
-		imp.joined, err = imp.o.Join(imp.store)
+		imp.joined, err = imp.o.Join(ctx, imp.store)
 	}
 	return err
 }

@@ -26,7 +26,8 @@ type removal struct {
 	resource adapter.Resource
 	noted    int64 // records that came from the old shop
 	gone     int64
-	keys     []adapter.Key // the first maxRemovals of those that are gone
+	keys     []adapter.Key          // the first maxRemovals of those that are gone
+	reasons  map[adapter.Key]string // why they stay, after they could not be removed
 }
 
 // planRemovals returns the records that came from the old shop and are no longer there. It
@@ -184,9 +185,12 @@ func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*rem
 		if r.gone > maxRemovals {
 			imp.note("%d %s are gone from the old shop, and the first %d of them are removed: repeat the command for the others", r.gone, r.resource, maxRemovals)
 		}
-		again := &removal{part: r.part, resource: r.resource}
+		again := &removal{part: r.part, resource: r.resource, reasons: map[adapter.Key]string{}}
 		for batch := range slices.Chunk(r.keys, insertBatch) {
-			if err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, _ string) { again.keys = append(again.keys, key) }); err != nil {
+			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, reason string) {
+				again.keys, again.reasons[key] = append(again.keys, key), reason
+			})
+			if err != nil {
 				return nil, fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
 			}
 		}

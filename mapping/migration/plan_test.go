@@ -605,3 +605,14 @@ func TestWithRule(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanEndsFollowing checks the step that moves writes which cannot be mirrored, while the store
+// follows the old shop: following ends with it.
+func TestPlanEndsFollowing(t *testing.T) {
+	s := settled(rules(reads("products", toPortico, false), reads("stock_items", toPortico, false)))
+	s.NoMirror = true
+	step := of(t, New(s), "products").Step
+	if step.Name != "move_writes" || !step.Restart || len(step.First) == 0 || !strings.HasPrefix(step.First[len(step.First)-1], "Remove follow.dsn") {
+		t.Errorf("%+v", step)
+	}
+}

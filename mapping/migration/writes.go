@@ -82,6 +82,9 @@ func (p *planner) moveWritesUnmirrored(part Part, names, first []string) Step {
 	s.before(first, []string{"The two systems do not share a store. From then on Portico takes over no change that the old shop itself makes to records that Portico has of " + joinNames(all) +
 		". These changes have to end: in its admin panel and storefront, and by SOAP and XML-RPC."}, p.otherWriters())
 	p.addLastImport(&s)
+	if s.Restart = p.Follow != nil; s.Restart {
+		s.First = append(s.First, "Remove follow.dsn together with these lines, and restart: what follows the old shop would undo what clients write here. From then on the command brings over what others change there.")
+	}
 	rules := p.Rules
 	for _, name := range names {
 		rules = withRule(rules, passthrough.Rule{Resource: name, To: passthrough.Portico})

@@ -181,6 +181,13 @@ func (p *program) joinBackend(ctx context.Context, cfg *config.Config, db *sqlst
 	return &backendStore{db: db, adapter: records}, nil
 }
 
+// joinForImport joins the backend that cfg selects with a local replica into which
+// an import or a follower stores records. It does not scan: a scan would take over what the old shop
+// has not brought yet.
+func (p *program) joinForImport(ctx context.Context, cfg *config.Config, db *sqlstore.DB, local *sqlstore.Adapter, log *slog.Logger) (*backendStore, error) {
+	return p.joinBackend(ctx, cfg, db, replica.Options{Replica: &sqlstore.Replica{Adapter: local}, Registerer: prometheus.NewRegistry(), Logger: log})
+}
+
 // openBackendStore opens the database and the backend of cfg, for commands. It fails if the
 // configured adapter has no backend.
 func (p *program) openBackendStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*backendStore, error) {

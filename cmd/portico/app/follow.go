@@ -62,6 +62,10 @@ records of a kind and more than 10 are gone, none of them are removed, and the l
 Portico answers the writes, while there is an old system at legacy.url, are neither replaced
 nor removed. Settings that the old shop changes are named in the log: nobody takes them over.
 
+With the adapter rest, each change is made at the backend, too, one by one. What that refuses
+stays as it is on both sides, or unseen if it is new, and counts as a record that cannot be
+stored. While the backend is away, the command waits, and then goes on where it has stopped.
+
 --once polls and compares everything once, prints what it has taken over, and ends.
 ` + followSourceHelp,
 		Example: `  portico import --from-file old.dsn --media /var/www/shop/media all
@@ -220,8 +224,15 @@ func (p *program) newFollower(cfg *config.Config, db *sqlstore.DB, removals int6
 	if err := p.requireOwnRecords(cfg, "follow"); err != nil {
 		return nil, err
 	}
+	var join func(ctx context.Context, local *sqlstore.Adapter) (transfer.Joined, error)
 	if p.backend(cfg.Adapter) != nil {
-		return nil, fmt.Errorf("following an old shop cannot change or remove records of the backend that adapter %s names: leave follow.dsn empty", cfg.Adapter)
+		join = func(ctx context.Context, local *sqlstore.Adapter) (transfer.Joined, error) {
+			store, err := p.joinForImport(ctx, cfg, db, local, log)
+			if err != nil {
+				return nil, err
+			}
+			return store.adapter, nil
+		}
 	}
 	schemas, err := storeSchemas(cfg)
 	if err != nil {
@@ -230,7 +241,7 @@ func (p *program) newFollower(cfg *config.Config, db *sqlstore.DB, removals int6
 	source := importSource{tablePrefix: cfg.Follow.Prefix, charset: cfg.Follow.Charset, oldTLS: cfg.Follow.OldTLS, rate: cfg.Follow.Rate}
 	return transfer.NewFollower(transfer.FollowOptions{
 		Options: transfer.Options{
-			From: source.options(cfg.Follow.DSN, schemas), Store: db, Media: cfg.Follow.Media, MaxMedia: cfg.Limits.BodyBytes,
+			From: source.options(cfg.Follow.DSN, schemas), Store: db, Join: join, Media: cfg.Follow.Media, MaxMedia: cfg.Limits.BodyBytes,
 			Settings: settingTexts(cfg), URLKey: mapping.URLKey, Lists: settingLists(cfg), WrittenHere: here, AllowRemovals: removals, Source: cfg.Follow.Source,
 		},
 		Interval: cfg.Follow.Interval, Overlap: cfg.Follow.Overlap, ComparePeriod: cfg.Follow.ComparePeriod, PollOnly: cfg.Follow.PollOnly, Wait: cfg.Follow.Wait,

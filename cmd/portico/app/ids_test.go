@@ -53,8 +53,9 @@ type person struct {
 
 // A peopleBackend is a backend over HTTP that holds customers.
 type peopleBackend struct {
-	mu  sync.Mutex
-	all []person
+	mu   sync.Mutex
+	all  []person
+	made int // persons that were created
 	// status, unless nil or 0, is that of the answer to a creation or a change, which is not
 	// made.
 	status func(person) int
@@ -85,7 +86,8 @@ func (p *peopleBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			p.all[at].Email, p.all[at].Name = one.Email, one.Name
 			return
 		}
-		one.ID = fmt.Sprint("p", len(p.all)+1)
+		p.made++
+		one.ID = fmt.Sprint("p", p.made)
 		p.all = append(p.all, one)
 		_ = json.NewEncoder(w).Encode(one)
 	case http.MethodGet:

@@ -8,12 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
@@ -148,20 +145,13 @@ func (p *program) importShop(cmd *cobra.Command, flags *importCommand, args []st
 	}
 	var backend *backendStore // nil: there is none, or it is not joined yet
 	if p.backend(cfg.Adapter) != nil {
-		options.Join = func(local *sqlstore.Adapter) (_ adapter.Importer, err error) {
-			// Scans would import what the old shop has not brought yet.
-			o := replica.Options{Replica: &sqlstore.Replica{Adapter: local}, Registerer: prometheus.NewRegistry(), Logger: log}
-			if backend, err = p.joinBackend(ctx, cfg, db, o); err != nil {
+		options.Join = func(ctx context.Context, local *sqlstore.Adapter) (_ transfer.Joined, err error) {
+			if backend, err = p.joinForImport(ctx, cfg, db, local, log); err != nil {
 				return nil, err
 			}
 			return backend.adapter, nil
 		}
 	}
-	defer func() {
-		if backend != nil {
-			err = errors.Join(err, backend.adapter.Close())
-		}
-	}()
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
 	options.CredentialsProgress = func(done int) { bar.Show(done, -1, "credentials") }

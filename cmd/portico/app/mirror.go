@@ -203,7 +203,11 @@ func checkRoutes(cfg *config.Config) []string {
 	if err != nil {
 		return nil // there is another fault
 	}
-	return slices.Compact(migration.CheckRules(newRules(cfg.Routes), parts, cfg.Follow.DSN != ""))
+	problems := migration.CheckRules(newRules(cfg.Routes), parts, cfg.Follow.DSN != "")
+	if cfg.Adapter != sqlSection && slices.ContainsFunc(cfg.Routes, func(r config.Route) bool { return r.Mirror }) {
+		problems = append(problems, fmt.Sprintf("mirror must not be true with adapter %s: only writes to Portico's own database are repeated at the old system", cfg.Adapter))
+	}
+	return slices.Compact(problems)
 }
 
 // mirrorMetrics are the metrics of a mirroring.
