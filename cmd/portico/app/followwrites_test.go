@@ -35,7 +35,13 @@ type followedFront struct {
 // newFollowedFront fills a store from an old shop. routes are those of the processes in front.
 func newFollowedFront(t *testing.T, routes string) *followedFront {
 	t.Helper()
-	f := &followedFront{livingShop: runOldShop(t, magento1test.Demo, "")}
+	return followShop(t, runOldShop(t, magento1test.Demo, ""), routes)
+}
+
+// followShop is newFollowedFront for an old shop that runs.
+func followShop(t *testing.T, shop *livingShop, routes string) *followedFront {
+	t.Helper()
+	f := &followedFront{livingShop: shop}
 	dsn, err := mysql.ParseDSN(strings.TrimPrefix(f.from[1], "mysql:"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +167,74 @@ func TestReadYourWrites(t *testing.T) {
 			t.Errorf("the log:\n%s", text)
 		}
 	})
+}
+
+// TestReadYourWritesWithBackend writes customers at the old shop through one process, and reads them
+// at another one, while a backend has the customers: it has each write before its reply. While the
+// backend is away, replies wait no longer than they may, and the changes arrive later.
+func TestReadYourWritesWithBackend(t *testing.T) {
+	shop := runOldShop(t, magento1test.Demo, "")
+	backend, settings := startPeople(t)
+	front := followShop(t, shop, writesToLegacy)
+	front.environ = append(front.environ, settings...)
+	first, writer := front.serve(t, "PORTICO_FOLLOW_WAIT=30s")
+	second, reader := front.serve(t, "PORTICO_FOLLOW_WAIT=30s")
+	_, hasty := front.serve(t, "PORTICO_FOLLOW_WAIT=500ms")
+	write := func(c *client, method, path, body string) reply {
+		t.Helper()
+		got, err := c.call(t.Context(), method, path, body)
+		if err != nil || got.status >= 300 {
+			t.Fatalf("%s %s: %d %s %v", method, path, got.status, got.body, err)
+		}
+		return got
+	}
+	// expect compares whether the reader and the backend have a customer with a first name.
+	expect := func(path, name string, want bool) {
+		t.Helper()
+		got, list := reader.get(t, path), reader.get(t, "/customers?limit=100")
+		if has := got.status == http.StatusOK && strings.Contains(got.body, name); has != want {
+			t.Errorf("%s: %d %s; want %s %v", path, got.status, got.body, name, want)
+		}
+		if has := strings.Contains(list.body, name); has != want {
+			t.Errorf("the list is %s; want %s %v", list.body, name, want)
+		}
+		if has := strings.Contains(fmt.Sprint(backend.people(t)), name); has != want {
+			t.Errorf("the backend has %v; want %s %v", backend.people(t), name, want)
+		}
+	}
+	for round := range 3 {
+		name := fmt.Sprint("Reader", round)
+		reader.get(t, "/customers?limit=100") // and has it cached
+		created := write(writer, "POST", "/customers", fmt.Sprintf(`{"firstname":%q,"lastname":"L","email":"%[1]s@example.com","website_id":1,"group_id":1,"password":"swordfish1"}`, name))
+		_, path, _ := strings.Cut(created.header.Get("Location"), "/api/rest")
+		expect(path, name+"@example.com", true)
+		write(writer, "PUT", path, `{"firstname": "Renamed"}`)
+		expect(path, "Renamed", true)
+		write(writer, "DELETE", path, "")
+		expect(path, name+"@example.com", false)
+	}
+	for _, p := range []*process{first, second} {
+		seen := scrapeMetrics(t, p.ops)
+		if applied, all := seen.sum("portico_follow_writes_total", `outcome="applied"`), seen.sum("portico_follow_writes_total"); applied != all || p == first && applied < 9 {
+			t.Errorf("%v of %v writes were applied", applied, all)
+		}
+	}
+
+	backend.answer(func(person) int { return http.StatusServiceUnavailable })
+	write(hasty, "PUT", "/customers/1", `{"firstname": "Later"}`)
+	if body := reader.get(t, "/customers/1").body; strings.Contains(body, "Later") {
+		t.Errorf("the backend is away, and here is %s", body)
+	}
+	backend.answer(func(one person) int {
+		if one.Name == "Refused" {
+			return http.StatusUnprocessableEntity
+		}
+		return 0
+	})
+	pollUntil(t, "the change at the backend", func() bool { return strings.HasPrefix(backend.people(t)[1], "Later ") })
+	expect("/customers/1", "Later", true)
+	write(writer, "PUT", "/customers/2", `{"firstname": "Refused"}`)
+	expect("/customers/2", "Refused", false)
 }
 
 // addressBody returns a new address, which becomes the default.
