@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -235,62 +236,23 @@ var errDepth = errors.New("is nested too deeply")
 
 // decode decodes a JSON value for jq, with numbers as json.Number. It fails if objects and
 // lists nest deeper than depth.
-func decode(raw []byte, depth int) (any, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	v, err := decodeValue(d, depth)
-	if err != nil {
-		return nil, err
-	}
-	return v, expectEnd(d)
-}
-
-func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
-	t, err := d.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	switch t.Kind() {
-	case 't', 'f':
-		return t.Bool(), nil
-	case '"':
-		return t.String(), nil
-	case '0':
-		n := t.String()
+func decode(raw []byte, depth int) (v any, err error) {
+	number := jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
+		switch kind := d.PeekKind(); {
+		case (kind == '{' || kind == '[') && d.StackDepth() >= depth:
+			return errDepth
+		case kind != '0':
+			return errors.ErrUnsupported
+		}
+		n, err := d.ReadValue()
 		if len(n) > adapter.MaxScaledLength {
-			return nil, fmt.Errorf("contains a number of %d characters", len(n))
+			return fmt.Errorf("contains a number of %d characters", len(n))
 		}
-		return json.Number(n), nil
-	case 'n':
-		return nil, nil
-	}
-	if depth == 0 {
-		return nil, errDepth
-	}
-	if t.Kind() == '[' {
-		elements := []any{}
-		for d.PeekKind() != ']' {
-			v, err := decodeValue(d, depth-1)
-			if err != nil {
-				return nil, err
-			}
-			elements = append(elements, v)
-		}
-		_, err = d.ReadToken()
-		return elements, err
-	}
-	members := map[string]any{}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		key := name.String()
-		if members[key], err = decodeValue(d, depth-1); err != nil {
-			return nil, err
-		}
-	}
-	_, err = d.ReadToken()
-	return members, err
+		*v = json.Number(n)
+		return err
+	})
+	err = jsonv2.Unmarshal(raw, &v, jsonv2.WithUnmarshalers(number))
+	return v, err
 }
 
 // String returns the path as it is written in a mapping file.
