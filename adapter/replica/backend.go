@@ -18,7 +18,7 @@ type Backend interface {
 	// before its parts. Everything else exists in the local replica only.
 	Resources() []BackendResource
 	// Fetch returns the documents of a root resource with these backend ids, in any order,
-	// without those that no longer exist.
+	// without those that no longer exist. Others are ignored.
 	Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]Document, error)
 	// Scan passes all documents of a root resource to found in batches, or, where the
 	// backend can tell, at least those that changed at or after since. The zero time stands

@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -350,4 +351,29 @@ func TestUnreadable(t *testing.T) {
 	}
 	f.memory.edit(adapter.Products, f.id(adapter.Products, 1), func(d *memoryDoc) { d.broken = false })
 	f.checkValues(adapter.Products, 1, values{"entity_id": 1})
+}
+
+// A talkativeBackend returns documents that were not requested.
+type talkativeBackend struct{ *memoryBackend }
+
+func (b talkativeBackend) Fetch(ctx context.Context, r adapter.Resource, ids []string) ([]replica.Document, error) {
+	docs, err := b.memoryBackend.Fetch(ctx, r, ids)
+	unread := func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+		return replica.Item{}, nil, memoryError(adapter.Internal, "")
+	}
+	return append(docs, replica.Document{ID: "unasked", Version: "v", Read: unread}), err
+}
+
+// TestUnaskedDocuments checks that documents which were not requested are ignored.
+func TestUnaskedDocuments(t *testing.T) {
+	f := newFixture(t)
+	want := f.get(adapter.Products, 1)
+	a, err := replica.New(replica.Options{Replica: f.local, Backend: talkativeBackend{f.memory}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Adapter = a
+	if got := f.get(adapter.Products, 1); formatRecord(got) != formatRecord(want) {
+		t.Errorf("%s, want %s", formatRecord(got), formatRecord(want))
+	}
 }

@@ -3,7 +3,6 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -196,17 +195,14 @@ func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []ro
 	if len(ids) == 0 {
 		return nil
 	}
-	op := "fetch " + string(root.Resource)
 	docs, err := w.backend.Fetch(ctx, root.Resource, ids)
 	if err != nil {
-		return asUnavailable(op, err)
+		return asUnavailable("fetch "+string(root.Resource), err)
 	}
 	for i := range docs {
-		r, requested := byID[docs[i].ID]
-		if !requested {
-			return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: fmt.Errorf("the backend returned document %q, which was not requested", docs[i].ID)}
+		if r, requested := byID[docs[i].ID]; requested {
+			r.doc = &docs[i]
 		}
-		r.doc = &docs[i]
 	}
 	return w.addOutdated(ctx, rows)
 }

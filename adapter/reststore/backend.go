@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -56,14 +55,10 @@ type Backend struct {
 	client  *client
 	log     *slog.Logger
 	metrics *metrics
-	closed  atomic.Bool
 	ids     IDs
 }
 
 var _ replica.Backend = (*Backend)(nil)
-
-// errClosed is the error of calls after Close.
-var errClosed = errors.New("the backend is closed")
 
 // Open returns the backend that a mapping file describes. It sends no request. Its error
 // joins all problems of the mapping file, each with file and line.
@@ -107,9 +102,6 @@ func (b *Backend) Resources() []replica.BackendResource {
 
 // Ping sends the mapping's ping request. It does nothing if the mapping has none.
 func (b *Backend) Ping(ctx context.Context) error {
-	if b.closed.Load() {
-		return &adapter.Error{Kind: adapter.Unavailable, Op: "ping", Err: errClosed}
-	}
 	if b.mapping.Connection.Ping == nil {
 		return nil
 	}
@@ -120,26 +112,14 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close closes idle connections. Later calls fail.
+// Close closes idle connections.
 func (b *Backend) Close() error {
-	b.closed.Store(true)
 	b.client.transport.CloseIdleConnections()
 	return nil
 }
 
-// rootResource returns the mapping of a root resource, or Unsupported if name is a part.
-func (b *Backend) rootResource(name adapter.Resource, op string) (*resource, error) {
-	r, err := b.resource(name, op)
-	if err == nil && r.root != r {
-		err = unsupported(op, string(name)+" are parts of "+string(r.root.name))
-	}
-	return r, err
-}
-
+// resource returns the mapping of a resource.
 func (b *Backend) resource(name adapter.Resource, op string) (*resource, error) {
-	if b.closed.Load() {
-		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
-	}
 	if r := b.mapping.Resources[name]; r != nil {
 		return r, nil
 	}

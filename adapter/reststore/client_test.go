@@ -406,12 +406,6 @@ func TestPing(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := b.Ping(t.Context()); adapter.KindOf(err) != adapter.Unavailable || err == nil {
-		t.Errorf("closed: %v", err)
-	}
-	if _, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"}); adapter.KindOf(err) != adapter.Unavailable || err == nil {
-		t.Errorf("closed: %v", err)
-	}
 }
 
 func TestRetryAfter(t *testing.T) {

@@ -80,7 +80,7 @@ func TestJoin(t *testing.T) {
 	if want := []string{"9.0000", "", "", "8.0000", "9.0000", ""}; !slices.Equal(prices, want) {
 		t.Errorf("prices %q, want %q", prices, want)
 	}
-	if slices.Sort(h.requested); !slices.Equal(h.requested, []string{"gone", "s1,s2"}) {
+	if slices.Sort(h.requested); !slices.Equal(h.requested, []string{"gone,s1", "s2"}) {
 		t.Errorf("requested ids %q", h.requested)
 	}
 	h.sales = `{"no": "s1", "price": 9.5}, {"no": "s2", "price": 8}`

@@ -17,36 +17,26 @@ import (
 const maxParallel = 8
 
 // Fetch returns the documents with these ids, in any order. It sends requests in parallel
-// with as many ids each as the mapping allows, and omits documents that do not exist.
+// with as many ids each as the mapping allows, and omits documents that do not exist. Others
+// than those requested may be among them.
 func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
 	k := call{string(root), "fetch"}
-	r, err := b.rootResource(root, k.op())
+	r, err := b.resource(root, k.op())
 	if err != nil {
 		return nil, err
 	}
-	found, err := inBatches(ctx, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
+	return inBatches(ctx, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
 		return b.requestDocuments(ctx, r, k, r.Fetch, anys(ids), ids[0])
 	})
-	requested := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		requested[id] = true
-	}
-	return slices.DeleteFunc(found, func(d replica.Document) bool {
-		again := !requested[d.ID]
-		requested[d.ID] = false
-		return again
-	}), err
 }
 
 // inBatches calls request, in parallel, with at most size ids each, without duplicates and
-// empty ids. It returns all results in the order of the ids.
+// empty ids. It returns all results.
 func inBatches[T any](ctx context.Context, ids []string, size int, request func(context.Context, []string) ([]T, error)) ([]T, error) {
-	seen := map[string]bool{"": true}
-	distinct := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		again := seen[id]
-		seen[id] = true
-		return again
-	})
+	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(distinct) > 0 && distinct[0] == "" {
+		distinct = distinct[1:]
+	}
 	batches := slices.Collect(slices.Chunk(distinct, size))
 	if len(batches) == 1 {
 		return request(ctx, batches[0])
@@ -243,7 +233,7 @@ func (e *expression) legacyID(v any) (adapter.Key, error) {
 // since then. A nil error means that found has seen all of them.
 func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
 	k := call{string(root), "scan"}
-	r, err := b.rootResource(root, k.op())
+	r, err := b.resource(root, k.op())
 	if err != nil {
 		return err
 	}
@@ -280,7 +270,7 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 // FindByKey returns the document with a legacy id.
 func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (noDocument replica.Document, err error) {
 	k := call{string(root), "find"}
-	r, err := b.rootResource(root, k.op())
+	r, err := b.resource(root, k.op())
 	if err != nil {
 		return noDocument, err
 	}

