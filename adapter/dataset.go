@@ -87,10 +87,13 @@ func DeriveStockStatus(item Record, d StockDefaults, now string) Record {
 
 // HashPasswords returns the bcrypt hashes of the customers' passwords. Passwords of a public
 // data set are hashed at the lowest cost, since they are no secret, and only if known, which
-// maps passwords to hashes, does not have them yet. Kinds: Invalid.
+// maps passwords to hashes, does not have them yet; nil knows none. Kinds: Invalid.
 func (d *Dataset) HashPasswords(ctx context.Context, cost int, known *sync.Map) (map[Key]string, error) {
 	if d.Public {
 		cost = bcrypt.MinCost
+	}
+	if known == nil {
+		known = new(sync.Map)
 	}
 	hashes := make(map[Key]string, len(d.Passwords))
 	for customer, password := range d.Passwords {

@@ -3,7 +3,6 @@ package memstore
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -19,7 +18,7 @@ var errNotEmpty = errors.New("there are records already")
 // Invalid for a record that lacks something; Unavailable.
 func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
 	const op = "load data"
-	hashes, err := data.HashPasswords(ctx, bcrypt.DefaultCost, new(sync.Map))
+	hashes, err := data.HashPasswords(ctx, bcrypt.DefaultCost, nil)
 	if err != nil {
 		return err
 	}
