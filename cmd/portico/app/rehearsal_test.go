@@ -165,7 +165,18 @@ func (r *rehearsal) run() {
 	r.leave()
 	r.using.Wait()
 	r.settle()
+	for range r.all() {
+		r.stopFirst()
+	}
+	r.environ = r.ownStore()
+	r.configure("")
+	r.start()
 	r.check()
+}
+
+// ownStore returns the environment of a process that knows no old shop.
+func (r *rehearsal) ownStore() []string {
+	return []string{"PORTICO_PUBLIC_URL=", "PORTICO_SQL_DSN=" + os.Getenv("PORTICO_SQL_DSN"), "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}
 }
 
 // configure writes the configuration of the processes.
@@ -240,8 +251,7 @@ func (r *rehearsal) sweep() {
 	r.Helper()
 	r.quiet.Lock()
 	defer r.quiet.Unlock()
-	candidate := start(r.T, []string{"PORTICO_PUBLIC_URL=", "PORTICO_SQL_DSN=" + os.Getenv("PORTICO_SQL_DSN"), "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey},
-		"--config", configFile(r.T, r.settings))
+	candidate := start(r.T, r.ownStore(), "--config", configFile(r.T, r.settings))
 	defer candidate.stop(r.T)
 	credentials := filepath.Join(r.TempDir(), "credentials.yaml")
 	file, _, _ := strings.Cut(string(contracttests.DemoCredentialsFile()), "customer_2:\n")
