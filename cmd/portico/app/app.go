@@ -31,6 +31,7 @@ import (
 // A program is what Main runs.
 type program struct {
 	version  string
+	environ  []string // "NAME=value"
 	backends []Backend
 	adapters []Adapter
 	// gin middleware of the contract's port, before and after Portico's own
@@ -39,7 +40,7 @@ type program struct {
 
 // newProgram returns the program with its built-in backends and those of the options.
 func newProgram(options ...Option) *program {
-	p := &program{version: "dev", backends: []Backend{restBackend()}}
+	p := &program{version: "dev", environ: os.Environ(), backends: []Backend{restBackend()}}
 	for _, option := range options {
 		option(p)
 	}
@@ -172,7 +173,7 @@ func (p *program) loadConfig(cmd *cobra.Command) (*config.Config, error) {
 		return nil, err
 	}
 	cfg, err := config.Load(config.Sources{
-		Sections: p.sections(), File: file, Environ: os.Environ(), Flags: cmd.Flags(),
+		Sections: p.sections(), File: file, Environ: p.environ, Flags: cmd.Flags(),
 		Attribute: checkAttribute, Fields: checkFieldList, Routes: checkRoutes,
 	})
 	var faults config.Faults

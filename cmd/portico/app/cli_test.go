@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,30 +19,62 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// run runs a command in this process. It cancels commands that do not end.
-func run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
-	t.Helper()
-	return runWithin(t, waitTimeout, arguments...)
+// A console runs commands in this process. It has the environment variables, as "NAME=value",
+// that it adds to those of the process. Of two with the same name the last one counts.
+type console []string
+
+// with returns a console with more variables.
+func (c console) with(variables ...string) console { return slices.Concat(c, variables) }
+
+// get returns the value of a variable that the console adds.
+func (c console) get(name string) (value string) {
+	for _, entry := range c {
+		if text, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = text
+		}
+	}
+	return value
 }
 
-// runWithin is run for commands that may take longer.
-func runWithin(t testing.TB, timeout time.Duration, arguments ...string) (stdout, stderr string, err error) {
+// run runs a command. It cancels commands that do not end.
+func (c console) run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	return c.runWith(t, nil, waitTimeout, arguments...)
+}
+
+// runWith is run with in as standard input, for commands that may take longer.
+func (c console) runWith(t testing.TB, in io.Reader, timeout time.Duration, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	var out, warnings bytes.Buffer
-	root := newProgram().rootCommand()
+	p := newProgram()
+	p.environ = append(p.environ, c...)
+	root := p.rootCommand()
 	root.SetArgs(arguments)
+	root.SetIn(in)
 	root.SetOut(&out)
 	root.SetErr(&warnings)
 	err = root.ExecuteContext(ctx)
 	return out.String(), warnings.String(), err
 }
 
-// mustRun runs a command that must succeed, and returns its standard output.
+// run runs a command in the environment of the process.
+func run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	return console{}.run(t, arguments...)
+}
+
+// mustRun is the method of [console] in the environment of the process.
 func mustRun(t testing.TB, arguments ...string) string {
 	t.Helper()
-	stdout, stderr, err := run(t, arguments...)
+	return console{}.mustRun(t, arguments...)
+}
+
+// mustRun runs a command that must succeed, and returns its standard output.
+func (c console) mustRun(t testing.TB, arguments ...string) string {
+	t.Helper()
+	stdout, stderr, err := c.run(t, arguments...)
 	if err != nil {
 		t.Fatalf("portico %s: %v\n%s", strings.Join(arguments, " "), err, stderr)
 	}
@@ -128,13 +162,11 @@ func TestConfigCommand(t *testing.T) {
 	if err := os.WriteFile(file, []byte("listen: 127.0.0.1:7001\nlog:\n  level: warn\n  format: json\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PORTICO_AUTH_SECRET_KEY", secretKey)
-	t.Setenv("PORTICO_OPS_TOKEN", opsToken)
-	t.Setenv("PORTICO_LOG_LEVEL", "error")
+	commands := console{"PORTICO_AUTH_SECRET_KEY=" + secretKey, "PORTICO_OPS_TOKEN=" + opsToken, "PORTICO_LOG_LEVEL=error"}
 	arguments := []string{"config", "--config", file, "--log-level", "debug", "--dialect", "magento"}
 
-	table := mustRun(t, arguments...)
-	asJSON := mustRun(t, append(arguments, "--json")...)
+	table := commands.mustRun(t, arguments...)
+	asJSON := commands.mustRun(t, append(arguments, "--json")...)
 	for _, printed := range []string{table, asJSON} {
 		for _, secret := range []string{secretKey, opsToken} {
 			if strings.Contains(printed, secret) {
@@ -257,9 +289,8 @@ func TestAllFaultsAreReported(t *testing.T) {
 	if err := os.WriteFile(file, []byte("colour: red\nlimits:\n  body_bytes: plenty\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PORTICO_AUTH_SECRET_KEY", "short-secret")
-	t.Setenv("PORTICO_STOCK_BACKORDERS", "7")
-	_, _, err := run(t, "serve", "--config", file, "--dialect", "soap", "--ops-listen", "0.0.0.0:1")
+	commands := console{"PORTICO_AUTH_SECRET_KEY=short-secret", "PORTICO_STOCK_BACKORDERS=7"}
+	_, _, err := commands.run(t, "serve", "--config", file, "--dialect", "soap", "--ops-listen", "0.0.0.0:1")
 	if err == nil {
 		t.Fatal("the command succeeds")
 	}

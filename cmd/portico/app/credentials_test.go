@@ -1,8 +1,6 @@
 package app
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -39,21 +37,6 @@ func adminHash(t *testing.T, path, username string) string {
 	}
 	t.Fatal("there is no", username)
 	return ""
-}
-
-// runWith is run with in as standard input.
-func runWith(t *testing.T, in *os.File, arguments ...string) (stdout, stderr string, err error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
-	defer cancel()
-	var out, warnings bytes.Buffer
-	root := newProgram().rootCommand()
-	root.SetArgs(arguments)
-	root.SetIn(in)
-	root.SetOut(&out)
-	root.SetErr(&warnings)
-	err = root.ExecuteContext(ctx)
-	return out.String(), warnings.String(), err
 }
 
 // fileWith returns an open file with the given text.
@@ -100,10 +83,10 @@ func terminal(t *testing.T, typed string) *os.File {
 // TestAddAdmin adds an administrator with passwords from a terminal and from files, and
 // checks the errors.
 func TestAddAdmin(t *testing.T) {
-	path, _ := newStore(t, secretKey)
+	path, commands := newStore(t, secretKey)
 	add := func(in *os.File, flags ...string) (stdout, stderr string, err error) {
 		t.Helper()
-		return runWith(t, in, append([]string{"credentials", "add-admin", "--username", "erp"}, flags...)...)
+		return commands.runWith(t, in, waitTimeout, append([]string{"credentials", "add-admin", "--username", "erp"}, flags...)...)
 	}
 	for _, c := range []struct {
 		name, want string
@@ -141,29 +124,29 @@ func TestAddAdmin(t *testing.T) {
 	if ok, _ := adapter.VerifyPassword(adminHash(t, path, "erp"), "another one"); !ok {
 		t.Error("the new password does not verify")
 	}
-	if listed := mustRun(t, "credentials", "list", "admins"); !strings.Contains(listed, "erp") || !strings.Contains(listed, "true") || strings.Contains(listed, "$2") {
+	if listed := commands.mustRun(t, "credentials", "list", "admins"); !strings.Contains(listed, "erp") || !strings.Contains(listed, "true") || strings.Contains(listed, "$2") {
 		t.Errorf("list shows\n%s", listed)
 	}
 }
 
 // TestAPIKeyCommands adds, lists and revokes API keys, and checks the errors.
 func TestAPIKeyCommands(t *testing.T) {
-	newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	_, commands := newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
 	var admin, customer printedKey
-	parse(t, mustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--json"), &admin)
-	parse(t, mustRun(t, "credentials", "add-key", "--name", "app", "--customer", "2", "--json"), &customer)
+	parse(t, commands.mustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--json"), &admin)
+	parse(t, commands.mustRun(t, "credentials", "add-key", "--name", "app", "--customer", "2", "--json"), &customer)
 	if admin.Key == "" || admin.CustomerID != 0 || customer.Key == admin.Key || customer.CustomerID != 2 {
 		t.Errorf("%+v, %+v", admin, customer)
 	}
-	if text := mustRun(t, "credentials", "add-key", "--name", "text", "--admin"); !strings.Contains(text, "key") {
+	if text := commands.mustRun(t, "credentials", "add-key", "--name", "text", "--admin"); !strings.Contains(text, "key") {
 		t.Errorf("prints\n%s", text)
 	}
-	if printed := mustRun(t, "credentials", "revoke", "--key", fmt.Sprint(customer.ID)); printed != "revoked\n" {
+	if printed := commands.mustRun(t, "credentials", "revoke", "--key", fmt.Sprint(customer.ID)); printed != "revoked\n" {
 		t.Errorf("revoke prints %q", printed)
 	}
 	var keys []printedKey
-	parse(t, mustRun(t, "credentials", "list", "keys", "--json"), &keys)
+	parse(t, commands.mustRun(t, "credentials", "list", "keys", "--json"), &keys)
 	if len(keys) != 3 || keys[0].Kind != "admin" || keys[1].Kind != "customer" || keys[0].Revoked || !keys[1].Revoked || keys[0].Key != "" || keys[1].Name != "app" {
 		t.Errorf("list shows %+v", keys)
 	}
@@ -182,7 +165,7 @@ func TestAPIKeyCommands(t *testing.T) {
 		{"list what there is not", "invalid argument", []string{"list", "secrets"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := run(t, append([]string{"credentials"}, c.arguments...)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, _, err := commands.run(t, append([]string{"credentials"}, c.arguments...)...); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
@@ -192,20 +175,20 @@ func TestAPIKeyCommands(t *testing.T) {
 // TestDisableAdminCommands checks that a server refuses all credentials of a disabled
 // administrator.
 func TestDisableAdminCommands(t *testing.T) {
-	_, environ := newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	addAdmin(t, "erp")
+	_, commands := newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	commands.addAdmin(t, "erp")
 	var admins []printedAdmin
 	list := func() printedAdmin {
 		t.Helper()
-		parse(t, mustRun(t, "credentials", "list", "admins", "--json"), &admins)
+		parse(t, commands.mustRun(t, "credentials", "list", "admins", "--json"), &admins)
 		return admins[len(admins)-1]
 	}
 	erp := list()
-	consumer := addConsumer(t, "ERP")
-	token := addToken(t, consumer.Key, "--admin", fmt.Sprint(erp.ID))
+	consumer := commands.addConsumer(t, "ERP")
+	token := commands.addToken(t, consumer.Key, "--admin", fmt.Sprint(erp.ID))
 	var key printedKey
-	parse(t, mustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--username", "ERP", "--json"), &key)
+	parse(t, commands.mustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--username", "ERP", "--json"), &key)
 	if key.AdminID != erp.ID || !erp.LogsIn || erp.Disabled {
 		t.Fatalf("%+v, %+v", key, erp)
 	}
@@ -215,7 +198,7 @@ func TestDisableAdminCommands(t *testing.T) {
 	}
 	check := func(want int) {
 		t.Helper()
-		p := start(t, append(environ, "PORTICO_AUTH_BEARER=true"))
+		p := start(t, commands.with("PORTICO_AUTH_BEARER=true"))
 		defer p.stop(t)
 		for name, authorization := range calls {
 			if got := send(t, "GET", p.contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", authorization); got.status != want {
@@ -224,22 +207,22 @@ func TestDisableAdminCommands(t *testing.T) {
 		}
 	}
 	check(http.StatusOK)
-	if printed := mustRun(t, "credentials", "disable-admin", "--username", "erp"); !strings.Contains(printed, "tokens revoked    1\nAPI keys revoked  1\n") {
+	if printed := commands.mustRun(t, "credentials", "disable-admin", "--username", "erp"); !strings.Contains(printed, "tokens revoked    1\nAPI keys revoked  1\n") {
 		t.Errorf("prints\n%s", printed)
 	}
 	if erp := list(); erp.LogsIn || !erp.Disabled {
 		t.Errorf("%+v", erp)
 	}
 	check(http.StatusUnauthorized)
-	if _, _, err := run(t, "credentials", "add-token", "--consumer", consumer.Key, "--admin", fmt.Sprint(erp.ID)); err == nil || !strings.Contains(err.Error(), "disabled") {
+	if _, _, err := commands.run(t, "credentials", "add-token", "--consumer", consumer.Key, "--admin", fmt.Sprint(erp.ID)); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("a new token: %v", err)
 	}
-	mustRun(t, "credentials", "enable-admin", "--username", "erp")
+	commands.mustRun(t, "credentials", "enable-admin", "--username", "erp")
 	if erp := list(); !erp.LogsIn || erp.Disabled {
 		t.Errorf("%+v", erp)
 	}
 	for _, command := range []string{"disable-admin", "enable-admin"} {
-		if _, _, err := run(t, "credentials", command, "--username", "nobody"); err == nil || !strings.Contains(err.Error(), "no such administrator") {
+		if _, _, err := commands.run(t, "credentials", command, "--username", "nobody"); err == nil || !strings.Contains(err.Error(), "no such administrator") {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
@@ -247,27 +230,27 @@ func TestDisableAdminCommands(t *testing.T) {
 
 // TestConsumerCommands adds, lists and removes consumers with their tokens.
 func TestConsumerCommands(t *testing.T) {
-	newStore(t, secretKey)
+	_, commands := newStore(t, secretKey)
 	var consumer printedConsumer
-	parse(t, mustRun(t, "credentials", "add-consumer", "--name", "ERP", "--callback", "https://erp.example/back?a=1", "--rejected-callback", "http://erp.example:8080/no", "--json"), &consumer)
-	addToken(t, consumer.Key, "--admin", addAdmin(t, "erp"))
+	parse(t, commands.mustRun(t, "credentials", "add-consumer", "--name", "ERP", "--callback", "https://erp.example/back?a=1", "--rejected-callback", "http://erp.example:8080/no", "--json"), &consumer)
+	commands.addToken(t, consumer.Key, "--admin", commands.addAdmin(t, "erp"))
 	var listed []printedConsumer
-	parse(t, mustRun(t, "credentials", "list", "consumers", "--json"), &listed)
+	parse(t, commands.mustRun(t, "credentials", "list", "consumers", "--json"), &listed)
 	if len(listed) != 1 || listed[0].Callback != "https://erp.example/back?a=1" || listed[0].RejectedCallback != "http://erp.example:8080/no" || len(listed[0].Tokens) != 1 {
 		t.Errorf("%+v", listed)
 	}
 	for _, callback := range []string{"oob", "javascript:alert(1)", "//erp.example/", "https://"} {
-		if _, _, err := run(t, "credentials", "add-consumer", "--name", "x", "--callback", callback); err == nil || !strings.Contains(err.Error(), "absolute URL") {
+		if _, _, err := commands.run(t, "credentials", "add-consumer", "--name", "x", "--callback", callback); err == nil || !strings.Contains(err.Error(), "absolute URL") {
 			t.Errorf("%s: %v, want it refused", callback, err)
 		}
 	}
-	if printed := mustRun(t, "credentials", "revoke", "--consumer", strings.ToUpper(consumer.Key)); printed != "removed, with 1 tokens\n" {
+	if printed := commands.mustRun(t, "credentials", "revoke", "--consumer", strings.ToUpper(consumer.Key)); printed != "removed, with 1 tokens\n" {
 		t.Errorf("revoke prints %q", printed)
 	}
-	if _, _, err := run(t, "credentials", "revoke", "--consumer", consumer.Key); err == nil || !strings.Contains(err.Error(), "no such consumer") {
+	if _, _, err := commands.run(t, "credentials", "revoke", "--consumer", consumer.Key); err == nil || !strings.Contains(err.Error(), "no such consumer") {
 		t.Errorf("again: %v", err)
 	}
-	if printed := mustRun(t, "credentials", "list", "--json"); strings.TrimSpace(printed) != "[]" {
+	if printed := commands.mustRun(t, "credentials", "list", "--json"); strings.TrimSpace(printed) != "[]" {
 		t.Errorf("list shows %s", printed)
 	}
 }
@@ -275,37 +258,37 @@ func TestConsumerCommands(t *testing.T) {
 // TestRekeyCommand encrypts the secrets of an unencrypted store under a key, and then
 // under another one.
 func TestRekeyCommand(t *testing.T) {
-	path, environ := newStore(t, "")
-	mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"credentials": nil}))
-	consumer := addConsumer(t, "ERP")
-	token := addToken(t, consumer.Key, "--admin", "1")
+	path, commands := newStore(t, "")
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"credentials": nil}))
+	consumer := commands.addConsumer(t, "ERP")
+	token := commands.addToken(t, consumer.Key, "--admin", "1")
 	if !strings.Contains(databaseBytes(t, path), token.Secret) {
 		t.Fatal("the secret is not in the file: the search below proves nothing")
 	}
-	if _, _, err := run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "set auth.secret_key") {
+	if _, _, err := commands.run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "set auth.secret_key") {
 		t.Errorf("without a key: %v", err)
 	}
-	t.Setenv("PORTICO_AUTH_SECRET_KEY", secretKey)
+	commands = commands.with("PORTICO_AUTH_SECRET_KEY=" + secretKey)
 	var done sqlstore.RekeyReport
-	parse(t, mustRun(t, "credentials", "rekey", "--json"), &done)
+	parse(t, commands.mustRun(t, "credentials", "rekey", "--json"), &done)
 	if done != (sqlstore.RekeyReport{Sealed: 2}) {
 		t.Errorf("%+v", done)
 	}
 	another := strings.Repeat("ab", 32)
-	t.Setenv("PORTICO_AUTH_SECRET_KEY", another)
-	if _, _, err := run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "nothing is changed") {
+	commands = commands.with("PORTICO_AUTH_SECRET_KEY=" + another)
+	if _, _, err := commands.run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "nothing is changed") {
 		t.Errorf("without the old key: %v", err)
 	}
-	if _, _, err := run(t, "credentials", "add-consumer", "--name", "x"); err == nil {
+	if _, _, err := commands.run(t, "credentials", "add-consumer", "--name", "x"); err == nil {
 		t.Error("the new key counts before its time")
 	}
-	if printed, _, err := runWith(t, fileWith(t, secretKey+"\n"), "credentials", "rekey", "--old-key-file", "-"); err != nil || !strings.HasPrefix(printed, "encrypted              2\n") {
+	if printed, _, err := commands.runWith(t, fileWith(t, secretKey+"\n"), waitTimeout, "credentials", "rekey", "--old-key-file", "-"); err != nil || !strings.HasPrefix(printed, "encrypted              2\n") {
 		t.Errorf("%q, %v", printed, err)
 	}
-	if _, _, err := runWith(t, fileWith(t, "a phrase"), "credentials", "rekey", "--old-key-file", "-"); err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") {
+	if _, _, err := commands.runWith(t, fileWith(t, "a phrase"), waitTimeout, "credentials", "rekey", "--old-key-file", "-"); err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") {
 		t.Errorf("a phrase for a key: %v", err)
 	}
-	p := start(t, append(environ, "PORTICO_AUTH_SECRET_KEY="+another))
+	p := start(t, commands)
 	got := send(t, "GET", p.contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", plaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret))
 	if got.status != http.StatusOK {
 		t.Errorf("with the new key: %d %s", got.status, got.body)

@@ -20,28 +20,28 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, first := newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", example)
+	first.mustRun(t, "seed", "--dataset", example)
 	file := filepath.Join(folder, "store.json")
-	mustRun(t, "export", "--credentials", file)
+	first.mustRun(t, "export", "--credentials", file)
 	text := readFile(t, file)
 	for _, name := range []string{file, filepath.Join(folder, "store.json-media", "k", "e", "kettle.png")} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v; only its owner may read it", name, info, err)
 		}
 	}
-	inline := mustRun(t, "export", "--inline")
+	inline := first.mustRun(t, "export", "--inline")
 	image := base64.StdEncoding.EncodeToString([]byte(readFile(t, filepath.Join(folder, "store.json-media", "k", "e", "kettle.png"))))
 	if !strings.Contains(inline, `"content":"`+image+`"`) || strings.Contains(inline, `"consumers"`) {
 		t.Errorf("--inline writes\n%s", inline)
 	}
 
 	_, second := newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", file)
-	if got := mustRun(t, "export", "--inline"); got != inline {
+	second.mustRun(t, "seed", "--dataset", file)
+	if got := second.mustRun(t, "export", "--inline"); got != inline {
 		t.Errorf("the export of the second store is\n%s\nwant\n%s", got, inline)
 	}
 	again := filepath.Join(folder, "again.json")
-	mustRun(t, "export", "--credentials", "--media", filepath.Join(folder, "store.json-media"), again)
+	second.mustRun(t, "export", "--credentials", "--media", filepath.Join(folder, "store.json-media"), again)
 	if got := readFile(t, again); got != text {
 		t.Errorf("the export of the second store is\n%s\nwant\n%s", got, text)
 	}
@@ -110,7 +110,7 @@ func compareReads(t *testing.T, text string, environs ...[]string) {
 // TestExportRefuses checks where images can be.
 func TestExportRefuses(t *testing.T) {
 	folder := t.TempDir()
-	newStore(t, secretKey)
+	_, commands := newStore(t, secretKey)
 	for _, c := range []struct{ name, arguments, want string }{
 		{"media elsewhere", "export --media " + filepath.Dir(folder) + " " + filepath.Join(folder, "store.json"), "must be a folder in that of the data set"},
 		{"the folder itself", "export --media " + folder + " " + filepath.Join(folder, "store.json"), "must be a folder in that of the data set"},
@@ -118,7 +118,7 @@ func TestExportRefuses(t *testing.T) {
 		{"no such folder", "export " + filepath.Join(folder, "none", "store.json"), "no such file or directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := run(t, strings.Fields(c.arguments)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, _, err := commands.run(t, strings.Fields(c.arguments)...); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})

@@ -20,11 +20,10 @@ import (
 func TestFollowOnce(t *testing.T) {
 	shop, path := newRichShop(t)
 	shop.change(t)
-	store := os.Getenv("PORTICO_SQL_DSN")
 	once := func(arguments ...string) (report printedRecords) {
 		t.Helper()
 		arguments = append(append([]string{"follow", "--once", "--json", "--config", shop.config, "--media", shop.media}, shop.from...), arguments...)
-		parse(t, mustRun(t, arguments...), &report)
+		parse(t, shop.console.mustRun(t, arguments...), &report)
 		return report
 	}
 	want := map[string]string{
@@ -38,13 +37,12 @@ func TestFollowOnce(t *testing.T) {
 	if difference := cmp.Diff(shop.again(t), got); difference != "" {
 		t.Errorf("a fresh import -, followed +:\n%s", difference)
 	}
-	t.Setenv("PORTICO_SQL_DSN", store)
 	if got := once().counts(); len(got) > 0 {
 		t.Errorf("another time changes %v", got)
 	}
 
 	t.Run("a record that cannot be stored", func(t *testing.T) {
-		t.Setenv("PORTICO_FOLLOW_DSN", shop.from[1])
+		commands := shop.console.with("PORTICO_FOLLOW_DSN=" + shop.from[1])
 		before := shop.config
 		defer func() { shop.config = before }()
 		shop.config = shop.inFront(t)
@@ -52,8 +50,8 @@ func TestFollowOnce(t *testing.T) {
 			t.Helper()
 			arguments := []string{"plan", "--config", shop.config, "--ops", "http://127.0.0.1:1"}
 			var plan migration.Plan
-			parse(t, mustRun(t, append(arguments, "--json")...), &plan)
-			return plan.Follow.Parked["products"], mustRun(t, arguments...)
+			parse(t, commands.mustRun(t, append(arguments, "--json")...), &plan)
+			return plan.Follow.Parked["products"], commands.mustRun(t, arguments...)
 		}
 		const warns = "Changed records that could not be stored: 1."
 		execute(t, shop.old, "SET @sku = (SELECT sku FROM catalog_product_entity WHERE entity_id = 2)", "UPDATE catalog_product_entity SET sku = @sku WHERE entity_id = 1")
@@ -69,7 +67,7 @@ func TestFollowOnce(t *testing.T) {
 	})
 	t.Run("too many removals", func(t *testing.T) {
 		execute(t, shop.old, "DELETE FROM sales_flat_order WHERE entity_id > 1")
-		held, stderr, err := run(t, append([]string{"follow", "--once", "--config", shop.config, "--media", shop.media}, shop.from...)...)
+		held, stderr, err := shop.console.run(t, append([]string{"follow", "--once", "--config", shop.config, "--media", shop.media}, shop.from...)...)
 		if err != nil || strings.Contains(held, "orders") && !strings.Contains(stderr, "--allow-removals") {
 			t.Errorf("%v\n%s\n%s", err, held, stderr)
 		}
@@ -101,7 +99,7 @@ func (s *importedShop) inFront(t *testing.T) (file string) {
 // TestFollowRefused starts following where it cannot work. The command says why.
 func TestFollowRefused(t *testing.T) {
 	from, old := magento1test.NewShop(t, magento1test.Demo, "")
-	newStoreAt(t)
+	_, commands := newStore(t, secretKey)
 	for _, c := range []struct {
 		name      string
 		arguments []string
@@ -113,16 +111,16 @@ func TestFollowRefused(t *testing.T) {
 		{"no such period", []string{"--from", from, "--interval", "-1s"}, "must be longer than 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stdout, stderr, err := run(t, append([]string{"follow"}, c.arguments...)...)
+			stdout, stderr, err := commands.run(t, append([]string{"follow"}, c.arguments...)...)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error()+stdout+stderr, "swordfish") {
 				t.Errorf("%v\n%s%s", err, stdout, stderr)
 			}
 		})
 	}
 	t.Run("another shop", func(t *testing.T) {
-		mustRun(t, "import", "--from", from, "websites")
+		commands.mustRun(t, "import", "--from", from, "websites")
 		execute(t, old, "RENAME TABLE core_website TO p_core_website, core_store TO p_core_store, core_store_group TO p_core_store_group")
-		_, _, err := run(t, "follow", "--from", from, "--prefix", "p_")
+		_, _, err := commands.run(t, "follow", "--from", from, "--prefix", "p_")
 		if err == nil || strings.Contains(err.Error(), "following") {
 			t.Errorf("%v", err)
 		}
@@ -154,10 +152,9 @@ func TestFollowCheck(t *testing.T) {
 func TestServeFollows(t *testing.T) {
 	shop := importShop(t, magento1test.Rich, "", "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
 	serve := func() *process {
-		return start(t, []string{
-			"PORTICO_SQL_DSN=" + os.Getenv("PORTICO_SQL_DSN"), "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey,
-			"PORTICO_FOLLOW_DSN=" + shop.from[1], "PORTICO_FOLLOW_INTERVAL=100ms", "PORTICO_FOLLOW_COMPARE_PERIOD=1s", "PORTICO_CACHE_MEMORY_BYTES=0", "PORTICO_PUBLIC_URL=",
-		}, "--config", shop.config)
+		return start(t, shop.console.with(
+			"PORTICO_FOLLOW_DSN="+shop.from[1], "PORTICO_FOLLOW_INTERVAL=100ms", "PORTICO_FOLLOW_COMPARE_PERIOD=1s", "PORTICO_CACHE_MEMORY_BYTES=0", "PORTICO_PUBLIC_URL=",
+		), "--config", shop.config)
 	}
 	processes := []*process{serve(), serve()}
 	leader := func() int {

@@ -20,9 +20,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// startPeople makes the commands of a test use a new backend that holds customers, and returns it
-// with the environment for processes.
-func startPeople(t *testing.T) (backend *peopleBackend, environ []string) {
+// startPeople starts a backend that holds customers, and returns it with the settings that name it.
+func startPeople(t *testing.T) (backend *peopleBackend, settings []string) {
 	t.Helper()
 	backend = &peopleBackend{}
 	server := httptest.NewServer(backend)
@@ -31,11 +30,7 @@ func startPeople(t *testing.T) (backend *peopleBackend, environ []string) {
 	if err := os.WriteFile(mapping, []byte(peopleMapping), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"PORTICO_ADAPTER": "rest", "PORTICO_REST_URL": server.URL, "PORTICO_REST_MAPPING": mapping} {
-		t.Setenv(name, value)
-		environ = append(environ, name+"="+value)
-	}
-	return backend, environ
+	return backend, []string{"PORTICO_ADAPTER=rest", "PORTICO_REST_URL=" + server.URL, "PORTICO_REST_MAPPING=" + mapping}
 }
 
 // people returns what a backend holds, by legacy id, and fails if it holds one twice.
@@ -74,13 +69,15 @@ func nameCustomer(id int, name string) string {
 // removed there is so at the backend, too. What that refuses is parked, and when it is away,
 // following stops until it is back.
 func TestFollowIntoBackend(t *testing.T) {
-	backend, _ := startPeople(t)
+	backend, settings := startPeople(t)
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
-	shop := importShop(t, magento1test.Demo, "", dsn)
+	shop := oldShop(t, magento1test.Demo, "", dsn)
+	shop.console = shop.console.with(settings...)
+	shop.run(t, "--media", shop.media, "all")
 	flags := append([]string{"--config", shop.config}, shop.from...)
 	once := func(arguments ...string) (report printedRecords, err error) {
 		t.Helper()
-		out, _, err := run(t, append(append([]string{"follow", "--once", "--json"}, flags...), arguments...)...)
+		out, _, err := shop.console.run(t, append(append([]string{"follow", "--once", "--json"}, flags...), arguments...)...)
 		if err == nil {
 			parse(t, out, &report)
 		}
@@ -96,11 +93,11 @@ func TestFollowIntoBackend(t *testing.T) {
 		if got := selectTexts(t, storeOf(t, "sqlite", dsn), "SELECT reason FROM import_parked ORDER BY record_key"); !cmp.Equal(got, parked) {
 			t.Errorf("%s: parked are %q, want %q", when, got, parked)
 		}
-		if out, _, err := run(t, "ids", "check"); parked == nil && (err != nil || out != "nothing found\n") {
+		if out, _, err := shop.console.run(t, "ids", "check"); parked == nil && (err != nil || out != "nothing found\n") {
 			t.Errorf("%s: portico ids check says %s%v", when, out, err)
 		}
 	}
-	if got := mustRun(t, append([]string{"follow", "--check"}, flags...)...); !strings.Contains(got, "changes arrive within") {
+	if got := shop.console.mustRun(t, append([]string{"follow", "--check"}, flags...)...); !strings.Contains(got, "changes arrive within") {
 		t.Errorf("--check says %s", got)
 	}
 	before := backend.people(t)
@@ -169,10 +166,10 @@ func killBackendFollowers(t *testing.T, rounds int) {
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
 	from := sqltest.LoggedMariaDB(t)
 	shop := shopAt(t, from, magento1test.Fill(t, from, magento1test.Demo, ""), "", dsn)
+	shop.console = shop.console.with(settings...)
 	shop.run(t, "--media", shop.media, "all")
-	environ := append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}, settings...)
 	start := func() *process {
-		return follow(t, environ, append([]string{"--config", shop.config, "--interval", "50ms", "--compare-period", "1h", "--allow-removals", "1000"}, shop.from...)...)
+		return follow(t, shop.console, append([]string{"--config", shop.config, "--interval", "50ms", "--compare-period", "1h", "--allow-removals", "1000"}, shop.from...)...)
 	}
 	backend.answer(func(person) int {
 		time.Sleep(rand.N(20 * time.Millisecond))
@@ -205,19 +202,16 @@ func killBackendFollowers(t *testing.T, rounds int) {
 	}
 	backend.answer(nil)
 	f := start()
-	fresh, _ := startPeople(t)
-	t.Setenv("PORTICO_SQL_DSN", "sqlite:"+filepath.Join(t.TempDir(), "fresh.db"))
-	shop.run(t, "--media", shop.media, "all")
+	fresh, elsewhere := startPeople(t)
+	again, _ := shop.withStore(t)
+	again.console = again.console.with(elsewhere...)
+	again.run(t, "--media", shop.media, "all")
 	want := fresh.people(t)
 	if !poll(func() bool { return maps.Equal(want, backend.people(t)) }) {
 		t.Fatalf("a fresh import -, followed +:\n%s\n%s", cmp.Diff(want, backend.people(t)), f.stderr.text())
 	}
 	f.stop(t)
-	for _, setting := range append(settings, "PORTICO_SQL_DSN="+dsn) {
-		name, value, _ := strings.Cut(setting, "=")
-		t.Setenv(name, value)
-	}
-	if out, _, err := run(t, "ids", "check"); err != nil {
+	if out, _, err := shop.console.run(t, "ids", "check"); err != nil {
 		t.Errorf("portico ids check says %s%v", out, err)
 	}
 }

@@ -89,8 +89,7 @@ func loggedShop(t *testing.T, dsn string) *importedShop {
 // follow starts "portico follow" into the store of a DSN.
 func (s *importedShop) follow(t *testing.T, dsn string, arguments ...string) *process {
 	t.Helper()
-	environ := []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}
-	return follow(t, environ, append(append([]string{"--config", s.config, "--media", s.media}, s.from...), arguments...)...)
+	return follow(t, s.console.with("PORTICO_SQL_DSN="+dsn), append(append([]string{"--config", s.config, "--media", s.media}, s.from...), arguments...)...)
 }
 
 // follow starts "portico follow".
@@ -128,20 +127,20 @@ func expireLease(t *testing.T, engine, dsn string) {
 	execute(t, storeOf(t, engine, dsn), "UPDATE lease SET expires_ms = 0")
 }
 
-// exported returns the lines that the store of a DSN exports, credentials included.
-func exported(t *testing.T, dsn string) []string {
+// exported returns the lines that a store exports, credentials included.
+func (c console) exported(t *testing.T) []string {
 	t.Helper()
-	t.Setenv("PORTICO_SQL_DSN", dsn)
-	return strings.Split(mustRun(t, "export", "--inline", "--credentials"), "\n")
+	return strings.Split(c.mustRun(t, "export", "--inline", "--credentials"), "\n")
 }
 
 // awaitExported waits until the store of a DSN exports what it would if the old shop had been
 // imported into an empty one.
 func (s *importedShop) awaitExported(t *testing.T, dsn string) {
 	t.Helper()
-	s.again(t)
-	want, difference := exported(t, os.Getenv("PORTICO_SQL_DSN")), ""
-	if !poll(func() bool { difference = cmp.Diff(want, exported(t, dsn)); return difference == "" }) {
+	again, _ := s.importAgain(t)
+	want, difference := again.console.exported(t), ""
+	followed := s.console.with("PORTICO_SQL_DSN=" + dsn)
+	if !poll(func() bool { difference = cmp.Diff(want, followed.exported(t)); return difference == "" }) {
 		t.Fatalf("a fresh import -, followed +:\n%s", difference)
 	}
 }

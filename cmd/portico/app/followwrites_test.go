@@ -48,7 +48,7 @@ func followShop(t *testing.T, shop *livingShop, routes string) *followedFront {
 	}
 	f.line = newSlowProxy(t, dsn.Addr)
 	dsn.Addr = f.line.Listen
-	t.Setenv("PORTICO_SQL_DSN", "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
+	f.console = f.console.with("PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "store.db"))
 	f.run(t, "--media", f.media, "all")
 	file, err := os.OpenFile(f.config, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
@@ -60,10 +60,9 @@ func followShop(t *testing.T, shop *livingShop, routes string) *followedFront {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f.environ = []string{
-		"PORTICO_SQL_DSN=" + os.Getenv("PORTICO_SQL_DSN"), "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey,
-		"PORTICO_LEGACY_URL=" + strings.TrimSuffix(f.target.BaseURL, "/"), "PORTICO_PUBLIC_URL=", "PORTICO_FOLLOW_DSN=mysql:" + dsn.FormatDSN(), "PORTICO_FOLLOW_INTERVAL=100ms", "PORTICO_FOLLOW_COMPARE_PERIOD=1h", "PORTICO_LOG_LEVEL=warn",
-	}
+	f.environ = f.console.with(
+		"PORTICO_LEGACY_URL="+strings.TrimSuffix(f.target.BaseURL, "/"), "PORTICO_PUBLIC_URL=", "PORTICO_FOLLOW_DSN=mysql:"+dsn.FormatDSN(), "PORTICO_FOLLOW_INTERVAL=100ms", "PORTICO_FOLLOW_COMPARE_PERIOD=1h", "PORTICO_LOG_LEVEL=warn",
+	)
 	return f
 }
 
@@ -175,8 +174,8 @@ func TestReadYourWrites(t *testing.T) {
 func TestReadYourWritesWithBackend(t *testing.T) {
 	shop := runOldShop(t, magento1test.Demo, "")
 	backend, settings := startPeople(t)
+	shop.console = shop.console.with(settings...)
 	front := followShop(t, shop, writesToLegacy)
-	front.environ = append(front.environ, settings...)
 	first, writer := front.serve(t, "PORTICO_FOLLOW_WAIT=30s")
 	second, reader := front.serve(t, "PORTICO_FOLLOW_WAIT=30s")
 	_, hasty := front.serve(t, "PORTICO_FOLLOW_WAIT=500ms")

@@ -28,10 +28,9 @@ func TestHelpShowsOwnFlags(t *testing.T) {
 
 // TestKeyWithoutBearer checks that creating a key prints a warning if auth.bearer is off.
 func TestKeyWithoutBearer(t *testing.T) {
-	newStore(t, secretKey)
+	_, commands := newStore(t, secretKey)
 	for value, want := range map[string]bool{"false": true, "true": false} {
-		t.Setenv("PORTICO_AUTH_BEARER", value)
-		_, warned, err := run(t, "credentials", "add-key", "--name", "x", "--admin")
+		_, warned, err := commands.with("PORTICO_AUTH_BEARER="+value).run(t, "credentials", "add-key", "--name", "x", "--admin")
 		if err != nil || strings.Contains(warned, "auth.bearer is off") != want {
 			t.Errorf("auth.bearer %s: warns %q (%v)", value, warned, err)
 		}

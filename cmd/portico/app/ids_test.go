@@ -116,8 +116,8 @@ func (p *peopleBackend) remove(id string) {
 // TestIDs maps the customers of a store to those of a backend that has some of them, with
 // all commands of "portico ids".
 func TestIDs(t *testing.T) {
-	newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	_, commands := newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
 	backend := &peopleBackend{all: []person{
 		{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, {ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, {ID: "eve", Email: "eve@example.com", Name: "Eve"},
 	}}
@@ -131,16 +131,15 @@ func TestIDs(t *testing.T) {
 		}
 		return path
 	}
-	t.Setenv("PORTICO_REST_URL", server.URL)
-	t.Setenv("PORTICO_REST_MAPPING", file("people.yaml", peopleMapping))
+	commands = commands.with("PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+file("people.yaml", peopleMapping))
 
-	if _, _, err := run(t, "ids", "check"); err == nil || !strings.Contains(err.Error(), "adapter is sql") {
+	if _, _, err := commands.run(t, "ids", "check"); err == nil || !strings.Contains(err.Error(), "adapter is sql") {
 		t.Errorf("without a backend: %v", err)
 	}
-	t.Setenv("PORTICO_ADAPTER", "rest")
+	commands = commands.with("PORTICO_ADAPTER=rest")
 	check := func(want ...string) {
 		t.Helper()
-		out, _, err := run(t, "ids", "check", "--json")
+		out, _, err := commands.run(t, "ids", "check", "--json")
 		var got []string
 		for line := range strings.Lines(out) {
 			var f replica.Finding
@@ -155,23 +154,23 @@ func TestIDs(t *testing.T) {
 
 	const header = "resource,legacy_id,backend_id\n"
 	broken := file("broken.csv", header+"customers,1,old-ada\ncustomers,99,old-ben\norders,1,x\n")
-	if _, _, err := run(t, "ids", "import", broken); err == nil || !strings.Contains(err.Error(), "nothing is stored:\nline 3: the database has no record customers 99\nline 4:") {
+	if _, _, err := commands.run(t, "ids", "import", broken); err == nil || !strings.Contains(err.Error(), "nothing is stored:\nline 3: the database has no record customers 99\nline 4:") {
 		t.Errorf("a broken file: %v", err)
 	}
-	if _, _, err := run(t, "ids", "import", filepath.Join(dir, "missing.csv")); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, _, err := commands.run(t, "ids", "import", filepath.Join(dir, "missing.csv")); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing file: %v", err)
 	}
 	pairs := file("pairs.csv", header+"customers,1,old-ada\ncustomers,2,old-ben\n")
 	for _, c := range []struct{ arguments, want string }{
 		{"--dry-run", "2 pairs would be stored, 0 are known\n"}, {"--dry-run=false", "2 pairs stored, 0 were known\n"}, {"--dry-run=false", "0 pairs stored, 2 were known\n"},
 	} {
-		if got := mustRun(t, "ids", "import", pairs, c.arguments); got != c.want {
+		if got := commands.mustRun(t, "ids", "import", pairs, c.arguments); got != c.want {
 			t.Errorf("import %s prints %q, want %q", c.arguments, got, c.want)
 		}
 	}
 	check("not_mapped 3 ", "not_mapped 4 ", "no_legacy_id 0 eve")
 
-	if got := mustRun(t, "ids", "push"); !strings.HasPrefix(got, "4 records are at the backend") {
+	if got := commands.mustRun(t, "ids", "push"); !strings.HasPrefix(got, "4 records are at the backend") {
 		t.Errorf("push prints %q", got)
 	}
 	check("no_legacy_id 0 eve")
@@ -180,28 +179,28 @@ func TestIDs(t *testing.T) {
 	}
 
 	backend.remove("eve")
-	if got := mustRun(t, "ids", "check"); got != "nothing found\n" {
+	if got := commands.mustRun(t, "ids", "check"); got != "nothing found\n" {
 		t.Errorf("check prints %q", got)
 	}
 	backend.remove("old-ben")
-	out, advice, err := run(t, "ids", "check")
+	out, advice, err := commands.run(t, "ids", "check")
 	if want := "gone_at_backend customers 2 backend id \"old-ben\"\n"; out != want || err == nil || err.Error() != "1 found" || !strings.Contains(advice, "ids forget") {
 		t.Errorf("check prints %q, %q, %v; want %q", out, advice, err, want)
 	}
-	out, _, err = run(t, "ids", "forget", "customers", "1", "2", "77")
+	out, _, err = commands.run(t, "ids", "forget", "customers", "1", "2", "77")
 	if out != "customers 2 is forgotten\n" || err == nil || err.Error() != "customers 1 is not removed: the backend still has it\ncustomers 77 is not removed: it has no ID mapping" {
 		t.Errorf("forget prints %q, %v", out, err)
 	}
-	if _, _, err := run(t, "ids", "forget", "orders", "1"); err == nil || !strings.Contains(err.Error(), "the backend does not hold such records") {
+	if _, _, err := commands.run(t, "ids", "forget", "orders", "1"); err == nil || !strings.Contains(err.Error(), "the backend does not hold such records") {
 		t.Errorf("forget a resource that the backend does not hold: %v", err)
 	}
-	if _, _, err := run(t, "ids", "forget", "customers", "x"); err == nil || !strings.Contains(err.Error(), "want digits") {
+	if _, _, err := commands.run(t, "ids", "forget", "customers", "x"); err == nil || !strings.Contains(err.Error(), "want digits") {
 		t.Errorf("forget an invalid id: %v", err)
 	}
 	check()
 
 	server.Close()
-	if _, _, err := run(t, "ids", "check"); err == nil || !errors.As(err, new(cannotRun)) {
+	if _, _, err := commands.run(t, "ids", "check"); err == nil || !errors.As(err, new(cannotRun)) {
 		t.Errorf("with the backend down: %v", err)
 	}
 }
@@ -209,7 +208,7 @@ func TestIDs(t *testing.T) {
 // TestImportIntoBackend imports customers into a store with a backend, which gets them, too.
 func TestImportIntoBackend(t *testing.T) {
 	from, old := magento1test.NewShop(t, magento1test.Demo, "")
-	newStore(t, secretKey)
+	path, commands := newStore(t, secretKey)
 	backend := &peopleBackend{}
 	server := httptest.NewServer(backend)
 	t.Cleanup(server.Close)
@@ -217,11 +216,9 @@ func TestImportIntoBackend(t *testing.T) {
 	if err := os.WriteFile(mapping, []byte(peopleMapping), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PORTICO_ADAPTER", "rest")
-	t.Setenv("PORTICO_REST_URL", server.URL)
-	t.Setenv("PORTICO_REST_MAPPING", mapping)
+	commands = commands.with("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+mapping)
 	arguments := []string{"import", "--from", from, "websites", "customer-groups", "customers"}
-	mustRun(t, append(arguments, "--dry-run")...)
+	commands.mustRun(t, append(arguments, "--dry-run")...)
 	if len(backend.all) > 0 {
 		t.Errorf("a dry run creates %+v", backend.all)
 	}
@@ -231,16 +228,16 @@ func TestImportIntoBackend(t *testing.T) {
 		}
 		return 0
 	}
-	printed, _, err := run(t, arguments...)
+	printed, _, err := commands.run(t, arguments...)
 	if err == nil || !strings.Contains(err.Error(), "push customers 3: ") || !strings.Contains(printed, "2 records are at the backend, with their parts\n") || !strings.Contains(printed, "\ncustomers ") {
 		t.Errorf("the backend goes away: %v\nit prints %s", err, printed)
 	}
 	backend.status = nil
-	if printed := mustRun(t, arguments...); !strings.Contains(printed, "4 records are at the backend, with their parts\n") || len(backend.all) != 4 {
+	if printed := commands.mustRun(t, arguments...); !strings.Contains(printed, "4 records are at the backend, with their parts\n") || len(backend.all) != 4 {
 		t.Errorf("it prints %s\nthe backend has %+v", printed, backend.all)
 	}
 	execute(t, old, "INSERT INTO customer_entity (entity_id, entity_type_id, website_id, email, group_id) SELECT 70, entity_type_id, 1, 'new@example.com', 1 FROM customer_entity WHERE entity_id = 1")
-	if printed := mustRun(t, arguments...); !strings.Contains(printed, "5 records are at the backend") || len(backend.all) != 5 || *backend.all[4].Number != 70 {
+	if printed := commands.mustRun(t, arguments...); !strings.Contains(printed, "5 records are at the backend") || len(backend.all) != 5 || *backend.all[4].Number != 70 {
 		t.Errorf("it prints %s\nthe backend has %+v", printed, backend.all)
 	}
 
@@ -258,7 +255,7 @@ func TestImportIntoBackend(t *testing.T) {
 	expect := func(when, want string, reasons ...string) {
 		t.Helper()
 		var report printedRecords
-		parse(t, mustRun(t, update...), &report)
+		parse(t, commands.mustRun(t, update...), &report)
 		customers := report.Resources[slices.IndexFunc(report.Resources, func(r *transfer.Counts) bool { return r.Resource == "customers" })]
 		var got []string
 		for _, s := range customers.Skipped {
@@ -276,7 +273,7 @@ func TestImportIntoBackend(t *testing.T) {
 	if len(names) != 4 || names[1] != "Changed" || names[2] == "Refused" || names[70] != "" {
 		t.Errorf("the backend has %v", names)
 	}
-	store, err := sql.Open("sqlite", strings.TrimPrefix(os.Getenv("PORTICO_SQL_DSN"), "sqlite:"))
+	store, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +285,7 @@ func TestImportIntoBackend(t *testing.T) {
 	backend.status = nil
 	expect("the next update", "0 created, 1 changed, 0 removed, 0 skipped")
 	expect("another update", "")
-	if out := mustRun(t, "ids", "check"); out != "nothing found\n" {
+	if out := commands.mustRun(t, "ids", "check"); out != "nothing found\n" {
 		t.Error(out)
 	}
 }

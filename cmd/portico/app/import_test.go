@@ -21,11 +21,11 @@ import (
 
 // newEmptyStore creates a store with websites and products, and without customers, orders
 // and credentials.
-func newEmptyStore(t *testing.T) (path string, environ []string) {
+func newEmptyStore(t *testing.T) (path string, commands console) {
 	t.Helper()
-	path, environ = newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"customers": nil, "customer_addresses": nil, "orders": nil, "credentials": nil}))
-	return path, environ
+	path, commands = newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"customers": nil, "customer_addresses": nil, "orders": nil, "credentials": nil}))
+	return path, commands
 }
 
 // storeContents returns all records and credentials of a store as text, without values
@@ -71,17 +71,17 @@ func storeContents(t *testing.T, path string) string {
 // and compares the counts and the store.
 func TestImport(t *testing.T) {
 	dsn, raw := magento1test.New(t, "mage_")
-	path, environ := newEmptyStore(t)
+	path, commands := newEmptyStore(t)
 	from := []string{"--from", dsn, "--prefix", "mage_", "--json"}
 	records := func(flags ...string) (got printedRecords) {
 		t.Helper()
-		parse(t, mustRun(t, append(append([]string{"import"}, from...), flags...)...), &got)
+		parse(t, commands.mustRun(t, append(append([]string{"import"}, from...), flags...)...), &got)
 		got.Source = ""
 		return got
 	}
 	credentials := func(flags ...string) (got printedImport) {
 		t.Helper()
-		parse(t, mustRun(t, append(append([]string{"credentials", "import"}, from...), flags...)...), &got)
+		parse(t, commands.mustRun(t, append(append([]string{"credentials", "import"}, from...), flags...)...), &got)
 		return got
 	}
 	skipped := func(reason string, id int64) *transfer.Skipped {
@@ -134,7 +134,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("again: %+v", done)
 	}
 
-	p := start(t, environ, "--dialect", "magento")
+	p := start(t, commands, "--dialect", "magento")
 	call := func(token, secret, url string) reply {
 		t.Helper()
 		client := oauth1.NewConfig("erpkeyerpkeyerpkeyerpkeyerpkey32", "erpsecreterpsecreterpsecreterp32").Client(t.Context(), oauth1.NewToken(token, secret))
@@ -220,9 +220,9 @@ func TestImport(t *testing.T) {
 // hash.
 func TestImportedPasswords(t *testing.T) {
 	dsn, _ := magento1test.New(t, "")
-	path, _ := newEmptyStore(t)
-	mustRun(t, "import", "--from", dsn, "customers")
-	mustRun(t, "credentials", "import", "--from", dsn, "--admins")
+	path, commands := newEmptyStore(t)
+	commands.mustRun(t, "import", "--from", dsn, "customers")
+	commands.mustRun(t, "credentials", "import", "--from", dsn, "--admins")
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, SecretKey: secretKey})
 	if err != nil {
 		t.Fatal(err)
@@ -261,13 +261,13 @@ func TestImportedPasswords(t *testing.T) {
 // TestImportInterrupted checks that an import that failed in the middle can be repeated.
 func TestImportInterrupted(t *testing.T) {
 	dsn, raw := magento1test.New(t, "")
-	path, _ := newEmptyStore(t)
+	path, commands := newEmptyStore(t)
 	if _, err := raw.ExecContext(t.Context(), "INSERT INTO customer_entity (entity_id, website_id, email, group_id) SELECT seq, 1, CONCAT('n', seq, '@example.com'), 1 FROM seq_1001_to_1600; "+
 		"RENAME TABLE customer_entity_datetime TO gone; CREATE VIEW customer_entity_datetime AS SELECT * FROM gone WHERE entity_id < 1300 OR (SELECT entity_id FROM customer_entity) = 1; "+
 		"INSERT INTO gone (attribute_id, entity_id, value) SELECT 11, seq, '1980-01-01' FROM seq_1001_to_1600"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := run(t, "import", "--from", dsn, "customers"); err == nil || !strings.Contains(err.Error(), "run the command again") {
+	if _, _, err := commands.run(t, "import", "--from", dsn, "customers"); err == nil || !strings.Contains(err.Error(), "run the command again") {
 		t.Fatalf("%v, want it to end in the middle", err)
 	}
 	some := strings.Count(storeContents(t, path), "customers ")
@@ -278,7 +278,7 @@ func TestImportInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var done printedRecords
-	parse(t, mustRun(t, "import", "--from", dsn, "customers", "--json"), &done)
+	parse(t, commands.mustRun(t, "import", "--from", dsn, "customers", "--json"), &done)
 	if r := done.Resources[0]; r.Read != 605 || int(r.Existing) != some || int(r.Stored) != 604-some {
 		t.Errorf("%+v, want %d left and the others stored", done, some)
 	}
@@ -287,7 +287,7 @@ func TestImportInterrupted(t *testing.T) {
 // TestImportRefuses checks the errors of wrong import commands.
 func TestImportRefuses(t *testing.T) {
 	dsn, _ := magento1test.New(t, "mage_")
-	newStore(t, secretKey)
+	_, commands := newStore(t, secretKey)
 	file := filepath.Join(t.TempDir(), "dsn")
 	if err := os.WriteFile(file, []byte(dsn+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -306,7 +306,7 @@ func TestImportRefuses(t *testing.T) {
 		{"the wrong prefix, of credentials", "no credentials are stored", []string{"credentials", "import", "--from-file", file}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stdout, stderr, err := run(t, c.arguments...)
+			stdout, stderr, err := commands.run(t, c.arguments...)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -320,8 +320,8 @@ func TestImportRefuses(t *testing.T) {
 // TestImportTables checks the tables that the import commands print.
 func TestImportTables(t *testing.T) {
 	dsn, _ := magento1test.New(t, "")
-	newEmptyStore(t)
-	printed := mustRun(t, "import", "--from", dsn, "--dry-run", "customers") + mustRun(t, "credentials", "import", "--from", dsn, "--admins")
+	_, commands := newEmptyStore(t)
+	printed := commands.mustRun(t, "import", "--from", dsn, "--dry-run", "customers") + commands.mustRun(t, "credentials", "import", "--from", dsn, "--admins")
 	for _, want := range []string{"WOULD BE CREATED", "skipped 1 customers: no email that can be stored (5)\n", "skipped 1 consumers: the key is not 32 characters long\n",
 		`consumer "Broken": the key is not 32 characters long`, `consumer "Lager 漢字": added`, "skipped 1 tokens: its administrator is not active in the old system, or disabled here\n",
 		"skipped 3 tokens: its customer is not here\n", `admin "left": added, disabled: not active in the old system`} {

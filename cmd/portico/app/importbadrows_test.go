@@ -175,7 +175,7 @@ func TestImportOldVersion(t *testing.T) {
 			"CHANGE stock_status_changed_auto stock_status_changed_automatically SMALLINT UNSIGNED NOT NULL DEFAULT 0",
 		"ALTER TABLE sales_flat_order DROP COLUMN coupon_rule_name, DROP COLUMN gift_message_id", "ALTER TABLE sales_flat_order_address DROP COLUMN vat_id",
 		"ALTER TABLE sales_flat_order_status_history DROP COLUMN entity_name, DROP COLUMN is_visible_on_front")
-	mustRun(t, append([]string{"import", "config"}, shop.from...)...)
+	shop.console.mustRun(t, append([]string{"import", "config"}, shop.from...)...)
 	report := shop.run(t, "--media", shop.media, "all")
 	for part, want := range map[magento1.Part]int64{
 		magento1.Websites: 9, magento1.CustomerGroups: 5, magento1.Taxes: 5, magento1.Categories: 13, magento1.Products: 45,
@@ -211,7 +211,7 @@ func TestImportOldVersion(t *testing.T) {
 	}
 	t.Run("before 1.4.1, whose orders are in other tables", func(t *testing.T) {
 		magento1test.Break(t, shop.old, "DROP TABLE sales_flat_order")
-		_, _, err := run(t, append([]string{"import", "--config", shop.config, "orders"}, shop.from...)...)
+		_, _, err := shop.console.run(t, append([]string{"import", "--config", shop.config, "orders"}, shop.from...)...)
 		if err == nil || !strings.Contains(err.Error(), "check that it is a database of Magento 1.4.1 or later") {
 			t.Errorf("%v", err)
 		}

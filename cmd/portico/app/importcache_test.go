@@ -4,7 +4,6 @@ package app
 
 import (
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,15 +17,12 @@ import (
 func TestImportEndsCachedReplies(t *testing.T) {
 	dsn := "sqlite:" + t.TempDir() + "/store.db"
 	shop := importShop(t, magento1test.Rich, "", dsn)
-	environ := []string{
-		"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey,
-		"PORTICO_LOG_LEVEL=error", "PORTICO_CACHE_TTL=1h",
-	}
+	environ := shop.console.with("PORTICO_LOG_LEVEL=error", "PORTICO_CACHE_TTL=1h")
 	redis := []string{"PORTICO_CACHE_REDIS_URL=" + newRedis(t).url(), "PORTICO_CACHE_TIMEOUT=5s"}
 	var replicas []*process
 	var guests []*client
 	for _, more := range [][]string{nil, nil, redis, redis, append(redis, "PORTICO_CACHE_MEMORY_TTL=1h")} {
-		p := start(t, append(environ, more...), "--config", shop.config)
+		p := start(t, environ.with(more...), "--config", shop.config)
 		replicas, guests = append(replicas, p), append(guests, newClient(t, p.contract, ""))
 	}
 	expect := func(guest *client, path, outcome, text string) {

@@ -45,14 +45,14 @@ func TestImportConfig(t *testing.T) {
 	if err := os.WriteFile(file, []byte(printed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, environ := newStore(t, secretKey)
-	start(t, environ, "--config", file).stop(t)
+	_, commands := newStore(t, secretKey)
+	start(t, commands, "--config", file).stop(t)
 
 	// The part attributes says the same.
-	if got := mustRun(t, "import", "--from", dsn, "attributes"); !strings.Contains(got, "Add to portico.yaml") || !strings.Contains(got, "  - {resource: products, name: ") {
+	if got := commands.mustRun(t, "import", "--from", dsn, "attributes"); !strings.Contains(got, "Add to portico.yaml") || !strings.Contains(got, "  - {resource: products, name: ") {
 		t.Errorf("without the file it prints %s", got)
 	}
-	if got := mustRun(t, "import", "--from", dsn, "--config", file, "attributes"); !strings.Contains(got, "the configuration has all") {
+	if got := commands.mustRun(t, "import", "--from", dsn, "--config", file, "attributes"); !strings.Contains(got, "the configuration has all") {
 		t.Errorf("with the file it prints %s", got)
 	}
 }

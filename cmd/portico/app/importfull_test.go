@@ -32,7 +32,7 @@ func TestImportFillsDisk(t *testing.T) {
 		}
 	}
 	execute(t, shop.old, "UPDATE catalog_product_entity_text SET value = REPEAT('d', 65000)")
-	t.Setenv("PORTICO_SQL_MEDIA_DIR", path+"-media")
+	shop.console = shop.console.with("PORTICO_SQL_MEDIA_DIR=" + path + "-media")
 	shop.run(t, "--media", shop.media, "all")
 	want, wantFiles := contentsOf(t, path), filesOf(t, path+"-media")
 	for _, c := range []struct {
@@ -45,13 +45,13 @@ func TestImportFillsDisk(t *testing.T) {
 		{"image", []string{"websites", "customer-groups", "taxes", "categories", "products"}, []string{"images"}, "images: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := newStoreAt(t)
+			shop, store := shop.withStore(t)
 			if c.before != nil {
 				shop.run(t, c.before...)
 			}
 			// The unit is half a kilobyte.
 			limited := exec.CommandContext(t.Context(), "sh", slices.Concat([]string{"-c", `ulimit -f 6144 && exec "$@"`, "sh", portico(t), "import", "--config", shop.config, "--media", shop.media}, shop.from, c.parts)...)
-			limited.Env = append(withoutSettings(os.Environ()), fastPasswordHashing, "PORTICO_SQL_DSN=sqlite:"+store, "PORTICO_SQL_MEDIA_DIR="+store+"-media", "PORTICO_AUTH_SECRET_KEY="+secretKey)
+			limited.Env = append(withoutSettings(os.Environ()), shop.console.with(fastPasswordHashing)...)
 			var stderr bytes.Buffer
 			limited.Stderr = &stderr
 			stdout, err := limited.Output()

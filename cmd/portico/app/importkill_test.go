@@ -26,7 +26,9 @@ func TestImportKilled(t *testing.T) {
 
 // TestImportKilledTwice kills two imports of a shop with SIGKILL at a random moment. The next
 // import completes, and the store is as if none had been interrupted.
-func TestImportKilledTwice(t *testing.T) { killImports(t, 2) }
+func TestImportKilledTwice(t *testing.T) {
+	killImports(t, 2)
+}
 
 // killImports kills so many imports: those with even numbers while they fill an empty store,
 // the others while they take over what a shop has changed and removed.
@@ -47,7 +49,7 @@ func killImports(t *testing.T, rounds int) {
 	took := time.Since(began)
 	interrupted := 0
 	for round := range rounds {
-		store := newStoreAt(t)
+		shop, store := shop.withStore(t)
 		var update []string
 		if round%2 == 1 {
 			update = []string{"--update"}

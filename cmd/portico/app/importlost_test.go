@@ -17,8 +17,8 @@ import (
 
 // TestImportAlone starts an import while another one runs, and after that was killed.
 func TestImportAlone(t *testing.T) {
-	shop := oldShop(t, magento1test.Demo, "", "sqlite:"+filepath.Join(t.TempDir(), "unused.db"))
-	store := newStoreAt(t)
+	store := filepath.Join(t.TempDir(), "store.db")
+	shop := oldShop(t, magento1test.Demo, "", "sqlite:"+store)
 	first := shop.start(t, store, "--rate", "100")
 	db, err := sql.Open("sqlite", store)
 	if err != nil {
@@ -32,14 +32,14 @@ func TestImportAlone(t *testing.T) {
 	})
 	shop.run(t, "--dry-run", "websites")
 	arguments := append([]string{"import", "--config", shop.config, "websites"}, shop.from...)
-	if _, _, err := run(t, arguments...); err == nil || !strings.Contains(err.Error(), "another import into this store is running") {
+	if _, _, err := shop.console.run(t, arguments...); err == nil || !strings.Contains(err.Error(), "another import into this store is running") {
 		t.Errorf("%v, want the second import refused", err)
 	}
 	if err := first.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	<-first.ended
-	mustRun(t, arguments...)
+	shop.console.mustRun(t, arguments...)
 }
 
 // TestImportLosesConnection cuts each connection to the old shop after some bytes. The import
@@ -69,9 +69,9 @@ func TestImportLosesConnection(t *testing.T) {
 		{"orders", 200, []string{"product", "product_image", "stock_item", "customer", "customer_address"}},
 	} {
 		t.Run(c.part, func(t *testing.T) {
-			store := newStoreAt(t)
+			shop, store := shop.withStore(t)
 			line.add(fmt.Sprintf(`{"name":"cut","type":"limit_data","stream":"downstream","attributes":{"bytes":%d}}`, c.kilobytes<<10))
-			_, _, err := run(t, "import", "--config", shop.config, "--from", through, "--media", shop.media, "all")
+			_, _, err := shop.console.run(t, "import", "--config", shop.config, "--from", through, "--media", shop.media, "all")
 			line.reset()
 			if err == nil || !strings.HasPrefix(err.Error(), c.part+": the connection to the legacy database was lost twice in a row") || !strings.HasSuffix(err.Error(), "run the command again to continue") {
 				t.Fatalf("%v, want the connection lost", err)

@@ -31,8 +31,7 @@ func TestImportMedia(t *testing.T) {
 		}
 		return files
 	}
-	whole := newStoreAt(t)
-	shop.run(t, "--media", shop.media, "all")
+	_, whole := shop.importAgain(t)
 	want := stored(whole)
 	if len(want) < 5 {
 		t.Fatalf("only the files %v are stored", want)
@@ -55,7 +54,7 @@ func TestImportMedia(t *testing.T) {
 		"folder": folder, "web server": server.URL, "tar": archive("media.tar", "-cf"), "tar.gz": archive("media.tar.gz", "-czf"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := newStoreAt(t)
+			shop, store := shop.withStore(t)
 			report := shop.run(t, "--media", location, "all")
 			var missing []string
 			for _, r := range report.Resources {
@@ -84,7 +83,7 @@ func TestImportMedia(t *testing.T) {
 		})
 	}
 	t.Run("none", func(t *testing.T) {
-		store := newStoreAt(t)
+		shop, store := shop.withStore(t)
 		report := shop.run(t, "all")
 		if len(report.Notes) == 0 || !strings.Contains(report.Notes[0], "without their files") {
 			t.Errorf("the notes are %q", report.Notes)
@@ -94,19 +93,9 @@ func TestImportMedia(t *testing.T) {
 		}
 	})
 	t.Run("no such folder", func(t *testing.T) {
-		_, _, err := run(t, append(append([]string{"import", "--config", shop.config}, shop.from...), "--media", "/nonexistent", "images")...)
+		_, _, err := shop.console.run(t, append(append([]string{"import", "--config", shop.config}, shop.from...), "--media", "/nonexistent", "images")...)
 		if err == nil || !strings.Contains(err.Error(), "--media: open the images") {
 			t.Errorf("%v", err)
 		}
 	})
-}
-
-// newStoreAt makes an empty SQLite store that of the commands, and returns its path. Its
-// media folder has the same path with -media.
-func newStoreAt(t *testing.T) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "store.db")
-	t.Setenv("PORTICO_SQL_DSN", "sqlite:"+path)
-	t.Setenv("PORTICO_SQL_MEDIA_DIR", path+"-media")
-	return path
 }

@@ -27,7 +27,7 @@ func TestImportCharset(t *testing.T) {
 	if got := productOf(t, dsn, 1).Get("name").Text(); got != "Łódź" {
 		t.Errorf("the name is %q", got)
 	}
-	if _, _, err := run(t, append([]string{"import", "--charset", "klingon", "products"}, shop.from...)...); err == nil || !strings.Contains(err.Error(), "WHATWG") {
+	if _, _, err := shop.console.run(t, append([]string{"import", "--charset", "klingon", "products"}, shop.from...)...); err == nil || !strings.Contains(err.Error(), "WHATWG") {
 		t.Errorf("%v, want the character set refused", err)
 	}
 }
@@ -37,13 +37,13 @@ func TestImportCharset(t *testing.T) {
 func TestImportRate(t *testing.T) {
 	shop := oldShop(t, magento1test.Demo, "", "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
 	arguments := append([]string{"import", "--config", shop.config, "websites"}, shop.from...)
-	if _, _, err := run(t, append([]string{"import", "config", "--rate", "1"}, shop.from...)...); err == nil || !strings.Contains(err.Error(), "no time left to pause as the rate demands") {
+	if _, _, err := shop.console.run(t, append([]string{"import", "config", "--rate", "1"}, shop.from...)...); err == nil || !strings.Contains(err.Error(), "no time left to pause as the rate demands") {
 		t.Errorf("%v, want a pause that is too long", err)
 	}
-	if _, _, err := run(t, append(arguments, "--rate", "-1")...); err == nil || !strings.Contains(err.Error(), "the rate must not be negative") {
+	if _, _, err := shop.console.run(t, append(arguments, "--rate", "-1")...); err == nil || !strings.Contains(err.Error(), "the rate must not be negative") {
 		t.Errorf("%v, want the rate refused", err)
 	}
-	mustRun(t, append(arguments, "--rate", "1000000")...)
+	shop.console.mustRun(t, append(arguments, "--rate", "1000000")...)
 }
 
 // TestImportFromOldServer imports from a server that speaks old versions of TLS, knows the user's
@@ -76,9 +76,9 @@ func TestImportFromOldServer(t *testing.T) {
 		{"before MySQL 5.5", oldServer{refused: "utf8mb4", number: 1115}, "", nil, "older than MySQL 5.6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			newStoreAt(t)
+			shop, _ := shop.withStore(t)
 			from := "mysql:root@tcp(" + c.server.start(t, config.Addr) + ")/" + config.DBName + "?" + c.parameters
-			_, _, err := run(t, append([]string{"import", "--config", shop.config, "--from", from, "websites"}, c.flags...)...)
+			_, _, err := shop.console.run(t, append([]string{"import", "--config", shop.config, "--from", from, "websites"}, c.flags...)...)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, want %q", err, c.want)
 			}

@@ -26,7 +26,7 @@ func (s *importedShop) target(t *testing.T) contracttests.Target {
 func (s *importedShop) serve(t *testing.T, p *program, environ ...string) contracttests.Target {
 	t.Helper()
 	// The answers name the server's own address, not the public one of the old shop.
-	t.Setenv("PORTICO_PUBLIC_URL", "")
+	environ = append(s.console.with("PORTICO_PUBLIC_URL="), environ...)
 	cfg, err := config.Load(config.Sources{Sections: p.sections(), File: s.config, Environ: slices.Concat(os.Environ(), environ), Attribute: checkAttribute, Fields: checkFieldList})
 	if err != nil {
 		t.Fatal(err)

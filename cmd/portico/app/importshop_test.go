@@ -11,10 +11,11 @@ import (
 
 // An importedShop is a store that was filled from an old shop by the commands.
 type importedShop struct {
-	old    *sql.DB
-	from   []string // the flags that name the old shop
-	config string   // the file that "import config" has printed
-	media  string   // the media folder
+	old     *sql.DB
+	from    []string // the flags that name the old shop
+	config  string   // the file that "import config" has printed
+	media   string   // the media folder
+	console console  // of the commands: with the store
 }
 
 // importShop imports all of a shop into the database of a DSN.
@@ -35,16 +36,26 @@ func oldShop(t *testing.T, shop magento1test.Shop, prefix, dsn string) *imported
 // shopAt is oldShop for a shop that exists.
 func shopAt(t *testing.T, from string, old *sql.DB, prefix, dsn string) *importedShop {
 	t.Helper()
-	t.Setenv("PORTICO_SQL_DSN", dsn)
-	t.Setenv("PORTICO_SQL_MEDIA_DIR", t.TempDir())
-	t.Setenv("PORTICO_AUTH_SECRET_KEY", secretKey)
-	s := &importedShop{old: old, from: []string{"--from", from, "--prefix", prefix}, config: filepath.Join(t.TempDir(), "portico.yaml"), media: mediaOf(t)}
-	printed := mustRun(t, append([]string{"import", "config"}, s.from...)...)
+	s := &importedShop{
+		old: old, from: []string{"--from", from, "--prefix", prefix}, config: filepath.Join(t.TempDir(), "portico.yaml"), media: mediaOf(t),
+		console: console{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_AUTH_SECRET_KEY=" + secretKey},
+	}
+	printed := s.console.mustRun(t, append([]string{"import", "config"}, s.from...)...)
 	if err := os.WriteFile(s.config, []byte(printed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, "config", "--config", s.config)
+	s.console.mustRun(t, "config", "--config", s.config)
 	return s
+}
+
+// withStore returns the shop with another SQLite store, which is empty, and the store's path. Its
+// media folder has the same path with -media.
+func (s *importedShop) withStore(t *testing.T) (other *importedShop, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "store.db")
+	shop := *s
+	shop.console = s.console.with("PORTICO_SQL_DSN=sqlite:"+path, "PORTICO_SQL_MEDIA_DIR="+path+"-media")
+	return &shop, path
 }
 
 // mediaOf returns a media folder with the images of the shop Rich.
@@ -60,6 +71,6 @@ func mediaOf(t *testing.T) string {
 // run runs "portico import" for the shop, and returns its report.
 func (s *importedShop) run(t *testing.T, arguments ...string) (report printedRecords) {
 	t.Helper()
-	parse(t, mustRun(t, append(append([]string{"import", "--json", "--config", s.config}, s.from...), arguments...)...), &report)
+	parse(t, s.console.mustRun(t, append(append([]string{"import", "--json", "--config", s.config}, s.from...), arguments...)...), &report)
 	return report
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ import (
 // noted returns when the last import of everything began.
 func (s *importedShop) noted(t *testing.T) time.Time {
 	t.Helper()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: os.Getenv("PORTICO_SQL_DSN")})
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: s.console.get("PORTICO_SQL_DSN")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +106,18 @@ func newRichShop(t *testing.T) (shop *importedShop, path string) {
 	return importShop(t, magento1test.Rich, "", "sqlite:"+path), path
 }
 
+// importAgain imports the old shop as it is now into an empty store, whose path it returns.
+func (s *importedShop) importAgain(t *testing.T) (again *importedShop, path string) {
+	t.Helper()
+	again, path = s.withStore(t)
+	again.run(t, "--media", s.media, "all")
+	return again, path
+}
+
 // again imports the old shop as it is now into an empty store, and returns what that has then.
 func (s *importedShop) again(t *testing.T) map[string][]string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "again.db")
-	t.Setenv("PORTICO_SQL_DSN", "sqlite:"+path)
-	s.run(t, "--media", s.media, "all")
+	_, path := s.importAgain(t)
 	return contentsOf(t, path)
 }
 
@@ -225,7 +230,7 @@ func TestImportStops(t *testing.T) {
 			if slices.Contains(c.arguments, "--from") {
 				from = nil
 			}
-			_, _, err := run(t, append(append([]string{"import", "--config", shop.config}, from...), c.arguments...)...)
+			_, _, err := shop.console.run(t, append(append([]string{"import", "--config", shop.config}, from...), c.arguments...)...)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -243,8 +248,9 @@ func TestImportStops(t *testing.T) {
 	t.Run("what clients write here stays", func(t *testing.T) {
 		execute(t, shop.old, "DELETE FROM catalog_product_entity WHERE entity_id > 3", "UPDATE catalog_product_entity SET sku = 'other' WHERE entity_id = 1")
 		before := contentsOf(t, path)
-		t.Setenv("PORTICO_LEGACY_URL", "http://old.example")
-		done := shop.run(t, "--update", "products")
+		inFront := *shop
+		inFront.console = shop.console.with("PORTICO_LEGACY_URL=http://old.example")
+		done := inFront.run(t, "--update", "products")
 		if got := done.counts(); len(got) > 0 || len(done.Notes) != 1 || !strings.Contains(done.Notes[0], "Portico answers the writes of products") {
 			t.Errorf("%v, notes %q", got, done.Notes)
 		}
@@ -257,7 +263,7 @@ func TestImportStops(t *testing.T) {
 		for _, s := range importSources(t, path) {
 			source = s.Name
 		}
-		if done := (&importedShop{config: shop.config}).run(t, "--from", other, "--source", source, "--dry-run", "--update", "--allow-removals", "1000", "products"); done.Source != source {
+		if done := (&importedShop{config: shop.config, console: shop.console}).run(t, "--from", other, "--source", source, "--dry-run", "--update", "--allow-removals", "1000", "products"); done.Source != source {
 			t.Errorf("the source is %s, want %s", done.Source, source)
 		}
 	})
@@ -267,17 +273,17 @@ func TestImportStops(t *testing.T) {
 // that the old shop has given.
 func TestImportNotesSource(t *testing.T) {
 	from, old := magento1test.NewShop(t, magento1test.Demo, "m_")
-	path, _ := newStore(t, secretKey)
+	path, commands := newStore(t, secretKey)
 	execute(t, old, "ALTER TABLE m_catalog_product_entity AUTO_INCREMENT = 5000")
 	var dry printedRecords
-	parse(t, mustRun(t, "import", "--from", from, "--prefix", "m_", "--json", "--dry-run", "all"), &dry)
+	parse(t, commands.mustRun(t, "import", "--from", from, "--prefix", "m_", "--json", "--dry-run", "all"), &dry)
 	if dry.Credentials == nil || dry.Credentials.Tokens.Added != 3 || dry.Credentials.Admins.Added != 1 {
 		t.Errorf("a dry run of everything would import the credentials %+v", dry.Credentials)
 	}
 	if sources := importSources(t, path); len(sources) != 0 {
 		t.Errorf("a dry run notes %+v", sources)
 	}
-	mustRun(t, "import", "--from", from, "--prefix", "m_", "all")
+	commands.mustRun(t, "import", "--from", from, "--prefix", "m_", "all")
 	sources := importSources(t, path)
 	if len(sources) != 1 {
 		t.Fatalf("%+v", sources)

@@ -52,13 +52,9 @@ func importIntoMedusa(t *testing.T, shop magento1test.Shop) *medusaImport {
 	t.Helper()
 	m := medusatest.Start(t)
 	line := newWriteLine(t, m.URL)
-	for _, setting := range medusaSettings(m) {
-		name, value, _ := strings.Cut(setting, "=")
-		t.Setenv(name, value)
-	}
-	t.Setenv("PORTICO_REST_URL", line.url)
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := &medusaImport{oldShop(t, shop, "mage_", "sqlite:"+path), m, line}
+	s.console = s.console.with(medusaSettings(m)...).with("PORTICO_REST_URL=" + line.url)
 	const untilAway = 40
 	line.left.Store(untilAway)
 	interrupted, err := s.importAll(t)
@@ -72,7 +68,7 @@ func importIntoMedusa(t *testing.T, shop magento1test.Shop) *medusaImport {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %d records were at Medusa when it went away, and %d are after another %s and %d writes", shop, interrupted.AtBackend, whole.AtBackend, time.Since(begun).Round(time.Millisecond), line.writes.Load())
-	if out := mustRun(t, "ids", "check", "--config", s.config); out != "nothing found\n" {
+	if out := s.console.mustRun(t, "ids", "check", "--config", s.config); out != "nothing found\n" {
 		t.Error(out)
 	}
 	records := func() map[string][]string {
@@ -99,7 +95,7 @@ func importIntoMedusa(t *testing.T, shop magento1test.Shop) *medusaImport {
 // may take a minute.
 func (s *medusaImport) importAll(t *testing.T) (report printedRecords, err error) {
 	t.Helper()
-	out, _, err := runWithin(t, 10*time.Minute, slices.Concat([]string{"import", "--json", "--config", s.config}, s.from, []string{"--media", s.media, "all"})...)
+	out, _, err := s.console.runWith(t, nil, 10*time.Minute, slices.Concat([]string{"import", "--json", "--config", s.config}, s.from, []string{"--media", s.media, "all"})...)
 	parse(t, out, &report)
 	return report, err
 }
@@ -166,7 +162,7 @@ func (s *medusaImport) addHardRecords(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "push customers 70: create customers: POST /admin/customers: conflict (email)") || strings.Count(err.Error(), "push ") != 1 {
 		t.Errorf("a customer whose e-mail address another one has at Medusa: %v", err)
 	}
-	if out, _, _ := run(t, "ids", "check", "--config", s.config); out != "not_mapped      customers 70\n" {
+	if out, _, _ := s.console.run(t, "ids", "check", "--config", s.config); out != "not_mapped      customers 70\n" {
 		t.Errorf("only the customer is missing at Medusa: %s", out)
 	}
 	moved := s.medusa.Call(t, http.MethodGet, "/admin/product-categories?external_id=70&fields=parent_category.external_id", nil)

@@ -72,11 +72,11 @@ func withoutTimes(table string) (lines []string) {
 
 // TestMirrorCommands lists and settles what is in an outbox.
 func TestMirrorCommands(t *testing.T) {
-	path, _ := newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	path, commands := newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
 	empty := func(want string, arguments ...string) {
 		t.Helper()
-		if got := mustRun(t, append([]string{"mirror"}, arguments...)...); strings.TrimSpace(got) != want {
+		if got := commands.mustRun(t, append([]string{"mirror"}, arguments...)...); strings.TrimSpace(got) != want {
 			t.Errorf("portico mirror %s: %q, want %q", strings.Join(arguments, " "), got, want)
 		}
 	}
@@ -132,12 +132,12 @@ func TestMirrorCommands(t *testing.T) {
 		{"--limit 2 --after 5", []string{"there is nothing more"}},
 		{"--parked --after 1", []string{"there is nothing more"}},
 	} {
-		if diff := cmp.Diff(tt.want, withoutTimes(mustRun(t, append([]string{"mirror", "list"}, strings.Fields(tt.arguments)...)...))); diff != "" {
+		if diff := cmp.Diff(tt.want, withoutTimes(commands.mustRun(t, append([]string{"mirror", "list"}, strings.Fields(tt.arguments)...)...))); diff != "" {
 			t.Errorf("portico mirror list %s: want -, got +:\n%s", tt.arguments, diff)
 		}
 	}
 	var listed []printedEntry
-	parse(t, mustRun(t, "mirror", "list", "--json"), &listed)
+	parse(t, commands.mustRun(t, "mirror", "list", "--json"), &listed)
 	var ids []string
 	for _, e := range listed {
 		ids = append(ids, e.ID)
@@ -160,7 +160,7 @@ func TestMirrorCommands(t *testing.T) {
 		{"list --limit 0", "--limit must be at least 1"},
 		{"conflicts --limit -1", "--limit must be at least 1"},
 	} {
-		if _, _, err := run(t, append([]string{"mirror"}, strings.Fields(tt.arguments)...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := commands.run(t, append([]string{"mirror"}, strings.Fields(tt.arguments)...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("portico mirror %s: %v, want %q", tt.arguments, err, tt.want)
 		}
 	}
@@ -174,21 +174,21 @@ func TestMirrorCommands(t *testing.T) {
 		empty(tt.want, strings.Fields(tt.arguments)...)
 	}
 	var counted struct{ Retried, Skipped *int64 }
-	parse(t, mustRun(t, "mirror", "retry", "--json"), &counted)
-	parse(t, mustRun(t, "mirror", "skip", "4", "2", "--json"), &counted)
+	parse(t, commands.mustRun(t, "mirror", "retry", "--json"), &counted)
+	parse(t, commands.mustRun(t, "mirror", "skip", "4", "2", "--json"), &counted)
 	if counted.Retried == nil || *counted.Retried != 0 || counted.Skipped == nil || *counted.Skipped != 2 {
 		t.Errorf("%+v", counted)
 	}
-	if diff := cmp.Diff([]string{header, waiting, deleted}, withoutTimes(mustRun(t, "mirror", "list"))); diff != "" {
+	if diff := cmp.Diff([]string{header, waiting, deleted}, withoutTimes(commands.mustRun(t, "mirror", "list"))); diff != "" {
 		t.Errorf("in the end: want -, got +:\n%s", diff)
 	}
 }
 
 // TestMirrorConflicts lists values that both sides have changed.
 func TestMirrorConflicts(t *testing.T) {
-	path, _ := newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	if got := withoutTimes(mustRun(t, "mirror", "conflicts")); !cmp.Equal(got, []string{"AT RECORD ATTRIBUTE PORTICO OLD SHOP OUTCOME", "0 of 0"}) {
+	path, commands := newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	if got := withoutTimes(commands.mustRun(t, "mirror", "conflicts")); !cmp.Equal(got, []string{"AT RECORD ATTRIBUTE PORTICO OLD SHOP OUTCOME", "0 of 0"}) {
 		t.Errorf("%q", got)
 	}
 	db, err := sql.Open("sqlite", path)
@@ -205,18 +205,18 @@ func TestMirrorConflicts(t *testing.T) {
 			c.Resource, c.Key, c.StoreID, c.Attribute, c.Ours, c.Theirs, c.Outcome, 1_700_000_000_000+i))
 	}
 	want := []string{"AT RECORD ATTRIBUTE PORTICO OLD SHOP OUTCOME", `T customers 2 "" "" dropped`, `T stock_items 3 qty "7.0000" "2.0000" added`, "2 of 3"}
-	if diff := cmp.Diff(want, withoutTimes(mustRun(t, "mirror", "conflicts", "--limit", "2"))); diff != "" {
+	if diff := cmp.Diff(want, withoutTimes(commands.mustRun(t, "mirror", "conflicts", "--limit", "2"))); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
 	var printed struct {
 		Total     int
 		Conflicts []printedConflict
 	}
-	parse(t, mustRun(t, "mirror", "conflicts", "--json"), &printed)
+	parse(t, commands.mustRun(t, "mirror", "conflicts", "--json"), &printed)
 	if last := printed.Conflicts[len(printed.Conflicts)-1]; printed.Total != 3 || len(printed.Conflicts) != 3 || last.Store != 2 || last.OldShop != strings.Repeat("é", 50) || last.Outcome != "kept" {
 		t.Errorf("%+v", printed)
 	}
-	if got := mustRun(t, "mirror", "conflicts"); !strings.Contains(got, strconv.Quote(strings.Repeat("é", 40))) {
+	if got := commands.mustRun(t, "mirror", "conflicts"); !strings.Contains(got, strconv.Quote(strings.Repeat("é", 40))) {
 		t.Errorf("a long value is not cut:\n%s", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +41,7 @@ func newFaultyMirror(t *testing.T, environ ...string) *faultyMirror {
 		"PORTICO_UPSTREAM_BREAKER_FAILURES=100000") // so that the faults of one case are not those of another
 	m.there = newClient(t, m.target.BaseURL, demoAdmin())
 	var err error
-	m.db, err = sqlstore.Open(t.Context(), sqlstore.Options{DSN: os.Getenv("PORTICO_SQL_DSN"), MediaDir: os.Getenv("PORTICO_SQL_MEDIA_DIR"), SecretKey: secretKey})
+	m.db, err = sqlstore.Open(t.Context(), sqlstore.Options{DSN: m.console.get("PORTICO_SQL_DSN"), MediaDir: m.console.get("PORTICO_SQL_MEDIA_DIR"), SecretKey: secretKey})
 	if err != nil {
 		t.Fatal(err)
 	}

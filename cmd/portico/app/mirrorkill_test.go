@@ -66,7 +66,7 @@ func killMirrors(t *testing.T, rounds int) {
 		if code := m.p.wait(t); code >= 0 {
 			t.Fatalf("round %d: the process has ended by itself with code %d", round, code)
 		}
-		expireLease(t, "sqlite", os.Getenv("PORTICO_SQL_DSN"))
+		expireLease(t, "sqlite", m.console.get("PORTICO_SQL_DSN"))
 		m.p, m.writer = m.serve(t)
 	}
 	pollUntil(t, "an empty outbox", func() bool {

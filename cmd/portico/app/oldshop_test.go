@@ -27,8 +27,7 @@ type livingShop struct {
 }
 
 // runOldShop runs an old shop until the end of the test: a program that serves the tables of
-// its database, with the credentials that are in them. A test may set other variables of the
-// environment afterwards, for programs of its own.
+// its database, with the credentials that are in them.
 func runOldShop(t *testing.T, content magento1test.Shop, prefix string) *livingShop {
 	t.Helper()
 	from, old := magento1test.NewShop(t, content, prefix)

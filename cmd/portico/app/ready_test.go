@@ -15,18 +15,18 @@ func TestReadyCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PORTICO_OPS_TOKEN", opsToken) // readiness needs none
+	commands := console{"PORTICO_OPS_TOKEN=" + opsToken} // readiness needs none
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	addresses := []string{host, "localhost", "0.0.0.0", ""}
 	for _, host := range addresses {
-		if said := mustRun(t, "ready", "--ops-listen", net.JoinHostPort(host, port)); said != "ready\n" {
+		if said := commands.mustRun(t, "ready", "--ops-listen", net.JoinHostPort(host, port)); said != "ready\n" {
 			t.Errorf("%q: %q", host, said)
 		}
 	}
 	ask := func(want string) {
 		t.Helper()
 		for _, host := range addresses {
-			said, _, err := run(t, "ready", "--ops-listen", net.JoinHostPort(host, port))
+			said, _, err := commands.run(t, "ready", "--ops-listen", net.JoinHostPort(host, port))
 			if err == nil || !strings.Contains(err.Error(), want) || said != "" {
 				t.Errorf("%q: %q, %v, want %q", host, said, err, want)
 			}

@@ -92,16 +92,14 @@ func newRehearsal(t *testing.T, dsn string, stage time.Duration) *rehearsal {
 	t.Helper()
 	from := sqltest.LoggedMariaDB(t)
 	shop := runOldShopAt(t, from, magento1test.Fill(t, from, magento1test.Demo, ""), "")
-	t.Setenv("PORTICO_SQL_DSN", dsn)
-	t.Setenv("PORTICO_LEGACY_URL", strings.TrimSuffix(shop.target.BaseURL, "/"))
+	shop.console = shop.console.with("PORTICO_SQL_DSN="+dsn, "PORTICO_LEGACY_URL="+strings.TrimSuffix(shop.target.BaseURL, "/"))
 	r := &rehearsal{T: t, shop: shop, stage: stage, log: consistency.NewLog()}
 	text, err := os.ReadFile(shop.config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.settings = string(text)
-	r.environ = append(ownConsumer(), "PORTICO_SQL_DSN="+dsn, "PORTICO_SQL_MEDIA_DIR="+os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY="+secretKey,
-		"PORTICO_LEGACY_URL="+os.Getenv("PORTICO_LEGACY_URL"), "PORTICO_PUBLIC_URL=", "PORTICO_FOLLOW_WAIT=20s", "PORTICO_MIRROR_DRAIN=10s")
+	r.environ = shop.console.with(ownConsumer()...).with("PORTICO_PUBLIC_URL=", "PORTICO_FOLLOW_WAIT=20s", "PORTICO_MIRROR_DRAIN=10s")
 	return r
 }
 
@@ -176,7 +174,7 @@ func (r *rehearsal) run() {
 
 // ownStore returns the environment of a process that knows no old shop.
 func (r *rehearsal) ownStore() []string {
-	return []string{"PORTICO_PUBLIC_URL=", "PORTICO_SQL_DSN=" + os.Getenv("PORTICO_SQL_DSN"), "PORTICO_SQL_MEDIA_DIR=" + os.Getenv("PORTICO_SQL_MEDIA_DIR"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}
+	return r.shop.console.with("PORTICO_PUBLIC_URL=", "PORTICO_LEGACY_URL=")
 }
 
 // configure writes the configuration of the processes.
@@ -445,7 +443,7 @@ func (r *rehearsal) restock(n int) {
 // open opens the store.
 func (r *rehearsal) open() *sqlstore.DB {
 	r.Helper()
-	db, err := sqlstore.Open(r.Context(), sqlstore.Options{DSN: os.Getenv("PORTICO_SQL_DSN"), MediaDir: os.Getenv("PORTICO_SQL_MEDIA_DIR"), SecretKey: secretKey})
+	db, err := sqlstore.Open(r.Context(), sqlstore.Options{DSN: r.shop.console.get("PORTICO_SQL_DSN"), MediaDir: r.shop.console.get("PORTICO_SQL_MEDIA_DIR"), SecretKey: secretKey})
 	if err != nil {
 		r.Fatal(err)
 	}

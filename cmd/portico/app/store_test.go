@@ -66,34 +66,32 @@ func writeDataset(t *testing.T, changes map[string]any) string {
 	return path
 }
 
-// newStore makes the commands of this test use a new database, and returns its path and
-// the environment for a server.
-func newStore(t *testing.T, key string) (path string, environ []string) {
+// newStore returns the path of a new database, and a console whose commands use it. Its variables
+// are also the environment for a server.
+func newStore(t *testing.T, key string) (path string, commands console) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "store.db")
-	t.Setenv("PORTICO_SQL_DSN", "sqlite:"+path)
-	t.Setenv("PORTICO_AUTH_SECRET_KEY", key)
-	return path, []string{"PORTICO_SQL_DSN=sqlite:" + path, "PORTICO_AUTH_SECRET_KEY=" + key}
+	return path, console{"PORTICO_SQL_DSN=sqlite:" + path, "PORTICO_AUTH_SECRET_KEY=" + key}
 }
 
 // addConsumer adds a consumer with the command.
-func addConsumer(t *testing.T, name string) (c printedConsumer) {
+func (c console) addConsumer(t *testing.T, name string) (added printedConsumer) {
 	t.Helper()
-	parse(t, mustRun(t, "credentials", "add-consumer", "--name", name, "--json"), &c)
-	return c
+	parse(t, c.mustRun(t, "credentials", "add-consumer", "--name", name, "--json"), &added)
+	return added
 }
 
 // addToken adds a token of the consumer with the given key.
-func addToken(t *testing.T, key, owner, id string) (token printedToken) {
+func (c console) addToken(t *testing.T, key, owner, id string) (token printedToken) {
 	t.Helper()
-	parse(t, mustRun(t, "credentials", "add-token", "--consumer", key, owner, id, "--json"), &token)
+	parse(t, c.mustRun(t, "credentials", "add-token", "--consumer", key, owner, id, "--json"), &token)
 	return token
 }
 
 // addAdmin adds an administrator and returns the id.
-func addAdmin(t *testing.T, username string) (id string) {
+func (c console) addAdmin(t *testing.T, username string) (id string) {
 	t.Helper()
-	text, _, err := runWith(t, fileWith(t, "a good one"), "credentials", "add-admin", "--username", username, "--password-file", "-", "--json")
+	text, _, err := c.runWith(t, fileWith(t, "a good one"), waitTimeout, "credentials", "add-admin", "--username", username, "--password-file", "-", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,18 +132,18 @@ func databaseBytes(t *testing.T, path string) string {
 // TestOwnStore fills a store, creates credentials, calls it in both dialects across
 // restarts, and revokes a token.
 func TestOwnStore(t *testing.T) {
-	path, environ := newStore(t, secretKey)
+	path, commands := newStore(t, secretKey)
 	dataset := writeDataset(t, nil)
-	if got := mustRun(t, "seed", "--dataset", dataset); !strings.HasSuffix(got, " records stored\n") || strings.HasPrefix(got, "0 ") {
+	if got := commands.mustRun(t, "seed", "--dataset", dataset); !strings.HasSuffix(got, " records stored\n") || strings.HasPrefix(got, "0 ") {
 		t.Errorf("seed prints %q", got)
 	}
-	if _, _, err := run(t, "seed", "--dataset", dataset); err == nil || !strings.Contains(err.Error(), "--replace") {
+	if _, _, err := commands.run(t, "seed", "--dataset", dataset); err == nil || !strings.Contains(err.Error(), "--replace") {
 		t.Errorf("a store with data is filled again: %v", err)
 	}
 
-	consumer := addConsumer(t, "ERP")
-	admin := addToken(t, consumer.Key, "--admin", "1")
-	customer := addToken(t, strings.ToUpper(consumer.Key), "--customer", "1")
+	consumer := commands.addConsumer(t, "ERP")
+	admin := commands.addToken(t, consumer.Key, "--admin", "1")
+	customer := commands.addToken(t, strings.ToUpper(consumer.Key), "--customer", "1")
 	secrets := []string{consumer.Secret, admin.Secret, customer.Secret, ownSecret, ownTokenSecret}
 	for _, secret := range secrets {
 		if len(secret) != 32 || strings.Contains(databaseBytes(t, path), secret) {
@@ -156,7 +154,7 @@ func TestOwnStore(t *testing.T) {
 		t.Error("the token is not in the file: the search above proves nothing")
 	}
 	for _, arguments := range [][]string{{"credentials", "list"}, {"credentials", "list", "--json"}} {
-		listed := mustRun(t, arguments...)
+		listed := commands.mustRun(t, arguments...)
 		for _, secret := range secrets {
 			if strings.Contains(listed, secret) {
 				t.Errorf("%v shows a secret:\n%s", arguments, listed)
@@ -171,7 +169,7 @@ func TestOwnStore(t *testing.T) {
 
 	asAdmin := plaintextHeader(consumer.Key, consumer.Secret, admin.Token, admin.Secret)
 	asCustomer := plaintextHeader(consumer.Key, consumer.Secret, customer.Token, customer.Secret)
-	p := start(t, environ)
+	p := start(t, commands)
 	if said := p.stdout.text(); strings.Contains(said, "curl") || strings.Contains(said, "Demo") {
 		t.Errorf("a store that is no demo announces\n%s", said)
 	}
@@ -196,24 +194,24 @@ func TestOwnStore(t *testing.T) {
 		t.Errorf("a warning in spite of the key:\n%s", said)
 	}
 
-	p = start(t, environ, "--dialect", "magento")
+	p = start(t, commands, "--dialect", "magento")
 	if got := stockQty(t, p.contract, asAdmin); got != "42.5000" {
 		t.Errorf("after a restart there are %s", got)
 	}
 	p.stop(t)
 
-	if got := mustRun(t, "credentials", "revoke", strings.ToUpper(admin.Token)); got != "revoked\n" {
+	if got := commands.mustRun(t, "credentials", "revoke", strings.ToUpper(admin.Token)); got != "revoked\n" {
 		t.Errorf("revoke prints %q", got)
 	}
-	p = start(t, environ)
+	p = start(t, commands)
 	got := send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Authorization", asAdmin, "Accept", "application/json")
 	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "oauth_problem=token_revoked") {
 		t.Errorf("the revoked token gets %d %s", got.status, got.body)
 	}
 	p.stop(t)
 
-	mustRun(t, "seed", "--dataset", dataset, "--replace")
-	if listed := mustRun(t, "credentials", "list"); strings.Contains(listed, "ERP") || !strings.Contains(listed, ownKey) {
+	commands.mustRun(t, "seed", "--dataset", dataset, "--replace")
+	if listed := commands.mustRun(t, "credentials", "list"); strings.Contains(listed, "ERP") || !strings.Contains(listed, ownKey) {
 		t.Errorf("--replace leaves\n%s", listed)
 	}
 }
@@ -243,10 +241,10 @@ func TestSeedRefuses(t *testing.T) {
 		{"stores without websites", map[string]any{"websites": nil}, "websites 1 does not exist"},
 		{"token too short", public("5", ownTokenSecret), "32 characters"},
 	}
-	path, _ := newStore(t, secretKey)
+	path, commands := newStore(t, secretKey)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			stdout, _, err := run(t, "seed", "--dataset", writeDataset(t, tt.changes))
+			stdout, _, err := commands.run(t, "seed", "--dataset", writeDataset(t, tt.changes))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
@@ -261,22 +259,22 @@ func TestSeedRefuses(t *testing.T) {
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := run(t, "seed", "--dataset", file); err == nil || !strings.Contains(err.Error(), file) {
+			if _, _, err := commands.run(t, "seed", "--dataset", file); err == nil || !strings.Contains(err.Error(), file) {
 				t.Errorf("got %v, want a message with the file's name", err)
 			}
 		})
 	}
-	if _, _, err := run(t, "seed", "--dataset", filepath.Join(t.TempDir(), "missing.json")); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, _, err := commands.run(t, "seed", "--dataset", filepath.Join(t.TempDir(), "missing.json")); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing file: %v", err)
 	}
 
 	// All of them left the store empty, so a good data set needs no --replace.
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
 	before := databaseBytes(t, path)
-	if _, _, err := run(t, "seed", "--replace", "--dataset", writeDataset(t, map[string]any{"websites": nil})); err == nil {
+	if _, _, err := commands.run(t, "seed", "--replace", "--dataset", writeDataset(t, map[string]any{"websites": nil})); err == nil {
 		t.Error("--replace takes a broken data set")
 	}
-	if listed := mustRun(t, "credentials", "list"); !strings.Contains(listed, ownToken) || !strings.Contains(before, ownToken) {
+	if listed := commands.mustRun(t, "credentials", "list"); !strings.Contains(listed, ownToken) || !strings.Contains(before, ownToken) {
 		t.Errorf("a failed --replace leaves\n%s", listed)
 	}
 }
@@ -289,19 +287,19 @@ func TestSeedNothing(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"$comment": "later"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, environ := newStore(t, secretKey)
+	_, commands := newStore(t, secretKey)
 	for _, arguments := range []string{"seed --dataset " + file, "seed --replace --dataset " + file} {
-		if got := mustRun(t, strings.Fields(arguments)...); got != "nothing to store: the data set has no lists\n" {
+		if got := commands.mustRun(t, strings.Fields(arguments)...); got != "nothing to store: the data set has no lists\n" {
 			t.Errorf("%s prints %q", arguments, got)
 		}
 	}
-	p := start(t, environ)
+	p := start(t, commands)
 	p.stop(t)
 	if said := p.stderr.text(); strings.Count(said, "portico seed or portico import, or try portico serve --demo") != 1 {
 		t.Errorf("a server of an empty store logs\n%s", said)
 	}
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	p = start(t, environ)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	p = start(t, commands)
 	p.stop(t)
 	if said := p.stderr.text(); strings.Contains(said, "portico seed") {
 		t.Errorf("a server of a filled store logs\n%s", said)
@@ -310,8 +308,8 @@ func TestSeedNothing(t *testing.T) {
 
 // TestCredentialsCommands checks the errors and output of the credentials commands.
 func TestCredentialsCommands(t *testing.T) {
-	newStore(t, secretKey)
-	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	_, commands := newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
 	const consumer = "--consumer"
 	tests := []struct {
 		name      string
@@ -334,29 +332,29 @@ func TestCredentialsCommands(t *testing.T) {
 		{"token too short", []string{"add-token", consumer, ownKey, "--admin", "1", "--token", "5"}, "token: must have 32 characters"},
 		{"revoke an unknown token", []string{"revoke", strings.Repeat("8", 32)}, "no such token"},
 	}
-	before := mustRun(t, "credentials", "list")
+	before := commands.mustRun(t, "credentials", "list")
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := run(t, append([]string{"credentials"}, tt.arguments...)...)
+			_, _, err := commands.run(t, append([]string{"credentials"}, tt.arguments...)...)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
 	}
-	if after := mustRun(t, "credentials", "list"); after != before {
+	if after := commands.mustRun(t, "credentials", "list"); after != before {
 		t.Errorf("a refused command changed the store from\n%s\nto\n%s", before, after)
 	}
 
-	printed := strings.Fields(mustRun(t, "credentials", "add-consumer", "--name", "ERP", "--key", strings.Repeat("8", 32), "--secret", "known"))
+	printed := strings.Fields(commands.mustRun(t, "credentials", "add-consumer", "--name", "ERP", "--key", strings.Repeat("8", 32), "--secret", "known"))
 	if want := strings.Fields("consumer key " + strings.Repeat("8", 32) + " consumer secret known"); !slices.Equal(printed, want) {
 		t.Errorf("add-consumer prints %q, want %q", printed, want)
 	}
-	printed = strings.Fields(mustRun(t, "credentials", "add-token", consumer, strings.Repeat("8", 32), "--customer", "2", "--token", strings.Repeat("7", 32), "--secret", "known"))
+	printed = strings.Fields(commands.mustRun(t, "credentials", "add-token", consumer, strings.Repeat("8", 32), "--customer", "2", "--token", strings.Repeat("7", 32), "--secret", "known"))
 	if want := strings.Fields("token " + strings.Repeat("7", 32) + " token secret known"); !slices.Equal(printed, want) {
 		t.Errorf("add-token prints %q, want %q", printed, want)
 	}
 	var listed []printedConsumer
-	parse(t, mustRun(t, "credentials", "list", "--json"), &listed)
+	parse(t, commands.mustRun(t, "credentials", "list", "--json"), &listed)
 	last := listed[len(listed)-1]
 	if last.Name != "ERP" || last.Secret != "" || len(last.Tokens) != 1 || last.Tokens[0].CustomerID != 2 || last.Tokens[0].Revoked || last.Tokens[0].Secret != "" {
 		t.Errorf("list shows %+v", last)
@@ -367,35 +365,35 @@ func TestCredentialsCommands(t *testing.T) {
 func TestSecretKey(t *testing.T) {
 	const unencrypted = "stored unencrypted: set auth.secret_key"
 	t.Run("none", func(t *testing.T) {
-		path, environ := newStore(t, "")
-		_, warned, err := run(t, "seed", "--dataset", writeDataset(t, nil))
+		path, commands := newStore(t, "")
+		_, warned, err := commands.run(t, "seed", "--dataset", writeDataset(t, nil))
 		if err != nil || !strings.Contains(warned, unencrypted) {
 			t.Errorf("seed warns %q (%v)", warned, err)
 		}
-		_, warned, err = run(t, "credentials", "add-consumer", "--name", "x")
+		_, warned, err = commands.run(t, "credentials", "add-consumer", "--name", "x")
 		if err != nil || !strings.Contains(warned, unencrypted) {
 			t.Errorf("add-consumer warns %q (%v)", warned, err)
 		}
 		if !strings.Contains(databaseBytes(t, path), ownTokenSecret) {
 			t.Error("the secret is not in the file: the tests with a key prove nothing")
 		}
-		p := start(t, environ)
+		p := start(t, commands)
 		p.stop(t)
 		if said := p.stderr.text(); !strings.Contains(said, unencrypted) {
 			t.Errorf("serve logs\n%s", said)
 		}
 	})
 	t.Run("another", func(t *testing.T) {
-		path, _ := newStore(t, secretKey)
-		mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+		path, commands := newStore(t, secretKey)
+		commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
 		for name, key := range map[string]string{"wrong": strings.Repeat("77", 32), "missing": ""} {
-			t.Setenv("PORTICO_AUTH_SECRET_KEY", key)
+			commands := commands.with("PORTICO_AUTH_SECRET_KEY=" + key)
 			for _, arguments := range [][]string{
 				{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"},
 				{"credentials", "add-consumer", "--name", "x"},
 				{"credentials", "add-token", "--consumer", ownKey, "--admin", "1"},
 			} {
-				_, _, err := run(t, arguments...)
+				_, _, err := commands.run(t, arguments...)
 				if err == nil || !strings.Contains(err.Error(), "secret key") || !strings.Contains(err.Error(), "PORTICO_AUTH_SECRET_KEY") {
 					t.Errorf("%s key, %v: %v", name, arguments, err)
 				}
@@ -403,7 +401,7 @@ func TestSecretKey(t *testing.T) {
 					t.Errorf("the message shows a secret: %v", err)
 				}
 			}
-			if _, _, err := run(t, "credentials", "revoke", ownToken); err != nil {
+			if _, _, err := commands.run(t, "credentials", "revoke", ownToken); err != nil {
 				t.Errorf("%s key: a token cannot be revoked: %v", name, err)
 			}
 		}

@@ -35,13 +35,13 @@ func writeSettings(t *testing.T, text string) string {
 // which fields each role can read and write.
 func TestStoreFieldsFromFileToWire(t *testing.T) {
 	file := writeSettings(t, storeFieldsFile)
-	_, environ := newStore(t, secretKey)
-	mustRun(t, "seed", "--config", file, "--dataset", withAddedValues(t))
-	token := addToken(t, ownKey, "--customer", "1")
+	_, commands := newStore(t, secretKey)
+	commands.mustRun(t, "seed", "--config", file, "--dataset", withAddedValues(t))
+	token := commands.addToken(t, ownKey, "--customer", "1")
 	customer := plaintextHeader(ownKey, ownSecret, token.Token, token.Secret)
 	for dialect, absent := range map[string]string{"documented": `{"sku":"lamp-desk","deposit":null}`, "magento": `{"sku":"lamp-desk"}`} {
 		t.Run(dialect, func(t *testing.T) {
-			p := start(t, environ, "--config", file, "--dialect", dialect)
+			p := start(t, commands, "--config", file, "--dialect", dialect)
 			admin := plaintextHeader(ownKey, ownSecret, ownToken, ownTokenSecret)
 			for _, c := range []struct{ name, authorization, path, want string }{
 				{"a customer", admin, "/customers/1?attrs=email,loyalty_number", `{"email":"ada@example.com","loyalty_number":"L 1"}`},
@@ -92,13 +92,13 @@ func TestStoreFieldsFromFileToWire(t *testing.T) {
 		p.stop(t)
 	})
 	t.Run("a data set without the settings", func(t *testing.T) {
-		newStore(t, secretKey)
-		if _, _, err := run(t, "seed", "--dataset", withAddedValues(t)); err == nil || !strings.Contains(err.Error(), "customers[0].loyalty_number: unknown") {
+		_, commands := newStore(t, secretKey)
+		if _, _, err := commands.run(t, "seed", "--dataset", withAddedValues(t)); err == nil || !strings.Contains(err.Error(), "customers[0].loyalty_number: unknown") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("listed", func(t *testing.T) {
-		table := mustRun(t, "config", "--config", file, "--json") // the table wraps long values
+		table := commands.mustRun(t, "config", "--config", file, "--json") // the table wraps long values
 		for _, want := range []string{"attributes[3]", "{resource: products, name: deposit, kind: decimal, roles: [admin]}", "writers: [admin, customer]}", "fields[0]", file + ":8"} {
 			if !strings.Contains(table, want) {
 				t.Errorf("no %q in\n%s", want, table)
