@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/gin-gonic/gin"
@@ -45,6 +46,16 @@ func newProgram(options ...Option) *program {
 		option(p)
 	}
 	return p
+}
+
+// getenv returns the value of an environment variable, or "" if it is not set.
+func (p *program) getenv(name string) (value string) {
+	for _, entry := range p.environ {
+		if text, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = text
+		}
+	}
+	return value
 }
 
 // An Option changes the program that [Main] runs.

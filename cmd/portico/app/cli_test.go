@@ -36,6 +36,9 @@ func (c console) get(name string) (value string) {
 	return value
 }
 
+// testMemoryLimit keeps a server in this process from changing the memory limit of the tests.
+const testMemoryLimit = "GOMEMLIMIT=off"
+
 // run runs a command. It cancels commands that do not end.
 func (c console) run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
@@ -49,7 +52,7 @@ func (c console) runWith(t testing.TB, in io.Reader, timeout time.Duration, argu
 	defer cancel()
 	var out, warnings bytes.Buffer
 	p := newProgram()
-	p.environ = append(p.environ, c...)
+	p.environ = slices.Concat(p.environ, []string{testMemoryLimit}, c)
 	root := p.rootCommand()
 	root.SetArgs(arguments)
 	root.SetIn(in)

@@ -159,7 +159,7 @@ const memoryReserve = 32 << 20
 // until then. It closes db.
 func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, live *liveConfig, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if os.Getenv("GOMEMLIMIT") == "" {
+	if p.getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + memoryReserve)
 	}
 	a, err := p.newApp(ctx, cfg, db, data, log)
