@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"os/exec"
@@ -32,6 +34,7 @@ import (
 //	         and … stands for anything
 //	console  commands that no test can run; notRun says why
 //	sql      statements for another server
+//	go       Go source, which must be well formed
 //	mermaid  a picture
 type guide struct {
 	path string // below the root of the repository
@@ -283,6 +286,14 @@ func TestGuideBlocks(t *testing.T) {
 			case "console":
 				if !explained(b.text, reasons, used) {
 					t.Errorf("%s:%d: nothing says why these commands do not run", g.path, b.line)
+				}
+			case "go": // its examples are compiled where they live
+				source := b.text
+				if !strings.HasPrefix(source, "package ") {
+					source = "package guide\n" + source
+				}
+				if _, err := parser.ParseFile(token.NewFileSet(), "", source, 0); err != nil {
+					t.Errorf("%s:%d: %v", g.path, b.line, err)
 				}
 			default:
 				t.Errorf("%s:%d: a block of %q", g.path, b.line, b.language)
