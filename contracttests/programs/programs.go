@@ -62,13 +62,14 @@ func Main(m *testing.M, mains map[string]func()) {
 	os.Exit(m.Run())
 }
 
-// runMoreTests has more tests run at once than there are cores, unless -parallel says how many.
+// runMoreTests has more tests run at once than there are cores, unless -parallel says how many. With
+// -short, which the race detector uses, tests wait for the processor, so that nothing would be gained.
 func runMoreTests() error {
 	const name = "test.parallel"
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
-	if given {
+	if given || testing.Short() {
 		return nil
 	}
 	return flag.Set(name, strconv.Itoa(testsPerCore*runtime.GOMAXPROCS(0)))
