@@ -214,9 +214,7 @@ func TestFollowBadInput(t *testing.T) {
 			if len(parked) != 1 || parked[0].Part != c.parked.Part || parked[0].Key != c.parked.Key || parked[0].Reason != c.parked.Reason {
 				t.Errorf("parked are %+v", parked)
 			}
-			if got := s.metric(t, f, "parked_records", c.parked.Part); got != 1 {
-				t.Errorf("the metric says that %v are parked", got)
-			}
+			await(t, "the metric to say so", func() bool { return s.metric(t, f, "parked_records", c.parked.Part) == 1 })
 			if !strings.Contains(s.log.String(), fmt.Sprintf("part=%s id=%d reason=%q", c.parked.Part, c.parked.Key, c.parked.Reason)) {
 				t.Errorf("the log says nothing of it:\n%s", s.log.String())
 			}
