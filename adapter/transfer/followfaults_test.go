@@ -207,8 +207,9 @@ func TestFollowStoreAway(t *testing.T) {
 }
 
 // TestFollowStoreAwayOnce kills the server of the store at a random moment, while changes are taken
-// over, and brings it back. The follower goes on by itself, nothing is missing or doubled, and one
-// that stands by still takes over afterwards. By night the server is paused, too.
+// over, and brings it back. The follower goes on by itself, and nothing is missing or stored twice.
+// A second follower, which waits for the lease, still gets it when the first one ends.
+// TestFollowStoreAway also pauses servers, at night.
 func TestFollowStoreAwayOnce(t *testing.T) {
 	t.Parallel()
 	storeAway(t, sqltest.StartPostgres(t), 1)

@@ -278,8 +278,8 @@ func (w *Writes) store(ctx context.Context, writes []*pendingWrite) (outcomes []
 	return outcomes, err
 }
 
-// locked calls do with a session that has the lock of imports. After an error it connects anew
-// the next time: the old database may be another one then.
+// locked calls do with a session, while it holds the lock of imports. After an error the next call
+// opens a new session: another server may have taken the place of the old database.
 func (w *Writes) locked(ctx context.Context, do func(context.Context, *session) error) (err error) {
 	if w.session == nil {
 		if time.Since(w.failedAt) < reconnectAfter {
