@@ -27,14 +27,7 @@ type console []string
 func (c console) with(variables ...string) console { return slices.Concat(c, variables) }
 
 // get returns the value of a variable that the console adds.
-func (c console) get(name string) (value string) {
-	for _, entry := range c {
-		if text, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = text
-		}
-	}
-	return value
-}
+func (c console) get(name string) string { return (&program{environ: c}).getenv(name) }
 
 // testMemoryLimit keeps a server in this process from changing the memory limit of the tests.
 const testMemoryLimit = "GOMEMLIMIT=off"

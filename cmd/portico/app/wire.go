@@ -118,13 +118,14 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			resources.add(writes.Close)
 		}
 	}
-	if writes != nil && canMirror(cfg) {
+	mirrors := writes != nil && canMirror(cfg)
+	if mirrors {
 		records = db.Adapter().Mirrored()
 	}
 	guarded := recordsGuard.Adapter(records)
 	var upstream adapter.Adapter = guarded
 	var repeats *mirroring
-	if writes != nil && canMirror(cfg) {
+	if mirrors {
 		trial := recordsGuard.Adapter(db.Adapter().Trial())
 		if repeats, upstream, err = newMirroring(cfg, db, guarded, trial, writes, legacy, currentRules, registry, log); err != nil {
 			return nil, err
