@@ -250,8 +250,10 @@ func (in *importTx) importGroup(ctx context.Context, units []*unit) error {
 	if differing, err = in.lockExisting(ctx, differing); err != nil {
 		return err
 	}
-	if err := in.settle(ctx, differing); err != nil {
-		return err
+	for _, u := range differing {
+		if err := u.settled.store(ctx, in); err != nil {
+			return err
+		}
 	}
 	if err := in.removeGone(ctx, differing); err != nil {
 		return err

@@ -51,26 +51,22 @@ type settled struct {
 
 func (s *settled) isEmpty() bool { return len(s.agreed)+len(s.dropped)+len(s.conflicts) == 0 }
 
-// settle stores what follows for the outbox from records that are locked.
-func (in *importTx) settle(ctx context.Context, units []*unit) error {
-	for _, u := range units {
-		for _, e := range u.settled.agreed {
-			if err := in.Agree(ctx, e); err != nil {
-				return err
-			}
-		}
-		for _, e := range u.settled.dropped {
-			if err := in.Drop(ctx, e); err != nil {
-				return err
-			}
-		}
-		if len(u.settled.conflicts) > 0 {
-			if err := in.NoteConflicts(ctx, u.settled.conflicts...); err != nil {
-				return err
-			}
+// store stores it.
+func (s *settled) store(ctx context.Context, tx Tx) error {
+	for _, e := range s.agreed {
+		if err := tx.Agree(ctx, e); err != nil {
+			return err
 		}
 	}
-	return nil
+	for _, e := range s.dropped {
+		if err := tx.Drop(ctx, e); err != nil {
+			return err
+		}
+	}
+	if len(s.conflicts) == 0 {
+		return nil
+	}
+	return tx.NoteConflicts(ctx, s.conflicts...)
 }
 
 // root returns the record whose entries concern a unit.
@@ -104,12 +100,12 @@ func (m *pendingMerge) keep(ctx context.Context, e outbox.Entry) error {
 		}
 		return nil
 	}
-	if u.exists && !u.PartsOnly && u.schema.Resource == e.Root.Resource {
+	own := u.exists && !u.PartsOnly
+	if own && (isUnit || u.schema.Resource == e.Root.Resource) {
 		m.keepUpdatedAt()
 	}
 	switch {
-	case isUnit && u.exists && !u.PartsOnly:
-		m.keepUpdatedAt()
+	case own && isUnit:
 		return m.keepValues(ctx, e)
 	case !isUnit && slices.Contains(u.PartsOf, e.Resource):
 		return m.keepPart(ctx, e)

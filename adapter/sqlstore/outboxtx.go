@@ -26,9 +26,15 @@ func (a *Adapter) Mirrored() *Adapter {
 
 var errOtherSide = errors.New("the other system has the writes of this resource now, or will have them in a moment")
 
+// An outboxTx is a transaction that writes entries of the outbox, as package rules asks it to.
+type outboxTx struct {
+	*statementTx
+	mirrors bool // whether what clients write is entered
+}
+
 // Mirrored implements rules.Outbox. It locks the row that says so, so that no write is stored
 // under an owner that has changed.
-func (t *writeTx) Mirrored(ctx context.Context, r adapter.Resource) (bool, error) {
+func (t outboxTx) Mirrored(ctx context.Context, r adapter.Resource) (bool, error) {
 	if !t.mirrors {
 		return false, nil
 	}
@@ -74,7 +80,7 @@ func selectEntries(ctx context.Context, query queryFunc, condition string, argum
 }
 
 // Enqueue implements rules.Outbox.
-func (t *writeTx) Enqueue(ctx context.Context, entries ...outbox.Entry) error {
+func (t outboxTx) Enqueue(ctx context.Context, entries ...outbox.Entry) error {
 	for _, e := range entries {
 		if err := t.enqueue(ctx, e); err != nil {
 			return err
@@ -83,7 +89,7 @@ func (t *writeTx) Enqueue(ctx context.Context, entries ...outbox.Entry) error {
 	return nil
 }
 
-func (t *writeTx) enqueue(ctx context.Context, e outbox.Entry) error {
+func (t outboxTx) enqueue(ctx context.Context, e outbox.Entry) error {
 	if e.Gone {
 		if err := t.removeEntriesOf(ctx, e); err != nil {
 			return err
@@ -126,7 +132,7 @@ func mergeEntries(stored, e outbox.Entry) outbox.Entry {
 }
 
 // removeEntriesOf removes what is to be repeated of a record that is gone, and of its parts.
-func (t *writeTx) removeEntriesOf(ctx context.Context, e outbox.Entry) error {
+func (t outboxTx) removeEntriesOf(ctx context.Context, e outbox.Entry) error {
 	if e.Resource == e.Root.Resource {
 		return t.exec(ctx, "DELETE FROM outbox_entry WHERE root = ? AND root_key = ?", string(e.Root.Resource), int64(e.Root.Key))
 	}
@@ -143,7 +149,7 @@ func encodeEntry(e *outbox.Entry) (agreed, identity string, err error) {
 }
 
 // Entries implements rules.Outbox.
-func (t *writeTx) Entries(ctx context.Context, root adapter.Resource, keys []adapter.Key) (all []outbox.Entry, err error) {
+func (t outboxTx) Entries(ctx context.Context, root adapter.Resource, keys []adapter.Key) (all []outbox.Entry, err error) {
 	err = eachRowOf(ctx, t.query, keys, func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)
 		all = append(all, e)
@@ -154,7 +160,7 @@ func (t *writeTx) Entries(ctx context.Context, root adapter.Resource, keys []ada
 
 // Agree implements rules.Outbox. The entry then is another version: what is being delivered of
 // it may be older.
-func (t *writeTx) Agree(ctx context.Context, e outbox.Entry) error {
+func (t outboxTx) Agree(ctx context.Context, e outbox.Entry) error {
 	agreed, _, err := encodeEntry(&e)
 	if err != nil {
 		return err
@@ -163,7 +169,7 @@ func (t *writeTx) Agree(ctx context.Context, e outbox.Entry) error {
 }
 
 // Drop implements rules.Outbox.
-func (t *writeTx) Drop(ctx context.Context, e outbox.Entry) error {
+func (t outboxTx) Drop(ctx context.Context, e outbox.Entry) error {
 	return t.exec(ctx, "DELETE FROM outbox_entry WHERE entry_id = ?", e.ID)
 }
 
@@ -171,7 +177,7 @@ func (t *writeTx) Drop(ctx context.Context, e outbox.Entry) error {
 const maxConflictText = 1000
 
 // NoteConflicts implements rules.Outbox.
-func (t *writeTx) NoteConflicts(ctx context.Context, conflicts ...outbox.Conflict) error {
+func (t outboxTx) NoteConflicts(ctx context.Context, conflicts ...outbox.Conflict) error {
 	for _, c := range conflicts {
 		err := t.exec(ctx, "INSERT INTO outbox_conflict (resource, record_key, store_id, attribute, ours, theirs, outcome, noted_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			string(c.Resource), int64(c.Key), c.StoreID, c.Attribute, storableText(c.Ours, maxConflictText), storableText(c.Theirs, maxConflictText), string(c.Outcome), time.Now().UnixMilli())

@@ -11,16 +11,22 @@ import (
 
 // A writeTx is a transaction that writes records, as package rules asks it to.
 type writeTx struct {
-	db       *DB
-	tx       *sql.Tx
-	executed []string // texts of the statements run, which are prepared afterwards
+	*statementTx
+	outboxTx
 	// announcement is that of the import; nil: it was not announced.
 	announcement *Announcement
-	mirrors      bool // whether what clients write is entered in the outbox
 }
 
 func newWriteTx(db *DB, tx *sql.Tx) *writeTx {
-	return &writeTx{db: db, tx: tx}
+	statements := &statementTx{db: db, tx: tx}
+	return &writeTx{statementTx: statements, outboxTx: outboxTx{statementTx: statements}}
+}
+
+// A statementTx is a transaction that runs statements.
+type statementTx struct {
+	db       *DB
+	tx       *sql.Tx
+	executed []string // texts of the statements run, which are prepared afterwards
 }
 
 // A ruled is the database as package rules sees it.
@@ -82,20 +88,20 @@ func (a *Adapter) Trial() *Adapter {
 }
 
 // exec runs a statement whose parameters are question marks on every engine.
-func (t *writeTx) exec(ctx context.Context, text string, arguments ...any) error {
+func (t *statementTx) exec(ctx context.Context, text string, arguments ...any) error {
 	t.executed = append(t.executed, text)
 	_, err := t.db.writeStatements.execTx(ctx, t.tx, text, arguments...)
 	return err
 }
 
 // query is exec for a statement that returns rows.
-func (t *writeTx) query(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
+func (t *statementTx) query(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
 	t.executed = append(t.executed, text)
 	return t.db.writeStatements.queryTx(ctx, t.tx, text, arguments...)
 }
 
 // rowExists reports whether a statement returns a row.
-func (t *writeTx) rowExists(ctx context.Context, text string, arguments ...any) (bool, error) {
+func (t *statementTx) rowExists(ctx context.Context, text string, arguments ...any) (bool, error) {
 	found, err := selectColumn[int64](ctx, t.query, text, arguments...)
 	return len(found) > 0, err
 }

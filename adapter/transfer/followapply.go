@@ -45,14 +45,14 @@ func (s *session) apply(ctx context.Context, named changes) error {
 func (s *session) removeGone(ctx context.Context, gone []*removal) error {
 	before := map[magento1.Part]int64{}
 	for _, r := range gone {
-		before[r.part] = s.records(r.part).Removed
+		before[r.part] = s.Report.records(r.part).Removed
 	}
 	refused, err := s.remove(ctx, gone)
 	if err != nil {
 		return err
 	}
 	for p, n := range before {
-		removed := s.records(p).Removed - n
+		removed := s.Report.records(p).Removed - n
 		s.f.o.Metrics.records(p, adapter.ImportRemoved, int(removed))
 		if removed > 0 {
 			s.parked.retry(p)
@@ -151,7 +151,7 @@ type followBatch struct {
 
 // batch returns a batch for the records of a part.
 func (s *session) batch(p magento1.Part) *followBatch {
-	done := s.records(p)
+	done := s.Report.records(p)
 	s.current = done
 	b := &followBatch{s: s, counts: map[adapter.ImportOutcome]int{}}
 	b.importBatch = &importBatch{imp: s.Importer, part: p, options: s.options(), done: done, progress: silent{}, keeps: s.o.keeps(p)}

@@ -80,8 +80,6 @@ func (c changes) addEntry(e outbox.Entry) {
 	case adapter.ProductImages:
 		c.add(magento1.Images, e.Root.Key)
 		c.add(magento1.Products, e.Root.Key)
-	case adapter.ProductWebsites, adapter.ProductCategories:
-		c.add(magento1.Products, e.Root.Key)
 	case adapter.StockItems:
 		c.add(magento1.Stock, e.Key)
 	case adapter.CustomerAddresses:

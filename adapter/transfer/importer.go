@@ -115,7 +115,7 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 	from.Skipped = func(s magento1.Skipped) {
 		switch {
 		case s.Reason == magento1.ReasonVersion:
-			imp.note("%s", MissingInVersion(s))
+			imp.Report.note("%s", MissingInVersion(s))
 		case imp.current != nil:
 			imp.current.leaveOut(s.Table+": "+s.Reason, s.Key)
 		}
@@ -236,7 +236,7 @@ func (imp *Importer) group(ctx context.Context, part Group, all bool) error {
 	options := imp.options()
 	if here := part.writtenHere(imp.o.WrittenHere); imp.o.Update && len(here) > 0 {
 		options.Existing = adapter.KeepExisting
-		imp.note("%s that exist stay as they are, and none are removed: Portico answers the writes of %s (setting routes)", part.Name, here[0])
+		imp.Report.note("%s that exist stay as they are, and none are removed: Portico answers the writes of %s (setting routes)", part.Name, here[0])
 	}
 	for _, p := range part.parts {
 		if err := imp.importRecords(ctx, p, options); err != nil {
@@ -258,23 +258,6 @@ func (imp *Importer) options() adapter.ImportOptions {
 	return o
 }
 
-// note adds a sentence to the report.
-func (imp *Importer) note(format string, arguments ...any) {
-	imp.Report.Notes = append(imp.Report.Notes, fmt.Sprintf(format, arguments...))
-}
-
-// records returns the counts of a part, which it adds to the report.
-func (imp *Importer) records(p magento1.Part) *Counts {
-	for _, r := range imp.Report.Resources {
-		if r.Resource == string(p) {
-			return r
-		}
-	}
-	r := &Counts{Resource: string(p)}
-	imp.Report.Resources = append(imp.Report.Resources, r)
-	return r
-}
-
 // finish adds to the report what concerns the shop as a whole, and notes that the import is
 // complete.
 func (imp *Importer) finish(ctx context.Context, parts []Group, all bool) error {
@@ -287,7 +270,7 @@ func (imp *Importer) finish(ctx context.Context, parts []Group, all bool) error 
 		}
 	}
 	if imp.media == nil && imp.imagesWithoutFiles(parts) {
-		imp.note("images were imported without their files: repeat the command with --media to bring them")
+		imp.Report.note("images were imported without their files: repeat the command with --media to bring them")
 	}
 	if all {
 		return imp.finishAll(ctx)
@@ -317,7 +300,7 @@ func (imp *Importer) finishAll(ctx context.Context) error {
 		return err
 	}
 	if imp.Report.RulesEvaluated = day; day != "" {
-		imp.note("prices of catalogue price rules are those that the old shop has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
+		imp.Report.note("prices of catalogue price rules are those that the old shop has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
 	}
 	return imp.noteComplete(ctx)
 }

@@ -20,7 +20,7 @@ func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapt
 	if err != nil {
 		return err
 	}
-	done := imp.records(p)
+	done := imp.Report.records(p)
 	imp.current = done
 	defer func() { imp.current = nil }()
 	progress := imp.o.Progress(p, total)

@@ -183,7 +183,7 @@ func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*rem
 			continue
 		}
 		if r.gone > maxRemovals {
-			imp.note("%d %s are gone from the old shop, and the first %d of them are removed: repeat the command for the others", r.gone, r.resource, maxRemovals)
+			imp.Report.note("%d %s are gone from the old shop, and the first %d of them are removed: repeat the command for the others", r.gone, r.resource, maxRemovals)
 		}
 		again := &removal{part: r.part, resource: r.resource, reasons: map[adapter.Key]string{}}
 		for batch := range slices.Chunk(r.keys, insertBatch) {
@@ -207,7 +207,7 @@ func (imp *Importer) removeRefused(ctx context.Context, all []*removal) error {
 	for _, r := range all {
 		for batch := range slices.Chunk(r.keys, insertBatch) {
 			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, reason string) {
-				imp.records(r.part).skip("it is gone from the old shop, and "+reason, int64(key))
+				imp.Report.records(r.part).skip("it is gone from the old shop, and "+reason, int64(key))
 			})
 			if err != nil {
 				return fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
@@ -236,7 +236,7 @@ func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.
 			case one.Err != nil:
 				refused(keys[i], backendReason(one.Err))
 			case one.Outcome == adapter.ImportRemoved:
-				imp.records(r.part).Removed++
+				imp.Report.records(r.part).Removed++
 			}
 		}
 		return nil

@@ -1,9 +1,11 @@
 package transfer
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
@@ -104,4 +106,21 @@ func (r *Report) removed() (n int64) {
 		n += one.Removed
 	}
 	return n
+}
+
+// note adds a sentence to the report.
+func (r *Report) note(format string, arguments ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, arguments...))
+}
+
+// records returns the counts of a part, which it adds to the report.
+func (r *Report) records(p magento1.Part) *Counts {
+	for _, c := range r.Resources {
+		if c.Resource == string(p) {
+			return c
+		}
+	}
+	c := &Counts{Resource: string(p)}
+	r.Resources = append(r.Resources, c)
+	return c
 }

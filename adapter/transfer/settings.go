@@ -62,7 +62,7 @@ func (imp *Importer) checkAttributes(ctx context.Context, all bool) error {
 	}
 	imp.Report.Missing = MissingSettings(imp.o.Lists, imp.o.From.Schemas, settings)
 	if len(imp.Report.Missing) == 0 && !all {
-		imp.note("the configuration has all attribute sets, tax classes, themes and attributes that the old shop uses")
+		imp.Report.note("the configuration has all attribute sets, tax classes, themes and attributes that the old shop uses")
 	}
 	return nil
 }
