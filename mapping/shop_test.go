@@ -93,7 +93,6 @@ func settings() mapping.Settings {
 // loadDemo returns a demo store that the test may change.
 func loadDemo(t testing.TB) *adapter.Dataset {
 	t.Helper()
-	demotest.Data(t) // the first decoding of a type must end before concurrent ones begin
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
