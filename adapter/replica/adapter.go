@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 // Options configure an Adapter.
 type Options struct {
 	Replica Replica
+	// Writes makes clients' writes in the local replica, such as one that enters them in an
+	// outbox; nil means Replica. What is undone or reconciled bypasses it.
+	Writes  adapter.Adapter
 	Backend Backend
 	// Schemas describe the records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
@@ -26,7 +30,7 @@ type Options struct {
 	ScanInterval time.Duration
 	// Logger gets what operators should know; nil discards it.
 	Logger *slog.Logger
-	// Registerer gets the adapter's metrics; nil registers none.
+	// Registerer gets the adapter's metrics, once; nil registers none.
 	Registerer prometheus.Registerer
 }
 
@@ -34,7 +38,8 @@ type Options struct {
 // agreement. It is safe for concurrent use.
 type Adapter struct {
 	*reconciler
-	adapter.Noter // the replica
+	adapter.Noter                 // the replica
+	unowned       adapter.Adapter // serves the resources of which the backend owns nothing
 	stopScans     context.CancelFunc
 	scanLoop      sync.WaitGroup
 	scanSlot      chan struct{}                  // a semaphore: holds one element while a scan runs
@@ -46,25 +51,20 @@ type Adapter struct {
 // replica's database after closing the adapter. Kinds: Invalid when the backend declares a
 // resource or an attribute that the schemas do not have.
 func New(o Options) (*Adapter, error) {
-	if o.Schemas == nil {
-		o.Schemas = adapter.NewSchemas()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Schemas = cmp.Or(o.Schemas, adapter.NewSchemas())
+	o.Writes = cmp.Or[adapter.Adapter](o.Writes, o.Replica)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	r := &reconciler{
 		walker: &walker{replica: o.Replica, backend: o.Backend, schemas: o.Schemas}, hidden: hiddenRoots{until: map[recordRef]time.Time{}},
 		allocateIDs: o.AllocateIDs, log: &logOnce{Logger: o.Logger}, instanceID: rand.Text(),
 		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
-	a := &Adapter{reconciler: r, Noter: o.Replica, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
+	a := &Adapter{reconciler: r, Noter: o.Replica, unowned: o.Writes, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
 	var err error
-	if a.plans, a.ordered, err = newPlans(o.Replica, o.Backend, o.Schemas); err != nil {
+	if a.plans, a.ordered, err = newPlans(o); err != nil {
 		return nil, err
 	}
-	if a.metrics, err = newMetrics(o.Registerer); err != nil {
-		return nil, &adapter.Error{Kind: adapter.Internal, Op: "open " + o.Backend.Name(), Err: err}
-	}
+	a.metrics = newMetrics(o.Registerer)
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopScans = cancel
 	if o.ScanInterval > 0 {
@@ -82,7 +82,7 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if plan, ok := a.plans[r]; ok {
 		return &store{a, plan}, nil
 	}
-	return a.replica.Store(r)
+	return a.unowned.Store(r)
 }
 
 // Ping reports whether both the local replica and the backend can answer. Kinds:

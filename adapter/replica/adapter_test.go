@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
@@ -61,13 +59,6 @@ func TestNew(t *testing.T) {
 		m.resources = resources
 		if _, err := replica.New(replica.Options{Replica: local, Backend: m}); adapter.KindOf(err) != adapter.Invalid {
 			t.Errorf("%s: %v, want invalid", name, err)
-		}
-	}
-	registry := prometheus.NewRegistry()
-	for i, want := range []bool{true, false} {
-		_, err := replica.New(replica.Options{Replica: local, Backend: newMemory(), Registerer: registry})
-		if (err == nil) != want {
-			t.Errorf("registration %d: %v", i, err)
 		}
 	}
 }

@@ -34,10 +34,10 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 // createRoot creates a root. Its key is known, and can be locked, only when the local replica
 // has it.
 func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
-	key, err := s.store.Create(ctx, p)
+	key, err := s.writes.Create(ctx, p)
 	if adapter.KindOf(err) == adapter.Conflict && s.resolveIntents(ctx, s.Resource) > 0 {
 		// The conflict may have been with a record whose creation was never completed.
-		key, err = s.store.Create(ctx, p)
+		key, err = s.writes.Create(ctx, p)
 	}
 	if err != nil {
 		return 0, err
@@ -74,7 +74,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 	if err != nil {
 		return 0, err
 	}
-	if err := w.inReplica(ctx, func() (err error) { w.intent.Key, err = s.store.Create(ctx, p); return err }); err != nil {
+	if err := w.inReplica(ctx, func() (err error) { w.intent.Key, err = s.writes.Create(ctx, p); return err }); err != nil {
 		return 0, err
 	}
 	err = w.sendNew(ctx, p.Record)
@@ -88,7 +88,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 // is not visible: that of the local replica or of the caller's check if either fails, else
 // kind Invalid.
 func (s *store) missingRootError(ctx context.Context, op string, p *adapter.CreateParams) error {
-	_, err := s.store.Create(ctx, &adapter.CreateParams{Record: p.Record, StoreID: p.StoreID, Check: func() (err error) {
+	_, err := s.writes.Create(ctx, &adapter.CreateParams{Record: p.Record, StoreID: p.StoreID, Check: func() (err error) {
 		if p.Check != nil {
 			err = p.Check()
 		}

@@ -51,7 +51,7 @@ func (s *store) deleteFromLevel(ctx context.Context, mapping idmap.Mapping, p *a
 		}
 		return cmp.Or(err, errDeletable) // the backend deletes it first
 	}
-	err = w.inReplica(ctx, func() error { return s.store.Delete(ctx, &params) })
+	err = w.inReplica(ctx, func() error { return s.writes.Delete(ctx, &params) })
 	switch {
 	case errors.Is(err, errDeletable):
 		return w.send(ctx, &Write{Old: w.before})
@@ -72,7 +72,7 @@ func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error 
 		}
 		return cmp.Or(err, errDeletable)
 	}
-	if err := s.store.Delete(ctx, &wrapped); !errors.Is(err, errDeletable) {
+	if err := s.writes.Delete(ctx, &wrapped); !errors.Is(err, errDeletable) {
 		return err
 	}
 	return nil
@@ -87,7 +87,7 @@ func (w *pendingWrite) deleteAtBackend(ctx context.Context, sent *Write) error {
 	defer cancel()
 	deleteHere := w.deleteHere
 	if deleteHere == nil {
-		deleteHere = func(ctx context.Context) error { return w.deleteFromReplica(ctx, w.resourcePlan, sent.Key) }
+		deleteHere = func(ctx context.Context) error { return w.deleteFromReplica(ctx, w.resourcePlan, w.writes, sent.Key) }
 	}
 	err := deleteHere(detached)
 	if err == nil {

@@ -60,14 +60,10 @@ func (a *Adapter) checkForget(ctx context.Context, op string, plan *resourcePlan
 		return nil // without a root the backend has no parts
 	case root.BackendID == "": // a document may carry its legacy id
 		_, err = a.backend.FindByKey(ctx, root.Resource, root.Key)
-		switch kind := adapter.KindOf(err); {
-		case err == nil:
-			return conflict(errStillThere)
-		case kind == adapter.NotFound, kind == adapter.Unsupported:
+		if kind := adapter.KindOf(err); kind == adapter.NotFound || kind == adapter.Unsupported {
 			return nil
-		default:
-			return err
 		}
+		return cmp.Or(err, conflict(errStillThere))
 	}
 	err = a.addDocuments(ctx, plan.root, roots)
 	switch {

@@ -145,7 +145,9 @@ func (a *Adapter) pushImported(ctx context.Context, batch []adapter.Aggregate, o
 			return err
 		}
 		for _, r := range rows {
-			imported := slices.DeleteFunc(places[r.key], func(i int) bool { return batch[i].Gone || outcomes[i].Err != nil })
+			imported := slices.DeleteFunc(places[r.key], func(i int) bool {
+				return batch[i].Gone || outcomes[i].Err != nil || outcomes[i].Pending && outcomes[i].Outcome == adapter.ImportKept
+			})
 			lacks, err := a.lacks(ctx, plan.root, r)
 			if lacks && err == nil && len(imported) > 0 {
 				err = a.pushBelow(ctx, plan.root, r.key)
@@ -240,7 +242,10 @@ func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one ada
 		return err
 	}
 	intent := writeIntent{Op: opImport, Key: one.Record.Key()}
-	if intent.Aggregates, err = m.aggregates(ctx, one); err != nil {
+	if intent.Aggregates, err = m.aggregates(ctx, one); err == nil {
+		intent.Pending, err = m.replica.Pending(ctx, m.root.Resource, m.rootKey)
+	}
+	if err != nil {
 		return err
 	}
 	w, err := m.begin(ctx, mapping, intent)

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -40,6 +41,7 @@ type writeIntent struct {
 	// Aggregates are what an import may change, as it was before: the root with its parts, or
 	// the parts of one resource.
 	Aggregates []recordjson.Aggregate `json:"aggregates,omitempty"`
+	Pending    json.RawMessage        `json:"pending,omitempty"` // by Replica.Pending, before an import
 }
 
 func decodeIntent(mapping idmap.Mapping) (writeIntent, error) {
@@ -123,7 +125,7 @@ func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
 	case intent.Op == opImport:
 		err = rc.rollBackImport(ctx, plan, intent)
 	case intent.Op == opCreate && intent.Key != 0:
-		err = rc.deleteFromReplica(ctx, plan, intent.Key)
+		err = rc.deleteFromReplica(ctx, plan, plan.store, intent.Key)
 	case len(intent.Attributes) > 0:
 		err = plan.rollBackRecord(ctx, intent)
 	}
@@ -142,12 +144,14 @@ func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, in
 		return internalError(err, "roll back", intent.Resource, intent.Key)
 	}
 	if !slices.ContainsFunc(batch, func(one adapter.Aggregate) bool { return one.Record.Key() == intent.Key }) {
-		if err := rc.deleteFromReplica(ctx, plan, intent.Key); err != nil {
+		if err := rc.deleteFromReplica(ctx, plan, plan.store, intent.Key); err != nil {
 			return err
 		}
 	}
-	_, err = rc.replica.Import(ctx, batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting})
-	return err
+	if _, err = rc.replica.Import(ctx, batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting}); err != nil {
+		return err
+	}
+	return rc.replica.RestorePending(ctx, intent.Pending)
 }
 
 // rollBackRecord restores the values that an update has changed in its own record.

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -17,27 +18,20 @@ type counter struct{ *prometheus.CounterVec }
 
 func (c counter) count(r adapter.Resource) { c.WithLabelValues(string(r)).Inc() }
 
-// newMetrics returns metrics, registered unless registerer is nil.
-func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+// newMetrics returns metrics, registered unless registerer is nil. It panics if they are
+// registered already.
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	register := promauto.With(registerer)
 	newCounter := func(name, help string) counter {
-		return counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})}
+		return counter{register.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})}
 	}
-	m := &metrics{
+	return &metrics{
 		reconciled: newCounter("taken_over_total", "Records of the local replica that were updated from the backend."),
 		imported:   newCounter("adopted_total", "Records imported that only the backend had."),
 		refused:    newCounter("left_out_total", "Values and records of the backend that the local replica refused."),
 		unmapped:   newCounter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
-		intents: prometheus.NewGauge(prometheus.GaugeOpts{
+		intents: register.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_side_noted", Help: "Writes whose outcome was unknown at the last scan of the backend.",
 		}),
 	}
-	if registerer == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.reconciled, m.imported, m.refused, m.unmapped, m.intents} {
-		if err := registerer.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
 }

@@ -45,14 +45,14 @@ func (rc *reconciler) rollBackCreate(ctx context.Context, intent writeIntent) er
 	return rc.replica.DeleteMapping(ctx, intent.Resource, intent.Key)
 }
 
-// deleteFromReplica deletes a record from the local replica, at all levels. It succeeds
-// when there is none.
-func (rc *reconciler) deleteFromReplica(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+// deleteFromReplica deletes a record from the local replica, through a store of it, at all
+// levels. It succeeds when there is none.
+func (rc *reconciler) deleteFromReplica(ctx context.Context, plan *resourcePlan, in adapter.Store, key adapter.Key) error {
 	var err error
 	if plan.schema.ReadOnly() {
 		err = rc.replica.DeleteReadOnly(ctx, plan.Resource, key)
 	} else {
-		err = plan.store.Delete(ctx, &adapter.DeleteParams{Key: key, Everywhere: true})
+		err = in.Delete(ctx, &adapter.DeleteParams{Key: key, Everywhere: true})
 	}
 	if adapter.KindOf(err) == adapter.NotFound {
 		return nil
@@ -62,7 +62,7 @@ func (rc *reconciler) deleteFromReplica(ctx context.Context, plan *resourcePlan,
 
 // deleteWithMapping deletes a record from the local replica, then its mapping.
 func (rc *reconciler) deleteWithMapping(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
-	if err := rc.deleteFromReplica(ctx, plan, key); err != nil {
+	if err := rc.deleteFromReplica(ctx, plan, plan.store, key); err != nil {
 		return err
 	}
 	return rc.replica.DeleteMapping(ctx, plan.Resource, key)

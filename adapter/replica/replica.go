@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -38,6 +39,10 @@ type Replica interface {
 	// Records are read without them. Kinds: NotFound where there are none, because the record
 	// was imported without its file; Unavailable, Internal.
 	FileContent(ctx context.Context, file string) ([]byte, error)
+	// Pending returns what another system still has to be told of a root, as an import may
+	// change it; nil if nothing. RestorePending restores it if the import is undone.
+	Pending(ctx context.Context, root adapter.Resource, key adapter.Key) (json.RawMessage, error)
+	RestorePending(ctx context.Context, before json.RawMessage) error
 }
 
 // An ImportedRecord is a record to be imported into the local replica, with its mapping.

@@ -13,6 +13,7 @@ type resourcePlan struct {
 	BackendResource
 	schema   *adapter.Schema
 	store    adapter.Store                      // the local replica's
+	writes   adapter.Store                      // the same, for the writes of clients
 	all      map[adapter.Resource]*resourcePlan // of all resources
 	root     *resourcePlan                      // of a part; a root is its own root
 	rootKey  string                             // the attribute that holds the key of the root
@@ -24,10 +25,11 @@ type resourcePlan struct {
 
 // newPlans prepares the resources that a backend declares. It returns them by name and in
 // their order.
-func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans map[adapter.Resource]*resourcePlan, ordered []*resourcePlan, err error) {
+func newPlans(o Options) (plans map[adapter.Resource]*resourcePlan, ordered []*resourcePlan, err error) {
 	plans = map[adapter.Resource]*resourcePlan{}
+	backend := o.Backend
 	for _, res := range backend.Resources() {
-		plan := &resourcePlan{BackendResource: res, schema: schemas.Of(res.Resource), all: plans}
+		plan := &resourcePlan{BackendResource: res, schema: o.Schemas.Of(res.Resource), all: plans}
 		if plan.schema == nil || plans[res.Resource] != nil {
 			return nil, nil, plan.invalid(backend, "", "not a resource, or declared twice")
 		}
@@ -39,7 +41,10 @@ func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (plans
 			}
 			plan.root.parts = append(plan.root.parts, plan)
 		}
-		if plan.store, err = replica.Store(res.Resource); err != nil {
+		if plan.store, err = o.Replica.Store(res.Resource); err == nil {
+			plan.writes, err = o.Writes.Store(res.Resource)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 		plan.onDemand = plan.onDemandOf(res.Attributes)

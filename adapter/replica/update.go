@@ -34,7 +34,7 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err != nil {
 		return err
 	}
-	if err := w.inReplica(ctx, func() error { return s.store.Update(ctx, p) }); err != nil {
+	if err := w.inReplica(ctx, func() error { return s.writes.Update(ctx, p) }); err != nil {
 		return err
 	}
 	return w.sendChange(ctx)
@@ -64,7 +64,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 		}
 		return change, nil
 	}
-	if err = s.store.Update(ctx, &wrapped); errors.Is(err, errTouchesOwned) {
+	if err = s.writes.Update(ctx, &wrapped); errors.Is(err, errTouchesOwned) {
 		return attributes, true, nil
 	}
 	return nil, false, err

@@ -73,15 +73,11 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	requestMetrics, err := newMetrics(o.Registerer, m)
+	c, err := newClient(&o, m, newMetrics(o.Registerer, m))
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient(&o, m, requestMetrics)
-	if err != nil {
-		return nil, err
-	}
-	return &Backend{mapping: m, client: c, log: o.Logger, metrics: requestMetrics, ids: o.IDs}, nil
+	return &Backend{mapping: m, client: c, log: o.Logger, metrics: c.metrics, ids: o.IDs}, nil
 }
 
 // Name returns the backend's name from the mapping file.

@@ -1,9 +1,8 @@
 package reststore
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // metrics counts requests to the backend. The label operation is the operation of the
@@ -17,14 +16,19 @@ type metrics struct {
 	inFlight          prometheus.Gauge
 }
 
-// newMetrics creates the metrics of a backend and registers them if reg is not nil.
-func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
+// newMetrics creates the metrics of a backend and registers them if reg is not nil. It panics if
+// they are registered already.
+func newMetrics(reg prometheus.Registerer, m *mapping) *metrics {
+	if reg != nil {
+		reg = prometheus.WrapRegistererWith(prometheus.Labels{"backend": m.Name}, reg)
+	}
+	register := promauto.With(reg)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		return register.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	all := &metrics{
 		requests: counter("portico_backend_requests_total", "Requests sent to the backend, including retries, by outcome.", "resource", "operation", "outcome"),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: register.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "portico_backend_request_duration_seconds",
 			Help:    "Duration of requests to the backend, until the response or the failure.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -33,7 +37,7 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 			"Failed reads that could be retried, by decision: sent, or given up because the retry budget was exhausted (budget) or the wait would have been too long (wait).", "decision"),
 		documents:         counter("portico_backend_documents_total", "Documents received from the backend (came), and documents that had changed and were decoded (read).", "resource", "step"),
 		unknownReferences: counter("portico_backend_unknown_references_total", "References in documents to backend records that have no legacy id.", "resource"),
-		inFlight:          prometheus.NewGauge(prometheus.GaugeOpts{Name: "portico_backend_requests_in_flight", Help: "Requests to the backend in flight."}),
+		inFlight:          register.NewGauge(prometheus.GaugeOpts{Name: "portico_backend_requests_in_flight", Help: "Requests to the backend in flight."}),
 	}
 	// Create rare series with value 0: otherwise the first event would not show as an
 	// increase.
@@ -49,15 +53,7 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 			all.unknownReferences.WithLabelValues(string(to))
 		}
 	}
-	if reg == nil {
-		return all, nil
-	}
-	reg = prometheus.WrapRegistererWith(prometheus.Labels{"backend": m.Name}, reg)
-	var errs []error
-	for _, c := range []prometheus.Collector{all.requests, all.duration, all.retries, all.documents, all.unknownReferences, all.inFlight} {
-		errs = append(errs, reg.Register(c))
-	}
-	return all, errors.Join(errs...)
+	return all
 }
 
 // A call names what a request is for, as used in metric labels and errors.

@@ -48,13 +48,18 @@ func (o Outbox) Due(ctx context.Context, limit int) ([]outbox.Entry, error) {
 func (o Outbox) dueBy(ctx context.Context, by int64, parked bool, limit int) ([]outbox.Entry, error) {
 	return selectEntries(ctx, o.db.readStatements.query, "held = 0 AND parked = ? AND retry_ms <= ?"+
 		" AND COALESCE((SELECT MIN(earlier.entry_id) FROM outbox_entry earlier WHERE earlier.root = outbox_entry.root AND earlier.root_key = outbox_entry.root_key"+
-		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id ORDER BY retry_ms, entry_id LIMIT ?", flag(parked), by, limit)
+		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id AND "+isReleased+" ORDER BY retry_ms, entry_id LIMIT ?", flag(parked), by, limit)
 }
 
-// ByID returns the entries with some ids, in their order. Kinds: Unavailable, Internal.
+// isReleased is true of entries whose root no write is in progress at a backend: one that the
+// backend refuses is undone here, so nobody else may be told of it.
+const isReleased = "COALESCE((SELECT 1 FROM backend_record WHERE backend_record.resource = outbox_entry.root AND backend_record.legacy_id = outbox_entry.root_key AND backend_record.note IS NOT NULL), 0) = 0"
+
+// ByID returns the entries with some ids, in their order, except those for which Due would
+// wait for a backend now. Kinds: Unavailable, Internal.
 func (o Outbox) ByID(ctx context.Context, ids ...int64) ([]outbox.Entry, error) {
 	arguments := idArguments(ids)
-	all, err := selectEntries(ctx, o.db.readStatements.query, inList("entry_id", arguments)+" ORDER BY entry_id", arguments...)
+	all, err := selectEntries(ctx, o.db.readStatements.query, inList("entry_id", arguments)+" AND "+isReleased+" ORDER BY entry_id", arguments...)
 	return all, o.db.wrapError(ctx, "read outbox", err)
 }
 
@@ -159,7 +164,7 @@ func (o Outbox) Delivered(ctx context.Context, e outbox.Entry, sent map[string]s
 		if err != nil {
 			return err
 		}
-		return t.exec(ctx, "UPDATE outbox_entry SET agreed = ?, sent = '{}', sending = 0, reason = '', attempts = 0, created_ms = ? WHERE entry_id = ?", agreed, time.Now().UnixMilli(), e.ID)
+		return t.exec(ctx, "UPDATE outbox_entry SET agreed = ?, sent = '{}', sending = 0, version = version + 1, reason = '', attempts = 0, created_ms = ? WHERE entry_id = ?", agreed, time.Now().UnixMilli(), e.ID)
 	})
 }
 
