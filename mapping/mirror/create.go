@@ -28,8 +28,8 @@ type Adapter struct {
 
 // CreateOptions are the parts of an [Adapter].
 type CreateOptions struct {
-	// Trial fails as the wrapped adapter would fail to create a record, and stores nothing. It
-	// is not asked about images.
+	// Trial fails as the wrapped adapter would fail to create a record, and stores nothing. Of
+	// images it is only asked whether they can be created at all.
 	Trial adapter.Adapter
 	// Mirrors reports whether the writes of a resource are mirrored.
 	Mirrors  func(r adapter.Resource) bool
@@ -104,17 +104,18 @@ type creation struct {
 
 // try fails as creating the record here would.
 func (c *creation) try(ctx context.Context) error {
-	if c.resource() == adapter.ProductImages {
-		if c.params.Check == nil {
-			return nil
-		}
-		return c.params.Check()
-	}
 	trial, err := c.Trial.Store(c.resource())
-	if err == nil {
+	switch {
+	case err != nil:
+		return err
+	case c.resource() != adapter.ProductImages:
 		_, err = trial.Create(ctx, c.params)
+		return err
+	case c.params.Check != nil:
+		return c.params.Check()
+	default:
+		return nil
 	}
-	return err
 }
 
 func (c *creation) resource() adapter.Resource { return c.params.Record.Schema.Resource }

@@ -22,6 +22,7 @@ import (
 // A backendStore is Portico's own database together with a backend.
 type backendStore struct {
 	db      *sqlstore.DB
+	backend replica.Backend
 	adapter *replica.Adapter // serves the records of both; closing it closes the backend
 }
 
@@ -150,13 +151,14 @@ func (a *Adapter) open(ctx context.Context, cfg *config.Config, registerer prome
 	return a.Open(ctx, &Environment{Settings: cfg.Sections[a.Name], Schemas: schemas, Registerer: registerer, Log: log})
 }
 
-// openBackend opens the backend that cfg selects, with db as its local replica.
-func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (*backendStore, error) {
+// openBackend opens the backend that cfg selects, with db as its local replica, to which clients
+// write by writes.
+func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, writes adapter.Adapter, registerer prometheus.Registerer, log *slog.Logger) (*backendStore, error) {
 	scanInterval, err := time.ParseDuration(cfg.Sections[cfg.Adapter]["scan_every"])
 	if err != nil {
 		return nil, fmt.Errorf("%s.scan_every: %w", cfg.Adapter, err)
 	}
-	return p.joinBackend(ctx, cfg, db, replica.Options{Replica: db.Replica(), ScanInterval: scanInterval, Registerer: registerer, Logger: log})
+	return p.joinBackend(ctx, cfg, db, replica.Options{Replica: db.Replica(), Writes: writes, ScanInterval: scanInterval, Registerer: registerer, Logger: log})
 }
 
 // joinBackend opens the backend that cfg selects, and joins it with the local replica of o,
@@ -178,7 +180,7 @@ func (p *program) joinBackend(ctx context.Context, cfg *config.Config, db *sqlst
 	if err != nil {
 		return nil, errors.Join(err, o.Backend.Close())
 	}
-	return &backendStore{db: db, adapter: records}, nil
+	return &backendStore{db: db, backend: o.Backend, adapter: records}, nil
 }
 
 // joinForImport joins the backend that cfg selects with a local replica into which
@@ -198,29 +200,60 @@ func (p *program) openBackendStore(ctx context.Context, cfg *config.Config, log 
 	if err != nil {
 		return nil, err
 	}
-	store, err := p.openBackend(ctx, cfg, db, prometheus.NewRegistry(), log)
+	store, err := p.openBackend(ctx, cfg, db, db.Adapter(), prometheus.NewRegistry(), log)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return store, nil
 }
 
-// openAdapter returns the adapter of cfg, and a function that closes it. That function does
-// not close db.
-func (p *program) openAdapter(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (adapter.Adapter, func() error, error) {
+// servedRecords are the records of an adapter, opened to serve clients.
+type servedRecords struct {
+	adapter.Adapter
+	// trial fails as Adapter would fail to create a record, and stores nothing; nil: it is not
+	// offered.
+	trial adapter.Adapter
+	close func() error // does not close the database
+}
+
+// openAdapter opens the adapter of cfg. If mirrors, clients' writes are entered in the outbox.
+func (p *program) openAdapter(ctx context.Context, cfg *config.Config, db *sqlstore.DB, mirrors bool, registerer prometheus.Registerer, log *slog.Logger) (*servedRecords, error) {
 	if known := p.adapter(cfg.Adapter); known != nil {
 		records, err := known.open(ctx, cfg, registerer, log)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return records, records.Close, nil
+		return &servedRecords{Adapter: records, close: records.Close}, nil
+	}
+	own, trial := db.Adapter(), db.Adapter().Trial()
+	if mirrors {
+		own = own.Mirrored()
 	}
 	if p.backend(cfg.Adapter) == nil {
-		return db.Adapter(), func() error { return nil }, nil
+		return &servedRecords{own, trial, func() error { return nil }}, nil
 	}
-	store, err := p.openBackend(ctx, cfg, db, registerer, log)
+	store, err := p.openBackend(ctx, cfg, db, own, registerer, log)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return store.adapter, store.adapter.Close, nil
+	return &servedRecords{store.adapter, backendTrial{trial, store.backend.Resources()}, store.adapter.Close}, nil
 }
+
+// A backendTrial tries creates in a local replica. Those of resources of which the backend owns
+// something and takes no new records fail, as they would there.
+type backendTrial struct {
+	adapter.Adapter
+	resources []replica.BackendResource
+}
+
+// Store returns the store of a resource.
+func (t backendTrial) Store(r adapter.Resource) (adapter.Store, error) {
+	for _, owned := range t.resources {
+		if owned.Resource == r && !owned.Creates {
+			return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "create " + string(r), Err: errNotCreatable}
+		}
+	}
+	return t.Adapter.Store(r)
+}
+
+var errNotCreatable = errors.New("the backend accepts no new records of this resource")

@@ -16,7 +16,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
@@ -136,17 +135,6 @@ func TestFollowIntoBackend(t *testing.T) {
 		t.Errorf("the backend has %v", got)
 	}
 	expect("nothing has changed since", "")
-}
-
-// TestMirrorNeedsOwnStore checks that writes cannot be mirrored while a backend has the records.
-func TestMirrorNeedsOwnStore(t *testing.T) {
-	routes := []config.Route{{Resource: "all", Calls: "reads", To: "portico"}, {Resource: "all", Calls: "writes", To: "portico", Mirror: true}, {Resource: "outside", To: "legacy"}}
-	for adapter, want := range map[string]int{sqlSection: 0, restSection: 1} {
-		cfg := &config.Config{Adapter: adapter, Dialect: "magento", Routes: routes, Legacy: config.Legacy{URL: "http://old"}, Follow: config.Follow{DSN: "mysql:d"}}
-		if got := checkRoutes(cfg); len(got) != want {
-			t.Errorf("%s: %q, want %d", adapter, got, want)
-		}
-	}
 }
 
 // TestFollowIntoBackendKilled kills many followers of TestFollowIntoBackendKilledOnce.

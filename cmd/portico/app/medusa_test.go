@@ -78,7 +78,7 @@ func pushDemo(t *testing.T, db *sqlstore.DB, environ []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := newProgram().openBackend(t.Context(), cfg, db, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	j, err := newProgram().openBackend(t.Context(), cfg, db, db.Adapter(), prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

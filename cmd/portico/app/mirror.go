@@ -58,7 +58,7 @@ func (s mirrorSource) Settle(ctx context.Context, deliveries ...outbox.Delivery)
 
 // canMirror reports whether a configuration lets writes be mirrored, now or after a reload.
 func canMirror(cfg *config.Config) bool {
-	return cfg.Follow.DSN != "" && cfg.Legacy.URL != "" && cfg.Adapter == sqlSection
+	return cfg.Follow.DSN != "" && cfg.Legacy.URL != ""
 }
 
 // newMirroring returns what repeats writes, and the adapter to serve. records are Portico's, and trial
@@ -203,11 +203,7 @@ func checkRoutes(cfg *config.Config) []string {
 	if err != nil {
 		return nil // there is another fault
 	}
-	problems := migration.CheckRules(newRules(cfg.Routes), parts, cfg.Follow.DSN != "")
-	if cfg.Adapter != sqlSection && slices.ContainsFunc(cfg.Routes, func(r config.Route) bool { return r.Mirror }) {
-		problems = append(problems, fmt.Sprintf("mirror must not be true with adapter %s: only writes to Portico's own database are repeated at the old system", cfg.Adapter))
-	}
-	return slices.Compact(problems)
+	return slices.Compact(migration.CheckRules(newRules(cfg.Routes), parts, cfg.Follow.DSN != ""))
 }
 
 // mirrorMetrics are the metrics of a mirroring.

@@ -103,7 +103,8 @@ func (p *program) newPlan(ctx context.Context, cfg *config.Config, servers []str
 	if s.Legacy == "" {
 		return migration.New(s), nil
 	}
-	s.NoImports, s.NoMirror, s.Unset = p.adapter(cfg.Adapter) != nil, cfg.Adapter != sqlSection, unsetForMirror(cfg)
+	s.NoImports, s.Unset = p.adapter(cfg.Adapter) != nil, unsetForMirror(cfg)
+	s.NoMirror = s.NoImports // such an adapter has no outbox
 	var unknown, warnings []string
 	if cfg.Record.Dir != "" {
 		if s.Usage, err = recording.ReadUsage(os.DirFS(cfg.Record.Dir)); err != nil {

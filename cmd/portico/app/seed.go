@@ -130,7 +130,7 @@ func (p *program) seedStore(cmd *cobra.Command, path string, replace bool) (err 
 	if !hasBackend {
 		return nil
 	}
-	store, err := p.openBackend(ctx, cfg, db, prometheus.NewRegistry(), log)
+	store, err := p.openBackend(ctx, cfg, db, db.Adapter(), prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
 	}

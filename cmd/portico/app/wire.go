@@ -91,11 +91,12 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			err = errors.Join(err, resources.close())
 		}
 	}()
-	records, closeRecords, err := p.openAdapter(ctx, cfg, db, registry, log)
+	mirrors := canMirror(cfg) && data == nil
+	records, err := p.openAdapter(ctx, cfg, db, mirrors, registry, log)
 	if err != nil {
 		return nil, err
 	}
-	resources.add(closeRecords)
+	resources.add(records.close)
 	legacy, err := newLegacy(cfg, guardMetrics, breakers, log)
 	if err != nil {
 		return nil, err
@@ -118,16 +119,11 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			resources.add(writes.Close)
 		}
 	}
-	mirrors := writes != nil && canMirror(cfg)
-	if mirrors {
-		records = db.Adapter().Mirrored()
-	}
 	guarded := recordsGuard.Adapter(records)
 	var upstream adapter.Adapter = guarded
 	var repeats *mirroring
 	if mirrors {
-		trial := recordsGuard.Adapter(db.Adapter().Trial())
-		if repeats, upstream, err = newMirroring(cfg, db, guarded, trial, writes, legacy, currentRules, registry, log); err != nil {
+		if repeats, upstream, err = newMirroring(cfg, db, guarded, recordsGuard.Adapter(records.trial), writes, legacy, currentRules, registry, log); err != nil {
 			return nil, err
 		}
 	}
