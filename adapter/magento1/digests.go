@@ -128,11 +128,15 @@ func (g digester) existing(ctx context.Context, tx *sql.Tx, all []digestSource) 
 }
 
 // digest returns an expression for the number of rows and the sum of their checksums. QUOTE
-// tells NULL from texts, and one column from the next.
+// tells NULL from texts, and one column from the next. A single column behind ids needs none:
+// NULL lacks the comma before it.
 func (s digestSource) digest(conn *connection, after, last int64) string {
 	columns := slices.Clone(s.ids)
 	for _, column := range s.columns {
-		columns = append(columns, "QUOTE("+column+")")
+		if len(s.columns) > 1 || len(s.ids) == 0 {
+			column = "QUOTE(" + column + ")"
+		}
+		columns = append(columns, column)
 	}
 	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(SUM(CRC32(CONCAT_WS(',', " + strings.Join(columns, ", ") + "))), 0)) FROM " + conn.table(s.table) + " t " + s.join
 	var conditions []string

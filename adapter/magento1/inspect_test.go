@@ -66,6 +66,8 @@ func TestDigests(t *testing.T) {
 		{magento1.Categories, 8, "UPDATE catalog_category_entity_varchar SET value = 'x' WHERE entity_id = 8 AND attribute_id = 43"},
 		{magento1.Products, 25, "UPDATE catalog_product_entity SET sku = 'other' WHERE entity_id = 25"},
 		{magento1.Products, 25, "UPDATE catalog_product_entity_varchar SET value = NULL WHERE entity_id = 25 AND attribute_id = 73 AND store_id = 2"},
+		{magento1.Products, 25, "UPDATE catalog_product_entity_varchar SET value = '' WHERE entity_id = 25 AND attribute_id = 73 AND store_id = 2"},
+		{magento1.Products, 25, "UPDATE catalog_product_entity_varchar SET value = 'NULL' WHERE entity_id = 25 AND attribute_id = 73 AND store_id = 2"},
 		{magento1.Products, 25, "UPDATE catalog_product_entity_int SET store_id = 1 WHERE entity_id = 25 AND attribute_id = 104 AND store_id = 2"},
 		{magento1.Products, 26, "UPDATE catalog_product_entity_tier_price SET value = 1 WHERE value_id = 3"},
 		{magento1.Products, 26, "DELETE FROM catalog_product_entity_group_price WHERE value_id = 3"},

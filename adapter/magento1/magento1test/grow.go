@@ -19,19 +19,29 @@ const FirstGrown = 1_000
 // /g/r/grown_0.png to /g/r/grown_9.png. db must have the server's sequence tables, which
 // MariaDB has.
 func Grow(ctx context.Context, db *sql.DB, prefix string, size Size) error {
-	for _, step := range growth() {
-		n := map[string]int{"products": size.Products, "customers": size.Customers, "orders": size.Orders}[step.of]
-		if n == 0 {
-			continue
-		}
-		text := strings.NewReplacer("{p}", prefix, "{seq}", fmt.Sprintf("seq_%d_to_%d", FirstGrown, FirstGrown+n-1),
-			"{customers}", fmt.Sprint(max(size.Customers, 1))).Replace(step.text)
-		if _, err := db.ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("%s: %w", text, err)
+	for _, grown := range []struct {
+		of    string
+		count int
+	}{{"products", size.Products}, {"customers", size.Customers}, {"orders", size.Orders}} {
+		for first := FirstGrown; first < FirstGrown+grown.count; first += grownTogether {
+			last := min(first+grownTogether, FirstGrown+grown.count) - 1
+			replacer := strings.NewReplacer("{p}", prefix, "{seq}", fmt.Sprintf("seq_%d_to_%d", first, last), "{customers}", fmt.Sprint(max(size.Customers, 1)))
+			for _, step := range growth() {
+				if step.of != grown.of {
+					continue
+				}
+				if _, err := db.ExecContext(ctx, replacer.Replace(step.text)); err != nil {
+					return fmt.Errorf("%s: %w", step.text, err)
+				}
+			}
 		}
 	}
 	return nil
 }
+
+// grownTogether is the number of records whose rows are added together. A shop that stores one
+// product after the other has their rows side by side, too.
+const grownTogether = 1_000
 
 // A growthStep is a statement that adds one row, or a few, for each record. seq is its id.
 type growthStep struct{ of, text string }
@@ -48,7 +58,7 @@ func growth() []growthStep {
 		{"products", "INSERT INTO {p}cataloginventory_stock_status (product_id, website_id, stock_id, qty, stock_status) SELECT seq, w.website_id, 1, seq MOD 500, 1 FROM {seq} JOIN {p}core_website w ON w.website_id IN (1, 2)"},
 		{"products", "INSERT INTO {p}catalog_product_entity_media_gallery (value_id, attribute_id, entity_id, value)" +
 			" SELECT 2 * s.seq + n.seq, a.attribute_id, s.seq, CONCAT('/g/r/grown_', s.seq MOD 10, '.png') FROM {seq} s JOIN seq_0_to_1 n JOIN {p}eav_attribute a ON a.attribute_code = 'media_gallery' AND a.entity_type_id = 4"},
-		{"products", "INSERT INTO {p}catalog_product_entity_media_gallery_value (value_id, store_id, label, position) SELECT value_id, 0, CONCAT('Image ', value_id), value_id MOD 2 + 1 FROM {p}catalog_product_entity_media_gallery WHERE value LIKE '/g/r/grown%'"},
+		{"products", "INSERT INTO {p}catalog_product_entity_media_gallery_value (value_id, store_id, label, position) SELECT 2 * s.seq + n.seq, 0, CONCAT('Image ', 2 * s.seq + n.seq), n.seq + 1 FROM {seq} s JOIN seq_0_to_1 n"},
 		{"customers", "INSERT INTO {p}customer_entity (entity_id, entity_type_id, website_id, email, group_id, store_id, created_at, updated_at) SELECT seq, 1, 1, CONCAT('grown', seq, '@example.com'), 1, 1, " + created + ", " + created + " FROM {seq}"},
 		{"customers", "INSERT INTO {p}customer_address_entity (entity_id, entity_type_id, parent_id, created_at, updated_at) SELECT seq, 2, seq, " + created + ", " + created + " FROM {seq}"},
 		{"orders", "INSERT INTO {p}sales_flat_order (entity_id, state, status, store_id, customer_id, base_grand_total, grand_total, subtotal, total_qty_ordered, increment_id, base_currency_code, order_currency_code, customer_email, created_at, updated_at)" +
