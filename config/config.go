@@ -120,9 +120,10 @@ type Auth struct {
 	Bearer          bool
 }
 
-// Store configures the store's time zone, currency and tax location, and which values
+// Store configures the store's name, time zone, currency and tax location, and which values
 // products may refer to.
 type Store struct {
+	Name       string // for people; "" if none is set
 	TimeZone   *time.Location
 	Currency   string // ISO 4217
 	TaxCountry string // ISO 3166, two letters
@@ -212,6 +213,7 @@ func newConfig(v values, sections []Section) *Config {
 			BreakerOpen:     get[time.Duration](v, "upstream.breaker_open"),
 		},
 		Store: Store{
+			Name:       get[string](v, "store.name"),
 			TimeZone:   get[*time.Location](v, "store.timezone"),
 			Currency:   get[string](v, "store.currency"),
 			TaxCountry: get[string](v, "store.tax_country"),

@@ -145,7 +145,7 @@ auth:
   refuse_plaintext: true
   password_cost: 12
   timestamp_max_age: 30m
-store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
+store: {name: "Müller & Söhne", timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
   attribute_sets: [4, 9], tax_classes: "0, 7", themes: []}
 stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
 rest.mapping: backend.yaml
@@ -191,7 +191,7 @@ sql.dsn: 0042
 		},
 		Auth:     config.Auth{SecretKey: append(key, key...), RefusePlaintext: true, PasswordCost: 12, TimestampMaxAge: 30 * time.Minute},
 		Upstream: config.Upstream{Timeout: 2 * time.Second, MaxInFlight: 3, MaxWait: 40 * time.Millisecond, BreakerFailures: 5, BreakerOpen: time.Minute},
-		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
+		Store: config.Store{Name: "Müller & Söhne", TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
 		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
@@ -206,6 +206,37 @@ sql.dsn: 0042
 	}
 	if diff := cmp.Diff(want, got, compareConfigs()...); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+// TestStoreName checks which names of a shop are accepted.
+func TestStoreName(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, value string
+		valid       bool
+	}{
+		{"none", "", true},
+		{"one letter", "A", true},
+		{"marks and symbols", "Café “Ü” & Co. — №1 ☕", true},
+		{"another script", "קומקומים", true},
+		{"64 characters", strings.Repeat("é", 64), true},
+		{"65 characters", strings.Repeat("é", 65), false},
+		{"line break", "A\nB", false},
+		{"control character", "A\u0007B", false},
+		{"reversed text", "A\u202eB", false},
+		{"zero-width space", "A\u200bB", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := config.Load(config.Sources{Sections: adapterSections(), Environ: []string{"PORTICO_STORE_NAME=" + tt.value}})
+			if tt.valid && (err != nil || got.Store.Name != tt.value) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if !tt.valid && (err == nil || !strings.Contains(err.Error(), " must be at most 64 visible characters without blanks at its ends")) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
 

@@ -194,6 +194,8 @@ func coreSettings() []Setting {
 		{Name: "auth.bearer", Kind: Bool, Default: "false",
 			Help: "Whether calls may carry an API key instead of a signature, as Authorization: Bearer KEY. Serve over HTTPS only, because anyone who sees a key can use it."},
 
+		{Name: "store.name", Kind: Text, Valid: matchPattern(`(?:[`+visible+`](?:[`+visible+` ]{0,62}[`+visible+`])?)?`, "must be at most 64 visible characters without blanks at its ends"),
+			Help: "Name of the shop on the pages that people see, at most 64 characters. Empty: the host name of public_url, or else that of the request."},
 		{Name: "store.timezone", Kind: TimeZone, Default: "UTC",
 			Help: "Time zone of the store, an IANA name such as Europe/Berlin. It decides when days begin and special prices change."},
 		{Name: "store.currency", Kind: Text, Default: "USD", Valid: matchPattern(`[A-Z]{3}`, "must be an ISO 4217 code such as USD"),
@@ -224,6 +226,9 @@ func coreSettings() []Setting {
 const (
 	idList = `(?:0|[1-9][0-9]{0,8})(?:, ?(?:0|[1-9][0-9]{0,8}))*`
 	theme  = `[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}`
+	// visible is the class of letters, marks, numbers, punctuation and symbols, without the
+	// format characters that reorder or hide text.
+	visible = `\pL\pM\pN\pP\pS`
 )
 
 // validToken accepts tokens that are valid in an Authorization header and hard to guess.
