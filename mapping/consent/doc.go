@@ -15,7 +15,7 @@
 //     other's cookies. It ends when the password changes or the user is disabled. The
 //     cookie has its own name and paths, because the shop may be on the same host, and is
 //     SameSite=Strict: a user who follows a link from another site is asked to log in.
-//  5. A log-in form is accepted only if one of these pages issued it, and only from the
+//  5. A log-in or log-out form is accepted only if one of these pages issued it, and only from the
 //     browser that it was issued to. A form from another site sets no cookie. A program
 //     that is not a browser may omit the cookie.
 //  6. Only a logged-in user can decide, and only with the buttons of these pages: if the
@@ -27,6 +27,11 @@
 //     The number of passwords hashed at the same time is limited to the number of
 //     processors.
 //  8. An error means that the store failed; then nothing has been written.
+//  9. The pages say which program asks, what it will be able to do, by the permissions of the
+//     user's role in the contract, and where it takes the user. Names that others choose are
+//     shown as plain names: short, in one line, without hidden or reordering characters.
+//  10. The only script copies the verifier. It is a file of this site, and the page works
+//     without it.
 //
 // # How it is tested
 //

@@ -1,11 +1,14 @@
 package consent
 
 import (
+	"cmp"
 	_ "embed" // the page
 	"html/template"
 	"net/http"
+	"net/url"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth"
 )
 
 var (
@@ -13,29 +16,43 @@ var (
 	pageTemplate string
 	//go:embed page.css
 	styleSheet string
+	//go:embed copy.js
+	copyScript string
 )
 
-// pageData is the input of the template: messages, or one of the two forms.
+// pageData is the input of the template: messages, perhaps with a verifier, or one of the two
+// forms. Names in it are plain names.
 type pageData struct {
-	Title    string
-	Style    template.CSS
-	Small    bool     // for a pop-up
-	Messages []string // of a page without a form
-	Alert    string   // result of the previous attempt
+	Title, Shop string
+	Style       template.CSS
+	Script      string   // path of the script; "" for none
+	Small       bool     // for a pop-up
+	Messages    []string // of a page without a form
+	Alert       string   // result of the previous attempt
 
+	Verifier  *verifierCode
 	LogIn     *logInForm
 	Authorize *authorizeForm
 }
 
+// A verifierCode is what a user takes to a program that has no callback.
+type verifierCode struct{ Code, Consumer string }
+
 type logInForm struct {
 	Action, Token, Key                      string
 	Simple                                  bool
+	Consumer                                string // "" if no program is waiting
+	Name                                    string // of the user in the previous attempt
 	NameLabel, NameType, NameID, PasswordID string
 }
 
 type authorizeForm struct {
-	Consumer, User, Token string
-	Confirm, Reject       string
+	Consumer, User, Token, Key string
+	Simple                     bool
+	Role                       string
+	Abilities                  []string
+	Destination                string // host that a user who agrees goes on to; "" for none
+	Confirm, Reject, LogOut    string
 }
 
 // text returns the message of a notice.
@@ -52,8 +69,9 @@ func (n notice) text(at *userKind) string {
 	}
 }
 
-// askToLogIn shows the log-in form and sets the session cookie that it is bound to.
-func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, one session, why notice) error {
+// askToLogIn shows the log-in form, filled in with a user name, and sets the session cookie
+// that it is bound to. The zero consumer is that of a token for which no program is waiting.
+func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, consumer adapter.Consumer, one session, name string, why notice) error {
 	key, err := s.newFormKey(v.userKind, one)
 	if err != nil {
 		return err
@@ -65,26 +83,53 @@ func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, one session, why noti
 	if why == tooMany {
 		status = http.StatusTooManyRequests
 	}
-	return s.write(w, status, &pageData{
+	program := ""
+	if consumer.ID != 0 {
+		program = consumerName(consumer)
+	}
+	return s.write(w, v, status, &pageData{
 		Title: v.userKind.title, Small: v.popUp, Alert: why.text(v.userKind),
 		LogIn: &logInForm{
-			Action: v.base + v.userKind.loginPost, Token: v.token, Key: key, Simple: v.popUp,
+			Action: v.base + v.userKind.loginPost, Token: v.token, Key: key, Simple: v.popUp, Consumer: program, Name: name,
 			NameLabel: v.userKind.nameLabel, NameType: v.userKind.nameType, NameID: v.userKind.nameID, PasswordID: v.userKind.passwordID,
 		},
 	})
 }
 
 // askToAuthorize asks a logged-in user whether to grant the program access.
-func (s *Site) askToAuthorize(w http.ResponseWriter, v *visit, consumer adapter.Consumer, u user) error {
+func (s *Site) askToAuthorize(w http.ResponseWriter, v *visit, token adapter.Token, consumer adapter.Consumer, one session, u user) error {
 	suffix := "/"
 	if v.simple {
 		suffix = "Simple/"
 	}
-	return s.write(w, http.StatusOK, &pageData{
+	key, err := s.newFormKey(v.userKind, one)
+	if err != nil {
+		return err
+	}
+	form := v.base + v.userKind.form
+	return s.write(w, v, http.StatusOK, &pageData{
 		Title: "Authorize application", Small: v.simple,
 		Authorize: &authorizeForm{
-			Consumer: consumer.Name, User: u.name, Token: v.token,
-			Confirm: v.base + v.userKind.form + "/confirm" + suffix, Reject: v.base + v.userKind.form + "/reject" + suffix,
+			Consumer: consumerName(consumer), User: plainName(u.name), Token: v.token, Key: key, Simple: v.simple,
+			Role: v.userKind.roleName, Abilities: v.userKind.abilities(s.permissions[v.userKind.role]), Destination: destination(token.Callback),
+			Confirm: form + "/confirm" + suffix, Reject: form + "/reject" + suffix, LogOut: form + logOutPath,
 		},
 	})
+}
+
+// consumerName returns the name of a program as pages show it.
+func consumerName(consumer adapter.Consumer) string {
+	return cmp.Or(plainName(consumer.Name), "A program without a name")
+}
+
+// destination returns the host of a callback, or "" if users do not go there.
+func destination(callback string) string {
+	if !auth.ValidCallback(callback) {
+		return ""
+	}
+	u, err := url.Parse(callback)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }

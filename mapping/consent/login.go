@@ -2,12 +2,14 @@ package consent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
@@ -24,21 +26,20 @@ const (
 // logIn handles a submitted log-in form.
 func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error {
 	if s.crossOrigin.Check(v.r) != nil {
-		// Do not set a cookie: it would replace that of a logged-in user.
-		return s.writeMessages(w, http.StatusForbidden, "This form was sent from another site. Please start again from the application.")
+		return s.refuseForm(w, v)
 	}
 	if !s.acceptsForm(v) {
 		if one, ok := s.session(v.r, v.userKind); ok && one.User != 0 { // the form was submitted twice
 			redirect(w, v.formURL())
 			return nil
 		}
-		return s.askAgain(w, v, expiredForm)
+		return s.askAgain(ctx, w, v, expiredForm)
 	}
 	name, password := v.form[nameField], v.form[passwordField]
 	wait, end := s.attempts.begin(loginAttempt{v.userKind.cookie + " " + accountKey(name), ratelimit.Network(v.client)})
 	if wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(wait))
-		return s.askAgain(w, v, tooMany)
+		return s.askAgain(ctx, w, v, tooMany)
 	}
 	u, ok, err := s.authenticate(ctx, v.userKind, name, password)
 	switch {
@@ -47,7 +48,7 @@ func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error
 		return err
 	case !ok:
 		end(wrongPassword)
-		return s.askAgain(w, v, wrongLogin)
+		return s.askAgain(ctx, w, v, wrongLogin)
 	}
 	end(rightPassword)
 	one := session{Browser: newBrowserID(), User: u.id, Password: fingerprint(u.hash), Since: s.now().Unix()}
@@ -58,18 +59,51 @@ func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error
 	return nil
 }
 
-// askAgain shows the log-in form again after a failed attempt.
-func (s *Site) askAgain(w http.ResponseWriter, v *visit, why notice) error {
+// refuseForm answers a form that another site has sent. It sets no cookie, which would replace
+// that of a logged-in user.
+func (s *Site) refuseForm(w http.ResponseWriter, v *visit) error {
+	return s.writeMessages(w, v, http.StatusForbidden, "This form was sent from another site. Please start again from the application.")
+}
+
+// logOut handles a submitted log-out form: it ends the session in this browser, so that another
+// user can log in for the same request token.
+func (s *Site) logOut(w http.ResponseWriter, v *visit) error {
+	switch {
+	case v.r.Method != http.MethodPost:
+	case s.crossOrigin.Check(v.r) != nil:
+		return s.refuseForm(w, v)
+	case !s.acceptsForm(v):
+		return s.writeMessages(w, v, http.StatusForbidden, "That page has expired. You are still logged in.", "Please start again from the application.")
+	default:
+		if err := s.setSessionCookie(w, v, session{Browser: newBrowserID(), Since: s.now().Unix()}); err != nil {
+			return err
+		}
+	}
+	redirect(w, v.formURL())
+	return nil
+}
+
+// askAgain shows the log-in form again, with the user name, after a failed attempt.
+func (s *Site) askAgain(ctx context.Context, w http.ResponseWriter, v *visit, why notice) error {
 	one := session{Browser: newBrowserID(), Since: s.now().Unix()}
+	name := v.form[nameField]
+	if len(name) > longestName || strings.ToValidUTF8(name, "") != name {
+		name = ""
+	}
 	if v.userKind.redirectsWrong && why != tooMany {
-		one.Notice = why
+		one.Notice, one.Name = why, name
 		if err := s.setSessionCookie(w, v, one); err != nil {
 			return err
 		}
 		redirect(w, v.formURL())
 		return nil
 	}
-	return s.askToLogIn(w, v, one, why)
+	_, consumer, err := s.granting.Waiting(ctx, v.token)
+	var refused *auth.Problem
+	if err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	return s.askToLogIn(w, v, consumer, one, name, why)
 }
 
 // authenticate returns the account with this name and password. It does the same amount of

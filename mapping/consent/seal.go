@@ -10,8 +10,10 @@ import (
 	"encoding/json"
 )
 
-// maxSealedBytes is the maximum size of a sealed text in bytes.
-const maxSealedBytes = 1 << 10
+// maxSealedBytes is the maximum size of a sealed text in bytes: that of a session with a user
+// name of longestName bytes, each of which JSON may write as six. Browsers keep cookies of
+// 4 KiB.
+const maxSealedBytes = 3 << 10
 
 // A sealer encrypts and authenticates data that clients store for the server.
 type sealer struct{ aead cipher.AEAD }

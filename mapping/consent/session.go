@@ -27,6 +27,7 @@ type session struct {
 	Password string `json:"p,omitempty"` // fingerprint of the password hash
 	Since    int64  `json:"s"`           // Unix seconds
 	Notice   notice `json:"n,omitempty"` // message for the next form
+	Name     string `json:"m,omitempty"` // user name for the next form
 }
 
 // A notice is the message that a form shows about the previous attempt.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 var (
@@ -233,10 +234,14 @@ func newShop(t testing.TB, edit ...func(*Options)) *shop {
 	}
 	authenticator := auth.New(s.grants, s.grants, auth.Options{Now: clock, RSACrashes: true})
 	s.options = Options{
-		Granting: auth.NewGranting(authenticator, s.grants, true),
-		Accounts: map[adapter.Resource]adapter.Store{adapter.Customers: s.customers, adapter.Admins: s.admins},
-		Upgrades: map[adapter.Resource]Upgrade{adapter.Customers: UpgradeCustomer(s.customers), adapter.Admins: UpgradeCustomer(s.admins)},
-		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)), Now: clock, Secret: []byte("a secret that replicas share"), PasswordCost: 4,
+		Granting:    auth.NewGranting(authenticator, s.grants, true),
+		Accounts:    map[adapter.Resource]adapter.Store{adapter.Customers: s.customers, adapter.Admins: s.admins},
+		Upgrades:    map[adapter.Resource]Upgrade{adapter.Customers: UpgradeCustomer(s.customers), adapter.Admins: UpgradeCustomer(s.admins)},
+		Permissions: map[contract.Role][]contract.Permission{},
+		Log:         slog.New(slog.NewTextHandler(io.Discard, nil)), Now: clock, Secret: []byte("a secret that replicas share"), PasswordCost: 4,
+	}
+	for _, role := range contract.Roles() {
+		s.options.Permissions[role] = contract.Permissions(contract.Documented(), role, contract.Routes(contract.StandardFields()))
 	}
 	for _, e := range edit {
 		e(&s.options)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // defaultMaxQuery is the default of Options.MaxQuery.
@@ -38,7 +40,11 @@ type Options struct {
 	MaxQuery int
 	// PublicURL is the base URL of the shop; "" means that of each request.
 	PublicURL string
-	Log       *slog.Logger
+	// ShopName is the name of the shop on the pages; "" means the host of the base URL.
+	ShopName string
+	// Permissions are what programs of users in a role can do, which the pages say.
+	Permissions map[contract.Role][]contract.Permission
+	Log         *slog.Logger
 	// PasswordCost is the bcrypt cost of new hashes that replace outdated ones; 0 means
 	// bcrypt.DefaultCost.
 	PasswordCost int
@@ -56,12 +62,14 @@ type Site struct {
 	sealer      *sealer
 	public      string
 	publicPath  string // path of public, a prefix of the paths that browsers request
+	shopName    string // "" for the host of the base URL
+	permissions map[contract.Role][]contract.Permission
 	maxQuery    int
 	log         *slog.Logger
 	now         func() time.Time
 	crossOrigin *http.CrossOriginProtection
 	template    *template.Template
-	policy      string // Content-Security-Policy of the pages
+	policy      string // Content-Security-Policy of pages without a script
 	attempts    *attempts
 	passwords   *adapter.PasswordChecker
 	cost        int           // bcrypt cost of new hashes
@@ -74,6 +82,7 @@ func New(o Options) (*Site, error) {
 	s := &Site{
 		granting: o.Granting, accounts: o.Accounts, upgrades: o.Upgrades, public: strings.TrimRight(o.PublicURL, "/"),
 		maxQuery: cmp.Or(o.MaxQuery, defaultMaxQuery), pages: pages(customerKind(), adminKind()), log: o.Log, now: o.Now,
+		shopName: o.ShopName, permissions: o.Permissions,
 		crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	if s.now == nil {
@@ -133,6 +142,11 @@ func (s *Site) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	if p.userKind == nil {
 		return s.grant(ctx, w, r, visitor, p.action)
 	}
+	if p.action == script {
+		header.Set("Content-Type", "text/javascript; charset=UTF-8")
+		_, _ = io.WriteString(w, copyScript) // fails only if the client has disconnected
+		return "", nil
+	}
 	header.Set("Referrer-Policy", "same-origin")
 	query, _ := parseFields(r.URL.RawQuery) // use the valid part of a malformed query
 	form, err := readForm(r)
@@ -185,11 +199,13 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	switch {
 	case posted && (v.action == logIn || v.action == ask && !v.userKind.redirectsWrong && named):
 		return s.logIn(ctx, w, v)
+	case v.action == logOut:
+		return s.logOut(w, v)
 	case v.action == logIn:
 		redirect(w, v.formURL())
 		return nil
 	case v.r.Method != http.MethodGet:
-		return s.writeMessages(w, http.StatusOK, "Request is not GET")
+		return s.writeMessages(w, v, http.StatusOK, "Request is not GET")
 	}
 	if !fromOurPage(v.r) {
 		v.action = ask // not a click on the button of our page
@@ -217,22 +233,22 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	var refused *auth.Problem
 	switch {
 	case errors.As(err, &refused):
-		return s.writeMessages(w, http.StatusOK, v.userKind.invalid[v.action])
+		return s.writeMessages(w, v, http.StatusOK, v.userKind.invalid[v.action], "It has been answered or is too old. Please start again from the application.")
 	case err != nil:
 		return err
 	case v.action == confirm:
-		return s.confirmed(w, v, token)
+		return s.confirmed(w, v, token, consumer)
 	case v.action == reject:
 		return s.rejected(w, v, token, consumer)
 	case in:
-		return s.askToAuthorize(w, v, consumer, u)
+		return s.askToAuthorize(w, v, token, consumer, one, u)
 	}
 	if !known {
 		one = session{Browser: newBrowserID(), Since: s.now().Unix()}
 	}
-	why := one.Notice
+	name, why := one.Name, one.Notice
 	one = session{Browser: one.Browser, Since: one.Since}
-	return s.askToLogIn(w, v, one, why)
+	return s.askToLogIn(w, v, consumer, one, name, why)
 }
 
 // fromOurPage reports whether r can be a click on a button of our pages. Browsers that send
@@ -257,9 +273,13 @@ func (s *Site) authorize(ctx context.Context, v *visit, u user) (adapter.Token, 
 	return s.granting.Authorize(ctx, v.token, 0, u.id)
 }
 
-func (s *Site) confirmed(w http.ResponseWriter, v *visit, token adapter.Token) error {
+func (s *Site) confirmed(w http.ResponseWriter, v *visit, token adapter.Token, consumer adapter.Consumer) error {
 	if !auth.ValidCallback(token.Callback) {
-		return s.writeMessages(w, http.StatusOK, "Authorization confirmed.", "Verifier code: "+token.Verifier)
+		return s.write(w, v, http.StatusOK, &pageData{
+			Title: messageTitle, Messages: []string{"Authorization confirmed."}, Small: v.popUp,
+			Script:   s.publicPath + v.userKind.form + scriptPath,
+			Verifier: &verifierCode{token.Verifier, consumerName(consumer)},
+		})
 	}
 	redirect(w, auth.Callback(token.Callback, v.parameters(token, "oauth_verifier="+token.Verifier)...))
 	return nil
@@ -271,7 +291,7 @@ func (s *Site) rejected(w http.ResponseWriter, v *visit, token adapter.Token, co
 		callback = consumer.RejectedCallback
 	}
 	if !auth.ValidCallback(callback) {
-		return s.writeMessages(w, http.StatusOK, "The application access request is rejected.")
+		return s.writeMessages(w, v, http.StatusOK, "The application access request is rejected.")
 	}
 	redirect(w, auth.Callback(callback, v.parameters(token, "rejected=1")...))
 	return nil
@@ -292,21 +312,38 @@ func redirect(w http.ResponseWriter, to string) {
 }
 
 // write writes a page.
-func (s *Site) write(w http.ResponseWriter, status int, data *pageData) error {
+func (s *Site) write(w http.ResponseWriter, v *visit, status int, data *pageData) error {
 	var body bytes.Buffer
 	data.Style = template.CSS(styleSheet) // #nosec G203 -- a constant
+	data.Shop = cmp.Or(s.shopName, hostOf(v.base), "This shop")
 	if err := s.template.Execute(&body, data); err != nil {
 		return fmt.Errorf("consent: %w", err)
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=UTF-8")
-	header.Set("Content-Security-Policy", s.policy)
+	policy := s.policy
+	if data.Script != "" {
+		policy += "; script-src 'self'"
+	}
+	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Frame-Options", "DENY")
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes()) // fails only if the client has disconnected
 	return nil
 }
 
-func (s *Site) writeMessages(w http.ResponseWriter, status int, messages ...string) error {
-	return s.write(w, status, &pageData{Title: "Authorization", Messages: messages})
+// messageTitle is the title of pages without a form.
+const messageTitle = "Authorization"
+
+func (s *Site) writeMessages(w http.ResponseWriter, v *visit, status int, messages ...string) error {
+	return s.write(w, v, status, &pageData{Title: messageTitle, Messages: messages})
+}
+
+// hostOf returns the host name of a base URL as pages show it.
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return plainName(u.Hostname())
 }

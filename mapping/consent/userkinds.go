@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // A userKind is one of the two kinds of users, with everything that differs between them.
 type userKind struct {
 	call     string // prefix of the names of its calls in metrics
 	resource adapter.Resource
+	role     contract.Role // as which its programs call the contract
 	// The attributes by which an account is found, and the attribute that is set while the
 	// account may not log in yet, "" for none.
 	name, unconfirmed string
@@ -31,9 +33,16 @@ type userKind struct {
 	// simple is added to the callback parameters on the small pages.
 	simple []string
 
-	// Texts and attributes of the form.
+	// Texts and attributes of the forms.
 	title, nameLabel, nameType, nameID, passwordID string
+	roleName                                       string // of role, with an article
 }
+
+// Paths below that of the form that only these pages use.
+const (
+	logOutPath = "/logout"
+	scriptPath = "/copy.js"
+)
 
 // An action is what a request asks a page to do.
 type action uint8
@@ -43,6 +52,8 @@ const (
 	confirm
 	reject
 	logIn
+	logOut
+	script
 	initiate // by programs
 	exchange // by programs
 )
@@ -54,7 +65,7 @@ const (
 
 func customerKind() *userKind {
 	return &userKind{
-		call: "authorize", resource: adapter.Customers, name: "email", unconfirmed: "confirmation",
+		call: "authorize", resource: adapter.Customers, role: contract.Customer, roleName: "a customer", name: "email", unconfirmed: "confirmation",
 		cookie: "portico_customer", cookiePaths: []string{"/oauth", "/customer/account/loginPost"}, form: "/oauth/authorize", loginPost: "/customer/account/loginPost/",
 		redirectsWrong: true, wrong: "Invalid login or password.",
 		invalid: map[action]string{ask: invalidRequest, confirm: invalidRequest, reject: invalidReject},
@@ -65,7 +76,7 @@ func customerKind() *userKind {
 
 func adminKind() *userKind {
 	return &userKind{
-		call: "adminAuthorize", resource: adapter.Admins, name: "username", unconfirmed: "disabled",
+		call: "adminAuthorize", resource: adapter.Admins, role: contract.Admin, roleName: "an administrator", name: "username", unconfirmed: "disabled",
 		cookie: "portico_admin", cookiePaths: []string{"/admin"}, form: "/admin/oauth_authorize", loginPost: "/admin/oauth_authorize/index/",
 		wrong:   "Invalid User Name or Password.",
 		invalid: map[action]string{ask: invalidRequest, confirm: "An error occurred on confirm authorize.", reject: invalidReject},
@@ -94,6 +105,8 @@ func pages(kinds ...*userKind) map[string]page {
 		all[s.form+"/confirmSimple"] = page{s.call + "Confirm", s, confirm, true}
 		all[s.form+"/reject"] = page{s.call + "Reject", s, reject, false}
 		all[s.form+"/rejectSimple"] = page{s.call + "Reject", s, reject, true}
+		all[s.form+logOutPath] = page{s.call + "Logout", s, logOut, false}
+		all[s.form+scriptPath] = page{s.call + "Script", s, script, false}
 		if path := canonical(s.loginPost); path != s.form {
 			all[path] = page{s.call + "Login", s, logIn, false}
 		}

@@ -35,7 +35,7 @@ func allowedImports() map[string][]string {
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
 		"mapping/httpapi":     {"mapping", "mapping/consent", "mapping/exchange", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter"},
-		"mapping/consent":     {"mapping/auth", "mapping/ratelimit", "adapter"},
+		"mapping/consent":     {"mapping/auth", "mapping/contract", "mapping/ratelimit", "adapter"},
 		"mapping/passthrough": {"mapping/contract", "adapter"},
 		"mapping/exchange":    {"mapping/contract"},
 		"mapping/compare":     {"mapping/codec", "mapping/contract", "config/strictyaml"},

@@ -33,7 +33,7 @@ func TestBuildInfo(t *testing.T) {
 func labelValues() map[string][]string {
 	calls := []string{"other", "none", "media", "oauthInitiate", "oauthToken"}
 	for _, page := range []string{"authorize", "adminAuthorize"} {
-		calls = append(calls, page, page+"Login", page+"Confirm", page+"Reject")
+		calls = append(calls, page, page+"Login", page+"Confirm", page+"Reject", page+"Logout", page+"Script")
 	}
 	for _, route := range contract.Routes(contract.StandardFields()) {
 		for _, call := range route.Calls {

@@ -159,11 +159,6 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		authOptions.Keys = dbGuard.Keys(credentials)
 	}
 	authenticator := auth.New(dbGuard.Credentials(credentials), replyCache.Nonces(dbGuard.Nonces(credentials)), authOptions)
-	consentSite, err := newConsent(cfg, db, dbGuard.Adapter(db.Adapter()), guarded, auth.NewGranting(authenticator, dbGuard.Grants(credentials), d.UnapprovedTokenCrash), log)
-	if err != nil {
-		return nil, err
-	}
-
 	stock, err := stockSettings(cfg.Stock)
 	if err != nil {
 		return nil, err
@@ -201,6 +196,11 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	}
 	setLimits(&settings, cfg)
 	service, err := mapping.New(d, fields, upstream, schemas, authenticator, settings, log)
+	if err != nil {
+		return nil, err
+	}
+	granting := auth.NewGranting(authenticator, dbGuard.Grants(credentials), d.UnapprovedTokenCrash)
+	consentSite, err := newConsent(cfg, db, dbGuard.Adapter(db.Adapter()), guarded, permissions(cfg, d, service.Table().Routes(), upstream), granting, log)
 	if err != nil {
 		return nil, err
 	}
