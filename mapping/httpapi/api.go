@@ -19,6 +19,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/budget"
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/landing"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
@@ -53,6 +54,8 @@ type Options struct {
 	BeginWrite func(ctx context.Context, resource string, rule passthrough.Rule) (to passthrough.Target, end func(), err error)
 	// Consent serves the OAuth pages outside the interface; nil serves none.
 	Consent *consent.Site
+	// Landing is the page for browsers that open the address of the shop; nil serves none.
+	Landing *landing.Page
 	// ReplyBytes limits the memory of all large replies that are being sent, SpoolBytes the
 	// size of the temporary files below SpoolDir that hold the others. 0 means no limit;
 	// SpoolDir "" means the system's folder for temporary files.
@@ -228,7 +231,24 @@ func (a *API) serveOutside(c *gin.Context, s *state) {
 			return
 		}
 	}
+	if a.Landing != nil && a.Landing.Wanted(c.Request) {
+		a.serveLanding(c, s)
+		return
+	}
 	a.reply(c, s, plain(http.StatusNotFound, notFound, s.buffer[:0]))
+}
+
+// landingCall is the name of requests for the landing page in logs and metrics.
+const landingCall = "landing"
+
+// serveLanding answers a browser that opens the address of the shop.
+func (a *API) serveLanding(c *gin.Context, s *state) {
+	if err := a.Landing.Serve(c.Writer, c.Request, s.request.Scheme); err != nil {
+		a.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request not answered", slog.String("call", landingCall), slog.Any("error", err))
+		a.reply(c, s, plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0]))
+		return
+	}
+	s.response = mapping.Response{Call: landingCall, Status: c.Writer.Status()}
 }
 
 // withDeadline returns a context that ends when only the time for an error reply is left.

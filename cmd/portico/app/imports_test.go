@@ -30,11 +30,12 @@ func allowedImports() map[string][]string {
 		"cmd/portico/app": {
 			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/outbox", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/transfer",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
-			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/migration", "mapping/mirror", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
+			"mapping/exchange", "mapping/httpapi", "mapping/landing", "mapping/mask", "mapping/migration", "mapping/mirror", "mapping/passthrough", "mapping/recording", "mapping/shadow", "mapping/sweep",
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
-		"mapping/httpapi":     {"mapping", "mapping/consent", "mapping/exchange", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter"},
+		"mapping/httpapi":     {"mapping", "mapping/consent", "mapping/exchange", "mapping/landing", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter"},
+		"mapping/landing":     {},
 		"mapping/consent":     {"mapping/auth", "mapping/contract", "mapping/ratelimit", "adapter"},
 		"mapping/passthrough": {"mapping/contract", "adapter"},
 		"mapping/exchange":    {"mapping/contract"},

@@ -1,0 +1,157 @@
+// Package landing serves the page that a person sees who opens the address of the contract in
+// a browser. It says what is there, and in a demo what to try.
+//
+// # Principles
+//
+//  1. Only browsers get the page: [Page.Wanted] is true for GET and HEAD requests of "/" whose
+//     Accept prefers HTML, as that of every browser does. All other clients are answered as if
+//     there were no page.
+//  2. Strangers learn the name of the shop and the dialect, but no version.
+//  3. The page has no script, and asks no other host for anything.
+//
+// # How it is tested
+//
+// Requests as clients send them, and a fuzz target for Accept; in cmd/portico/app, a whole
+// server with and without a legacy system, and a browser.
+package landing
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed" // the page
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+var (
+	//go:embed page.html
+	pageTemplate string
+	//go:embed page.css
+	styleSheet string
+)
+
+// Options are the settings of a [Page].
+type Options struct {
+	ShopName  string // "" means the host of the base URL
+	PublicURL string // base URL of the shop; "" means that of each request
+	Dialect   string // name of the dialect
+}
+
+// A Demo is what the page of a demo store links to.
+type Demo struct {
+	Console  string // URL of the operators' console
+	Examples []Example
+}
+
+// An Example is something to run in a shell.
+type Example struct {
+	Title    string
+	Commands string // lines, each with a line feed
+}
+
+// A Page is the landing page. It is safe for concurrent use.
+type Page struct {
+	Options
+	template *template.Template
+	policy   string
+	plain    *regexp.Regexp
+
+	mu   sync.Mutex
+	demo func(base string) Demo // nil for a store that is no demo
+}
+
+// New returns a Page.
+func New(o Options) (*Page, error) {
+	t, err := template.New("page").Parse(pageTemplate)
+	style := sha256.Sum256([]byte(styleSheet))
+	return &Page{
+		Options: o, template: t, plain: regexp.MustCompile(`\A[A-Za-z0-9.\-]+(?::[0-9]+)?\z|\A\[[0-9A-Fa-f:.]+\](?::[0-9]+)?\z`),
+		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
+			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	}, err
+}
+
+// SetDemo makes the page show what demo returns for the base URL that a visitor uses.
+func (p *Page) SetDemo(demo func(base string) Demo) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.demo = demo
+}
+
+// Wanted reports whether r is a browser's request for the page. A Host that is neither a plain
+// name nor an address cannot stand in the commands of the page, and gets none.
+func (p *Page) Wanted(r *http.Request) bool {
+	return r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		p.plain.MatchString(r.Host) && prefersHTML(r.Header.Get("Accept"))
+}
+
+// maxAccept is the maximum length in bytes of an Accept header that is read.
+const maxAccept = 1 << 10
+
+// prefersHTML reports whether text/html is the first of the types that accept prefers.
+func prefersHTML(accept string) bool {
+	if len(accept) > maxAccept {
+		return false
+	}
+	best, html := 0.0, false
+	for part := range strings.SplitSeq(accept, ",") {
+		mediaType, parameters, _ := strings.Cut(part, ";")
+		quality := 1.0
+		for parameter := range strings.SplitSeq(parameters, ";") {
+			if text, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q="); ok {
+				quality, _ = strconv.ParseFloat(text, 64)
+			}
+		}
+		if quality > best {
+			best, html = quality, strings.EqualFold(strings.TrimSpace(mediaType), "text/html")
+		}
+	}
+	return html
+}
+
+// pageData is the input of the template.
+type pageData struct {
+	Style               template.CSS
+	Shop, Dialect, Base string
+	Demo                Demo
+}
+
+// Serve answers a request that wants the page, of a client that used scheme. An error means
+// that nothing has been written.
+func (p *Page) Serve(w http.ResponseWriter, r *http.Request, scheme string) error {
+	base := cmp.Or(strings.TrimRight(p.PublicURL, "/"), scheme+"://"+r.Host)
+	data := pageData{Style: template.CSS(styleSheet), Shop: p.ShopName, Dialect: p.Dialect, Base: base} // #nosec G203 -- a constant
+	if u, err := url.Parse(base); err == nil && data.Shop == "" {
+		data.Shop = u.Hostname()
+	}
+	p.mu.Lock()
+	demo := p.demo
+	p.mu.Unlock()
+	if demo != nil {
+		data.Demo = demo(base)
+	}
+	var body bytes.Buffer
+	if err := p.template.Execute(&body, data); err != nil {
+		return fmt.Errorf("landing: %w", err)
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	header.Set("Content-Security-Policy", p.policy)
+	header.Set("Cache-Control", "no-store")
+	header.Set("Vary", "Accept")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body.Bytes()) // fails only if the client has disconnected
+	return nil
+}

@@ -1,0 +1,132 @@
+package landing
+
+import (
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// browsers are the Accept headers of current browsers.
+var browsers = map[string]string{
+	"Chrome":  "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7",
+	"Firefox": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+	"Lynx":    "text/html, text/plain, text/sgml, text/css, application/xhtml+xml, */*;q=0.01",
+}
+
+func request(method, target, accept string) *http.Request {
+	r := httptest.NewRequest(method, target, nil)
+	if accept != "" {
+		r.Header.Set("Accept", accept)
+	}
+	return r
+}
+
+// TestWanted: only browsers get the page.
+func TestWanted(t *testing.T) {
+	page, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const at = "http://store.example/"
+	type row struct {
+		name, method, target, accept string
+		want                         bool
+	}
+	tests := []row{
+		{"HEAD", http.MethodHead, at, browsers["Chrome"], true},
+		{"query", http.MethodGet, at + "?a=1", browsers["Chrome"], true},
+		{"port", http.MethodGet, "http://[::1]:8080/", browsers["Chrome"], true},
+		{"POST", http.MethodPost, at, browsers["Chrome"], false},
+		{"another path", http.MethodGet, at + "x", browsers["Chrome"], false},
+		{"two slashes", http.MethodGet, at + "/", browsers["Chrome"], false},
+		{"odd host", http.MethodGet, "http://a';id;'.example/", browsers["Chrome"], false},
+		{"no Accept", http.MethodGet, at, "", false},
+		{"curl", http.MethodGet, at, "*/*", false},
+		{"any text", http.MethodGet, at, "text/*", false},
+		{"JSON", http.MethodGet, at, "application/json", false},
+		{"XML", http.MethodGet, at, "text/xml", false},
+		{"JSON before HTML", http.MethodGet, at, "application/json, text/html", false},
+		{"JSON rather than HTML", http.MethodGet, at, "text/html;q=0.5, application/json", false},
+		{"anything rather than HTML", http.MethodGet, at, "*/*, text/html;q=0.1", false},
+		{"no HTML", http.MethodGet, at, "text/html;q=0", false},
+		{"HTML with a parameter", http.MethodGet, at, "Text/HTML; charset=utf-8 ;q=0.9, */*;q=0.8", true},
+		{"no number", http.MethodGet, at, "text/html;q=NaN", false},
+		{"long", http.MethodGet, at, "text/html," + strings.Repeat(" ", maxAccept), false},
+	}
+	for name, accept := range browsers {
+		tests = append(tests, row{name, http.MethodGet, at, accept, true})
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := page.Wanted(request(tt.method, tt.target, tt.accept)); got != tt.want {
+				t.Errorf("%t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+// FuzzAccept: nobody who does not name text/html gets the page.
+func FuzzAccept(f *testing.F) {
+	for _, accept := range browsers {
+		f.Add(accept)
+	}
+	f.Add("text/html;q=1e999;;q=,,;")
+	f.Fuzz(func(t *testing.T, accept string) {
+		if prefersHTML(accept) && !strings.Contains(strings.ToLower(accept), "text/html") {
+			t.Errorf("%q prefers HTML", accept)
+		}
+	})
+}
+
+// TestServe: what the page says, and that it says nothing more.
+func TestServe(t *testing.T) {
+	example := Example{"A & B", "curl '<x>' \\\n  -d 1\n"}
+	demo := func(base string) Demo {
+		return Demo{Console: "http://127.0.0.1:9464/", Examples: []Example{{"Base", base + "\n"}, example}}
+	}
+	for _, tt := range []struct {
+		name    string
+		options Options
+		demo    func(string) Demo
+		want    []string
+		without string
+	}{
+		{"shop", Options{ShopName: "Müller & Söhne", PublicURL: "https://shop.example/eu/", Dialect: "magento"}, nil,
+			[]string{"<h1>Müller &amp; Söhne</h1>", "https://shop.example/eu/api/rest", "<strong>magento</strong>"}, "demo"},
+		{"no name", Options{Dialect: "documented"}, nil, []string{"<h1>store.example</h1>", "https://store.example:8443/api/rest"}, "demo"},
+		{"demo", Options{Dialect: "documented"}, demo,
+			[]string{`<a href="http://127.0.0.1:9464/">`, "<pre>https://store.example:8443\n</pre>", "<h3>A &amp; B</h3>", "<pre>" + html.EscapeString(example.Commands) + "</pre>"}, "<script"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			page, err := New(tt.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.demo != nil {
+				page.SetDemo(tt.demo)
+			}
+			w := httptest.NewRecorder()
+			if err := page.Serve(w, request(http.MethodGet, "http://store.example:8443/", browsers["Chrome"]), "https"); err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(w.Body.String(), part) {
+					t.Errorf("no %s in\n%s", part, w.Body)
+				}
+			}
+			if strings.Contains(w.Body.String(), tt.without) || w.Body.Len() > 8<<10 {
+				t.Errorf("%d bytes, or %q in\n%s", w.Body.Len(), tt.without, w.Body)
+			}
+			for name, part := range map[string]string{
+				"Content-Security-Policy": "default-src 'none'; style-src 'sha256-", "Vary": "Accept", "Cache-Control": "no-store",
+				"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Content-Type": "text/html; charset=utf-8",
+			} {
+				if value := w.Header().Get(name); !strings.Contains(value, part) || strings.Contains(value, "unsafe") {
+					t.Errorf("%s: %q", name, value)
+				}
+			}
+		})
+	}
+}
