@@ -4,21 +4,29 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/landing"
 )
 
 // printStartup prints the addresses of the two listeners. For a demo store, whose data is
-// not nil, it also prints the credentials and commands to try.
+// not nil, it first prints what to try, and at last the credentials and more commands.
 func (p *program) printStartup(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *adapter.Dataset) {
 	base := "http://" + dialAddress(contract) + cfg.BasePath()
 	if cfg.Server.TLSCert != "" {
 		base = "https://" + dialAddress(contract) + cfg.BasePath()
 	}
 	fmt.Fprintf(w, "Portico %s, dialect %s\n", p.version, cfg.Dialect)
+	var examples []landing.Example
+	if data != nil {
+		examples = demoExamples(cfg, base, dialAddress(ops), data)
+		printExamples(w, examples[:1])
+		fmt.Fprintf(w, "\n  console     %s\n", consoleURL(dialAddress(ops)))
+	}
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)
 	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", dialAddress(ops))
 	if len(cfg.Routes) > 0 {
@@ -28,17 +36,32 @@ func (p *program) printStartup(w io.Writer, cfg *config.Config, contract, ops ne
 	if data == nil {
 		return
 	}
+	printDemoCredentials(w, data)
+	if cfg.Dialect != "magento" {
+		fmt.Fprintf(w, "\nExisting Magento 1 clients expect the original's answers: start with --dialect magento.\n")
+	}
+	printExamples(w, examples[1:])
+}
+
+// printExamples prints commands to paste.
+func printExamples(w io.Writer, examples []landing.Example) {
+	for _, e := range examples {
+		fmt.Fprintf(w, "\n%s:\n", e.Title)
+		for line := range strings.Lines(e.Commands) {
+			fmt.Fprintf(w, "  %s", line)
+		}
+	}
+}
+
+// printDemoCredentials prints the credentials of a demo store, which are public.
+func printDemoCredentials(w io.Writer, data *adapter.Dataset) {
 	consumer := data.Consumer
 	fmt.Fprintf(w, "\nDemo store: it is temporary, and its credentials are public.\n")
 	fmt.Fprintf(w, "  consumer    key %s  secret %s\n", consumer.Key, consumer.Secret)
-	var admin string
 	for _, t := range data.Tokens {
 		name := "admin"
 		if t.CustomerID != 0 {
 			name = fmt.Sprintf("customer %d", t.CustomerID)
-		} else {
-			admin = fmt.Sprintf(`Authorization: OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", oauth_consumer_key="%s", oauth_token="%s", oauth_signature="%s%%26%s"`,
-				consumer.Key, t.Token, consumer.Secret, t.Secret)
 		}
 		fmt.Fprintf(w, "  %-11s token %s  secret %s\n", name, t.Token, t.Secret)
 	}
@@ -49,27 +72,44 @@ func (p *program) printStartup(w io.Writer, cfg *config.Config, contract, ops ne
 		fmt.Fprintf(w, "  log-in      customer %s, password %s\n", r.Get("email").Text(), data.Passwords[adapter.Key(r.Get("entity_id").Int())])
 	}
 	if c := data.ConsentConsumer; c.Key != "" {
-		fmt.Fprintf(w, "  consent     key %s  secret %s: a program that users can authorize\n", c.Key, c.Secret)
+		fmt.Fprintf(w, "  consent     a program that users can authorize:\n")
+		fmt.Fprintf(w, "              key %s  secret %s\n", c.Key, c.Secret)
 	}
-	reset := fmt.Sprintf(`-X POST 'http://%s/demo/reset'`, dialAddress(ops))
+}
+
+// consoleURL returns the address of the console on the operators' port at an address.
+func consoleURL(ops string) string { return "http://" + ops + "/" }
+
+// demoExamples returns commands to try with a demo store, in lines of at most 98 characters
+// unless the base URL is long. The first needs no credentials, the last undoes all changes. ops
+// is the address of the operators' port.
+func demoExamples(cfg *config.Config, base, ops string, data *adapter.Dataset) []landing.Example {
+	examples := []landing.Example{{
+		Title:    "Ask as a Guest, without credentials",
+		Commands: fmt.Sprintf("curl -H 'Accept: application/json' '%s/api/rest/products?limit=2'\n", base),
+	}}
+	at := slices.IndexFunc(data.Tokens, func(t adapter.Token) bool { return t.CustomerID == 0 })
+	if !cfg.Auth.RefusePlaintext && at >= 0 { // curl cannot sign with another method
+		consumer, token := data.Consumer, data.Tokens[at]
+		examples = append(examples, landing.Example{
+			Title: "Read and change stock as an administrator, with the credentials in a variable",
+			Commands: `me='OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT"'
+me="$me"', oauth_consumer_key="` + consumer.Key + `"'
+me="$me"', oauth_token="` + token.Token + `"'
+me="$me"', oauth_signature="` + consumer.Secret + "%26" + token.Secret + `"'
+curl -H "Authorization: $me" -H 'Accept: application/json' \
+  '` + base + `/api/rest/stockitems?limit=2'
+curl -H "Authorization: $me" -H 'Accept: text/xml' -H 'Content-Type: text/xml' -X PUT \
+  -d '<r><data_item item_id="1"><qty>5</qty></data_item></r>' \
+  '` + base + `/api/rest/stockitems'
+`,
+		})
+	}
+	reset := fmt.Sprintf("-X POST 'http://%s/demo/reset'\n", ops)
 	if cfg.OpsToken != "" { // do not print the token
 		reset = `-H "Authorization: Bearer $PORTICO_OPS_TOKEN" ` + reset
 	}
-	commands := []string{
-		fmt.Sprintf(`-H 'Accept: application/json' -H '%s' '%s/api/rest/stockitems?limit=2'`, admin, base),
-		fmt.Sprintf(`-X PUT -H 'Content-Type: text/xml' -H 'Accept: text/xml' -H '%s' -d '<r><data_item item_id="1"><qty>5</qty></data_item></r>' '%s/api/rest/stockitems'`, admin, base),
-		reset,
-	}
-	if cfg.Auth.RefusePlaintext { // curl cannot sign with another method
-		commands = []string{fmt.Sprintf(`-H 'Accept: application/json' '%s/api/rest/products?limit=2'`, base), reset}
-	}
-	fmt.Fprintf(w, "\nTry, in another terminal:\n")
-	for _, arguments := range commands {
-		fmt.Fprintf(w, "  curl %s\n", arguments)
-	}
-	if cfg.Dialect != "magento" {
-		fmt.Fprintf(w, "\nExisting Magento 1 clients expect the original's answers: start with --dialect magento.\n")
-	}
+	return append(examples, landing.Example{Title: "Undo all changes", Commands: "curl " + reset})
 }
 
 // dialAddress returns the address at which this machine can reach a listener with the

@@ -265,7 +265,7 @@ func TestAnnounceBasePath(t *testing.T) {
 	var said strings.Builder
 	newProgram().printStartup(&said, cfg, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, &net.TCPAddr{Port: 2}, data)
 	all, below := strings.Count(said.String(), "/api/rest"), strings.Count(said.String(), "http://127.0.0.1:1"+basePath+"/api/rest")
-	if all != 3 || below != all {
+	if all != 4 || below != all {
 		t.Errorf("%d of %d addresses are below the base path:\n%s", below, all, said.String())
 	}
 }

@@ -210,7 +210,7 @@ func TestBrowser(t *testing.T) {
 			name          string
 			width, height int64
 			form          string // path of the form at the program
-		}{{"desk", 1280, 800, ""}, {"phone", 360, 640, ""}, {"pop-up", 360, 420, "/simple"}} {
+		}{{"desk", 1280, 800, ""}, {"tablet", 768, 1024, ""}, {"phone", 360, 640, ""}, {"pop-up", 360, 420, "/simple"}} {
 			t.Run(kind+"/"+screen.name, func(t *testing.T) {
 				b := openDanceBrowser(t)
 				b.screenSize(screen.width, screen.height, screen.name == "phone")
@@ -235,11 +235,14 @@ func TestBrowser(t *testing.T) {
 					t.Errorf("after a wrong password: %q, want %q", got, user.wrong)
 				}
 				shoot("wrong-password")
-				b.submitLogin(user.name, user.password)
+				b.submitLogin("", user.password) // the form still has the name
 				if got := b.waitForText("main"); !strings.Contains(got, "Data set requests access to your account") || !strings.Contains(got, "You are logged in as "+user.name) {
 					t.Errorf("the page says %q", got)
 				}
 				shoot("consent")
+				b.click("#logoutForm button")
+				b.waitForText("#loginForm")
+				b.submitLogin(user.name, user.password)
 				b.click("#oauth_authorize_reject button")
 				b.waitForText("#back")
 				if got := <-program.back; got.Get("rejected") != "1" || got.Get("keep") != "1" || got.Has("oauth_verifier") {
@@ -280,6 +283,11 @@ func TestBrowser(t *testing.T) {
 				b.click("#oauth_authorize_confirm button")
 				if got := b.waitForText("main"); !strings.Contains(got, "Authorization confirmed.") || !strings.Contains(got, "Verifier code: ") {
 					t.Errorf("out of band: %q", got)
+				}
+				b.do(chromedp.Click(chromedp.CSS("#copy")))
+				b.do(chromedp.WaitVisible(chromedp.CSS("#copied:not(:empty)")))
+				if got := b.waitForText("#copied"); got != "Copied." {
+					t.Errorf("the button to copy says %q", got)
 				}
 				shoot("verifier")
 				b.navigate(chromedp.Navigate(begin("oob").authorize))

@@ -31,7 +31,7 @@ func TestBuildInfo(t *testing.T) {
 // clients send. nil stands for values from the configuration or the build. Add new labels
 // here.
 func labelValues() map[string][]string {
-	calls := []string{"other", "none", "media", "oauthInitiate", "oauthToken"}
+	calls := []string{"other", "none", "media", "landing", "oauthInitiate", "oauthToken"}
 	for _, page := range []string{"authorize", "adminAuthorize"} {
 		calls = append(calls, page, page+"Login", page+"Confirm", page+"Reject", page+"Logout", page+"Script")
 	}

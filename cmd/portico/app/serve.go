@@ -22,6 +22,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/landing"
 )
 
 // serveCommand returns the command "serve".
@@ -194,6 +195,12 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
 	}
 	opsServer := newServer(cfg, a.ops.handler(), log)
+	if data != nil {
+		opsAddress := dialAddress(opsListener.Addr())
+		a.landing.SetDemo(func(base string) landing.Demo {
+			return landing.Demo{Console: consoleURL(opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
+		})
+	}
 	p.printStartup(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
 
 	contractListener = a.connections.Listener(netutil.LimitListener(contractListener, cfg.Server.MaxConnections))

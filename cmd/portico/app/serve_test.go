@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
@@ -79,7 +80,8 @@ func stockQty(t testing.TB, base, authorization string) string {
 	return qty
 }
 
-// TestDemoCurlLines runs the example commands that the demo store prints.
+// TestDemoCurlLines runs the example commands that the demo store prints, and checks that the
+// first needs no credentials and that no line is long.
 func TestDemoCurlLines(t *testing.T) {
 	programs.Need(t, "curl")
 	tests := []struct {
@@ -98,27 +100,32 @@ func TestDemoCurlLines(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := start(t, tt.environ, append([]string{"--demo"}, tt.arguments...)...)
-			var lines []string
-			for line := range strings.Lines(p.stdout.text()) {
-				if strings.HasPrefix(line, "  curl ") {
-					lines = append(lines, line)
+			printed := p.stdout.text()
+			for line := range strings.Lines(printed) {
+				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 100 {
+					t.Errorf("longer than 100 characters: %s", line)
 				}
 			}
-			if len(lines) != 3 {
-				t.Fatalf("%d curl lines, want 3:\n%s", len(lines), p.stdout.text())
+			examples := printedExamples(printed)
+			if len(examples) != 3 {
+				t.Fatalf("%d examples, want 3:\n%s", len(examples), printed)
+			}
+			guest, console := strings.Index(printed, examples[0]), strings.Index(printed, "\n  console     "+p.ops+"/\n")
+			if guest < 0 || console < guest || strings.Index(printed, "contract ") < console || strings.Index(printed, "secret") < console {
+				t.Errorf("a Guest's call and the console do not come first:\n%s", printed)
 			}
 			before := stockQty(t, p.contract, demoAdmin())
-			if got := shell(t, tt.environ, lines[0]); strings.Count(got, `"item_id":`) != 2 {
-				t.Errorf("the first line is answered by\n%s", got)
+			if got := shell(t, tt.environ, examples[0]); strings.Count(got, `"sku":`) != 2 {
+				t.Errorf("the first example is answered by\n%s", got)
 			}
-			if got := shell(t, tt.environ, lines[1]); !strings.Contains(got, "<"+tt.root+">\n  <success>") || !strings.Contains(got, "Resource updated successful.") {
-				t.Errorf("the second line is answered by\n%s", got)
+			if got := shell(t, tt.environ, examples[1]); strings.Count(got, `"item_id":`) != 2 || !strings.Contains(got, "<"+tt.root+">\n  <success>") || !strings.Contains(got, "Resource updated successful.") {
+				t.Errorf("the second example is answered by\n%s", got)
 			}
 			if got := stockQty(t, p.contract, demoAdmin()); got != "5.0000" || got == before {
-				t.Errorf("after the second line there are %s, want 5.0000; before it there were %s", got, before)
+				t.Errorf("after the second example there are %s, want 5.0000; before it there were %s", got, before)
 			}
-			if got := shell(t, tt.environ, lines[2]); !strings.HasPrefix(got, "reset in ") {
-				t.Errorf("the third line is answered by\n%s", got)
+			if got := shell(t, tt.environ, examples[2]); !strings.HasPrefix(got, "reset in ") {
+				t.Errorf("the third example is answered by\n%s", got)
 			}
 			if got := stockQty(t, p.contract, demoAdmin()); got != before {
 				t.Errorf("after the reset there are %s, want %s", got, before)
@@ -149,21 +156,28 @@ func TestDemoWithoutPlaintext(t *testing.T) {
 	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, `"oauth_problem=signature_method_rejected"`) {
 		t.Errorf("PLAINTEXT is answered %d %s", got.status, got.body)
 	}
-	var lines []string
-	for line := range strings.Lines(p.stdout.text()) {
-		if strings.HasPrefix(line, "  curl ") {
-			lines = append(lines, line)
+	examples := printedExamples(p.stdout.text())
+	if len(examples) != 2 {
+		t.Fatalf("%d examples, want 2:\n%s", len(examples), p.stdout.text())
+	}
+	if got := shell(t, nil, examples[0]); strings.Count(got, `"sku":`) != 2 {
+		t.Errorf("the first example is answered by\n%s", got)
+	}
+	if got := shell(t, nil, examples[1]); !strings.HasPrefix(got, "reset in ") {
+		t.Errorf("the second example is answered by\n%s", got)
+	}
+}
+
+// printedExamples returns the commands that the demo store prints, those of each paragraph as
+// they stand there.
+func printedExamples(printed string) []string {
+	var examples []string
+	for paragraph := range strings.SplitSeq(printed, "\n\n") {
+		if _, commands, _ := strings.Cut(paragraph, ":\n"); strings.HasPrefix(commands, "  curl ") || strings.HasPrefix(commands, "  me=") {
+			examples = append(examples, commands)
 		}
 	}
-	if len(lines) != 2 {
-		t.Fatalf("%d curl lines, want 2:\n%s", len(lines), p.stdout.text())
-	}
-	if got := shell(t, nil, lines[0]); strings.Count(got, `"sku":`) != 2 {
-		t.Errorf("the first line is answered by\n%s", got)
-	}
-	if got := shell(t, nil, lines[1]); !strings.HasPrefix(got, "reset in ") {
-		t.Errorf("the second line is answered by\n%s", got)
-	}
+	return examples
 }
 
 // shell runs a command line and returns its output.

@@ -24,6 +24,7 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/httpapi"
+	"github.com/portico-commerce/portico/mapping/landing"
 	"github.com/portico-commerce/portico/mapping/mirror"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
@@ -34,6 +35,7 @@ type app struct {
 	contract http.Handler // the contract's port
 	// connections limits the connections of the contract's port.
 	connections *httpapi.Connections
+	landing     *landing.Page
 	ops         *ops // the operators' port
 	rules       *ruleSets
 	follower    *transfer.Follower // nil: the program follows no old shop
@@ -210,10 +212,14 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	}
 	watch.Start(ctx, shared, service.InvalidateChanged)
 	resources.add(watch.Close)
+	page, err := landing.New(landing.Options{ShopName: cfg.Store.Name, PublicURL: cfg.PublicURL, Dialect: cfg.Dialect})
+	if err != nil {
+		return nil, err
+	}
 	opsPort := &ops{token: cfg.OpsToken, registry: registry, hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-		BasePath: cfg.BasePath(), Legacy: legacy.client, Consent: consentSite,
+		BasePath: cfg.BasePath(), Legacy: legacy.client, Consent: consentSite, Landing: page,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
 	}
@@ -254,7 +260,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			return nil
 		}
 	}
-	return &app{db: db, connections: options.Connections, contract: rules, ops: opsPort, rules: rules, follower: follower, mirroring: repeats, bystander: bystander, close: resources.close}, nil
+	return &app{db: db, connections: options.Connections, contract: rules, landing: page, ops: opsPort, rules: rules, follower: follower, mirroring: repeats, bystander: bystander, close: resources.close}, nil
 }
 
 // stockSettings converts the stock settings, which config has validated.

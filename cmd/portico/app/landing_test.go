@@ -1,0 +1,72 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// acceptOfBrowser is the Accept header of a browser that opens a page.
+const acceptOfBrowser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+// TestLanding: a browser that opens the address of the shop gets a page, unless a legacy system
+// answers there. All other clients get what they get for any path that Portico does not serve.
+func TestLanding(t *testing.T) {
+	t.Parallel()
+	old := newLegacyStub(t)
+	legacy := "PORTICO_LEGACY_AUTH=caller"
+	plain, below := serveLocal(t, false), serveLocal(t, true, belowShop, "PORTICO_DIALECT=magento")
+	for _, tt := range []struct {
+		name   string
+		shop   *localServer
+		path   string
+		accept string // "-": none
+		status int
+		asked  bool // the legacy system
+	}{
+		{"browser", plain, "/", acceptOfBrowser, 200, false},
+		{"curl", plain, "/", "*/*", 404, false},
+		{"no Accept", plain, "/", "-", 404, false},
+		{"JSON", plain, "/", "application/json", 404, false},
+		{"XML", plain, "/", "text/xml", 404, false},
+		{"another path", plain, "/index.html", acceptOfBrowser, 404, false},
+		{"base path", below, "/shop", acceptOfBrowser, 200, false},
+		{"base path with a slash", below, "/shop/", acceptOfBrowser, 200, false},
+		{"outside the base path", below, "/", acceptOfBrowser, 404, false},
+		{"all to legacy", serveFront(t, old.URL, []string{"resource: all, to: legacy"}, legacy), "/", acceptOfBrowser, 200, true},
+		{"outside to legacy", serveFront(t, old.URL, []string{"resource: outside, to: legacy"}, legacy), "/", acceptOfBrowser, 200, true},
+		{"orders to legacy", serveFront(t, old.URL, []string{"resource: orders, to: legacy"}, legacy), "/", acceptOfBrowser, 200, false},
+		{"all to legacy, below a base path", serveFront(t, old.URL, []string{"resource: all, to: legacy"}, legacy, belowShop), "/shop/", acceptOfBrowser, 200, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var headers []string
+			if tt.accept != "-" {
+				headers = []string{"Accept", tt.accept}
+			}
+			got := send(t, http.MethodGet, tt.shop.contract+tt.path, "", headers...)
+			if asked := old.last() != nil; got.status != tt.status || asked != tt.asked {
+				t.Fatalf("%d, want %d; the legacy system was asked: %t, want %t\n%s", got.status, tt.status, asked, tt.asked, got.body)
+			}
+			if tt.asked {
+				if got.body != "old" {
+					t.Errorf("not the reply of the legacy system:\n%s", got.body)
+				}
+				return
+			}
+			if tt.status == http.StatusOK {
+				if !strings.Contains(got.body, "/api/rest</code>") || strings.Contains(got.body, "Portico "+newProgram().version) {
+					t.Errorf("the page:\n%s", got.body)
+				}
+				return
+			}
+			reference := send(t, http.MethodGet, tt.shop.contract+"/nowhere", "", headers...)
+			for _, header := range []http.Header{got.header, reference.header} {
+				header.Del("X-Request-Id")
+				header.Del("Date")
+			}
+			if got.body != "Not found\n" || got.header.Get("Vary") != "" || len(got.header) != len(reference.header) {
+				t.Errorf("%q with %v, want the reply to any other path, with %v", got.body, got.header, reference.header)
+			}
+		})
+	}
+}
