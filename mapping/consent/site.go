@@ -144,6 +144,7 @@ func (s *Site) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	}
 	if p.action == script {
 		header.Set("Content-Type", "text/javascript; charset=UTF-8")
+		w.WriteHeader(http.StatusOK)
 		_, _ = io.WriteString(w, copyScript) // fails only if the client has disconnected
 		return "", nil
 	}

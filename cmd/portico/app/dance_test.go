@@ -307,6 +307,18 @@ func TestConsentKeepsTheDemosTokens(t *testing.T) {
 	}
 }
 
+// TestConsentScript checks that the server sends the script of the page with a verifier.
+func TestConsentScript(t *testing.T) {
+	t.Parallel()
+	shop := startDances(t, "documented")
+	for kind, user := range demoUsers {
+		got := send(t, http.MethodGet, shop.URL+user.form+"/copy.js", "")
+		if got.status != http.StatusOK || got.header.Get("Content-Type") != "text/javascript; charset=UTF-8" || !strings.HasPrefix(got.body, `"use strict";`) {
+			t.Errorf("%s: %d %v\n%s", kind, got.status, got.header, got.body)
+		}
+	}
+}
+
 // callWithParameters makes calls with query parameters, with a client that has a token.
 func callWithParameters(t *testing.T, base string, client *http.Client, library danceLibrary) {
 	t.Helper()

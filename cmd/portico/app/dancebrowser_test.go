@@ -149,7 +149,7 @@ func (b *danceBrowser) checkLayout() {
 		...[...document.querySelectorAll("button, input:not([type=hidden])")].filter(e => e.getBoundingClientRect().height < 44).map(e => e.outerHTML + " is too low"),
 		...[...document.querySelectorAll("input:not([type=hidden])")].filter(e => !e.labels.length).map(e => e.outerHTML + " has no label"),
 		...(document.querySelectorAll("h1").length == 1 && document.documentElement.lang && document.title ? [] : ["no heading, language or title"]),
-		...(getComputedStyle(document.querySelector("main")).maxWidth == "none" ? ["the style is not taken"] : []),
+		...(getComputedStyle(document.body).maxWidth == "none" ? ["the style is not taken"] : []),
 	]`))
 	if err != nil {
 		b.t.Fatal(err)
