@@ -24,7 +24,9 @@ type Metrics struct {
 	streamed *prometheus.CounterVec
 	limited  prometheus.Counter
 	inFlight prometheus.Gauge
-	registry prometheus.Registerer
+	// consumers counts calls by their consumers.
+	consumers *consumerMetrics
+	registry  prometheus.Registerer
 
 	// found caches the series that have been used: to look one up in the vectors takes
 	// longer than to count.
@@ -79,6 +81,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Name: "portico_requests_in_flight",
 			Help: "Requests in progress.",
 		}),
+		consumers: newConsumerMetrics(),
 	}
 	m.found.Store(&map[answer]*series{})
 	// Create rare series at 0: rate() and increase() do not see the first increment of a
@@ -87,7 +90,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		m.cut.WithLabelValues(call)
 		m.streamed.WithLabelValues(call)
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.streamed, m.limited, m.inFlight} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.streamed, m.limited, m.inFlight, m.consumers.requests} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

@@ -185,6 +185,9 @@ func (a *API) measure(c *gin.Context) {
 		s.response = mapping.Response{Status: s.Status(), Call: s.call()}
 	}
 	a.Metrics.observe(&s.response, s.broken, s.took)
+	if s.isCall {
+		a.Metrics.consumers.observe(c.Request, &s.response)
+	}
 }
 
 // recovery logs a panic and answers with an internal error, or breaks the connection if the

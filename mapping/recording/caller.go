@@ -22,23 +22,23 @@ func isOAuth(authorization string) bool {
 // Names for requests without a consumer key.
 const (
 	guest     = "guest"
-	unnamed   = "unnamed" // signed, but with a key that cannot be shown
+	Unnamed   = "unnamed" // signed, but with a key that cannot be shown
 	otherName = "other"   // beyond the maximum number of consumers
 )
 
 // shownKeyLength is the number of characters of a consumer key that are shown.
 const shownKeyLength = 8
 
-// consumerOf returns the name under which a request's consumer is counted: the beginning of
+// ConsumerOf returns the name under which a request's consumer is counted: the beginning of
 // the key it claims.
-func consumerOf(r *http.Request) string {
+func ConsumerOf(r *http.Request) string {
 	if !Signed(r) {
 		return guest
 	}
 	key := consumerKey(r)
 	key = key[:min(len(key), shownKeyLength)]
 	if key == "" || strings.Trim(key, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") != "" {
-		return unnamed
+		return Unnamed
 	}
 	return key
 }

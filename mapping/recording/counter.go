@@ -96,7 +96,7 @@ func (c *Counter) Observe(e *exchange.Exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if row.Consumer != guest && e.Status >= http.StatusBadRequest && !c.usage.consumers[row.Consumer] {
-		row.Consumer = unnamed
+		row.Consumer = Unnamed
 	}
 	c.usage.add(row)
 	c.changed = true

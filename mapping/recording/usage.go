@@ -120,7 +120,7 @@ func sortRows(rows []Row) {
 func rowOf(e *exchange.Exchange) *Row {
 	row := &Row{
 		Caller: Caller{
-			Consumer: consumerOf(e.Request), Agent: agentOf(e),
+			Consumer: ConsumerOf(e.Request), Agent: agentOf(e),
 			Call: e.Name(), Side: sideOf(e), Status: e.Status, Format: formatOf(e.ReplyHeader.Get("Content-Type")),
 		},
 		Count: 1, First: e.Start, Last: e.Start, Uses: map[string]int64{},

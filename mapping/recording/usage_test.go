@@ -94,7 +94,7 @@ func TestConsumers(t *testing.T) {
 			if c.authorization != "" {
 				e.Request.Header.Set("Authorization", c.authorization)
 			}
-			if got := consumerOf(e.Request); got != c.want {
+			if got := ConsumerOf(e.Request); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})

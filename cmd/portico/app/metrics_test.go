@@ -76,12 +76,14 @@ func labelValues() map[string][]string {
 		"to":       {"closed", "half_open", "open"},
 		"tier":     {"memory", "redis"},
 		"outcome": {"hit", "miss", "stale", "coalesced", "bypass", "error",
-			"created", "changed", "equal", "kept", "removed", "applied", "late", "failed", "unnamed", "refused"},
-		"part":    parts,
-		"mode":    {"log", "polling"},
-		"budget":  {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},
-		"le":      nil,
-		"version": nil, "go": nil, "dialect": nil, "adapter": nil,
+			"created", "changed", "equal", "kept", "removed", "applied", "late", "failed", "unnamed", "refused",
+			"ok", "client_error", "server_error"},
+		"consumer": {"guest", "api_key", "other", "aaaaaaaa"}, // the last is that of the demo store
+		"part":     parts,
+		"mode":     {"log", "polling"},
+		"budget":   {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},
+		"le":       nil,
+		"version":  nil, "go": nil, "dialect": nil, "adapter": nil,
 	}
 }
 
