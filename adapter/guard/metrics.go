@@ -30,9 +30,12 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Help: "Calls to the upstream, by resource, operation and kind of outcome; refused_open and refused_full were not sent.",
 		}, []string{"resource", "operation", "kind"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "portico_upstream_call_duration_seconds",
-			Help:    "Time of calls that were sent to the upstream, by resource and operation.",
-			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Name:                            "portico_upstream_call_duration_seconds",
+			Help:                            "Time of calls that were sent to the upstream, by resource and operation.",
+			Buckets:                         []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			NativeHistogramBucketFactor:     1.1,
+			NativeHistogramMaxBucketNumber:  100,
+			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"resource", "operation"}),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_upstream_in_flight",

@@ -1,6 +1,8 @@
 package reststore
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -29,9 +31,12 @@ func newMetrics(reg prometheus.Registerer, m *mapping) *metrics {
 	all := &metrics{
 		requests: counter("portico_backend_requests_total", "Requests sent to the backend, including retries, by outcome.", "resource", "operation", "outcome"),
 		duration: register.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "portico_backend_request_duration_seconds",
-			Help:    "Duration of requests to the backend, until the response or the failure.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Name:                            "portico_backend_request_duration_seconds",
+			Help:                            "Duration of requests to the backend, until the response or the failure.",
+			Buckets:                         []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			NativeHistogramBucketFactor:     1.1,
+			NativeHistogramMaxBucketNumber:  100,
+			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"resource", "operation"}),
 		retries: counter("portico_backend_retries_total",
 			"Failed reads that could be retried, by decision: sent, or given up because the retry budget was exhausted (budget) or the wait would have been too long (wait).", "decision"),

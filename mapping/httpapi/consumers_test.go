@@ -103,6 +103,36 @@ func TestConsumersAreBounded(t *testing.T) {
 	}
 }
 
+// TestExemplars checks that the duration of a request refers to its trace, and has classic and
+// native buckets.
+func TestExemplars(t *testing.T) {
+	t.Parallel()
+	m, err := NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	observe := func(call, trace string) { m.observe(&mapping.Response{Call: call, Status: 200}, false, 20e6, trace) }
+	observe("traced", traceID)
+	observe("traced", "")
+	observe("untraced", "")
+	for _, one := range gather(t, m.duration) {
+		call, h := one.Label[0].GetValue(), one.GetHistogram()
+		var traces []string
+		for _, bucket := range h.Bucket {
+			for _, label := range bucket.GetExemplar().GetLabel() {
+				traces = append(traces, label.GetName()+"="+label.GetValue())
+			}
+		}
+		want := map[string]string{"traced": "[trace_id=" + traceID + "]", "untraced": "[]"}[call]
+		if got := fmt.Sprint(traces); got != want {
+			t.Errorf("%s: exemplars %s, want %s", call, got, want)
+		}
+		if len(h.Bucket) != 13 || len(h.PositiveSpan) == 0 {
+			t.Errorf("%s: %d classic buckets, %d spans of native ones", call, len(h.Bucket), len(h.PositiveSpan))
+		}
+	}
+}
+
 // BenchmarkObserve counts a request as the middleware does.
 func BenchmarkObserve(b *testing.B) {
 	m, err := NewMetrics(prometheus.NewRegistry())
@@ -112,6 +142,7 @@ func BenchmarkObserve(b *testing.B) {
 	for _, tt := range []struct{ name, header, value string }{
 		{"guest", "Accept", "application/json"},
 		{"consumer", "Authorization", `OAuth oauth_version="1.0", oauth_consumer_key="0123456789abcdef0123456789abcdef", oauth_token="0123456789abcdef0123456789abcdef", oauth_signature="x"`},
+		{"traced", "Traceparent", sampled},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -122,7 +153,7 @@ func BenchmarkObserve(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				m.observe(response, false, 20e6)
+				m.observe(response, false, 20e6, sampledTraceID(r))
 				m.consumers.observe(r, response)
 			}
 		})

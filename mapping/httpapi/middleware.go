@@ -184,7 +184,7 @@ func (a *API) measure(c *gin.Context) {
 	if s.response.Status == 0 { // not answered by Portico
 		s.response = mapping.Response{Status: s.Status(), Call: s.call()}
 	}
-	a.Metrics.observe(&s.response, s.broken, s.took)
+	a.Metrics.observe(&s.response, s.broken, s.took, a.TraceID(c.Request))
 	if s.isCall {
 		a.Metrics.consumers.observe(c.Request, &s.response)
 	}

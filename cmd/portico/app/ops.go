@@ -60,7 +60,7 @@ func (o *ops) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", o.serveReady)
-	mux.Handle("GET /metrics", o.requireToken(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
+	mux.Handle("GET /metrics", o.requireToken(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})))
 	mux.Handle("POST /cache/purge", o.requireToken(http.HandlerFunc(o.purgeCache)))
 	if o.reset != nil {
 		mux.Handle("POST /demo/reset", o.requireToken(http.HandlerFunc(o.resetDemo)))
