@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // certificateCheckInterval is the minimum time between two checks for changed certificate
@@ -46,16 +48,29 @@ func (c *certificateReloader) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.getCertificate}
 }
 
-// getCertificate returns the current pair for a handshake. It first reloads changed files,
-// if the last check is certificateCheckInterval ago.
+// newCertificateExpiry returns a metric of when the certificate in use expires.
+func newCertificateExpiry(c *certificateReloader) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "portico_certificate_expiry_timestamp_seconds",
+		Help: "Unix time at which the certificate of the contract's port expires. Without server.tls_cert there is none.",
+	}, func() float64 { return float64(c.current().Leaf.NotAfter.Unix()) })
+}
+
+// getCertificate returns the current pair for a handshake.
 func (c *certificateReloader) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return c.current(), nil
+}
+
+// current returns the current pair. It first reloads changed files, if the last check is
+// certificateCheckInterval ago.
+func (c *certificateReloader) current() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); now.Sub(c.checked) >= certificateCheckInterval {
 		c.checked = now
 		c.reloadIfChanged()
 	}
-	return c.pair, nil
+	return c.pair
 }
 
 // reloadIfChanged loads the files if they have changed. It logs a failure once for each

@@ -20,13 +20,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/portico-commerce/portico/config"
 )
 
 // A keyPair is a self-signed certificate for loopback and its key, in PEM.
 type keyPair struct{ cert, key []byte }
 
-// newKeyPair returns a new pair with the given serial number.
+// newKeyPair returns a new pair with the given serial number, which is valid for as many hours.
 func newKeyPair(t *testing.T, serial int64) keyPair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -35,7 +37,7 @@ func newKeyPair(t *testing.T, serial int64) keyPair {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "Portico's test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Duration(serial) * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -301,4 +303,32 @@ func TestTLSRenewalOfAServer(t *testing.T) {
 	for serial() != 2 { // until ctx ends
 	}
 	p.stop(t)
+}
+
+// TestCertificateExpiry checks the metric of when the certificate expires, without a handshake.
+func TestCertificateExpiry(t *testing.T) {
+	t.Parallel()
+	files := newKeyFolder(t, newKeyPair(t, 1))
+	pair, err := newCertificateReloader(files.cert, files.key, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newCertificateExpiry(pair))
+	for _, hours := range []int64{1, 48} {
+		renewed := newKeyPair(t, hours)
+		replaceFile(t, files.cert, renewed.cert)
+		replaceFile(t, files.key, renewed.key)
+		pair.mu.Lock()
+		pair.checked = time.Time{}
+		pair.mu.Unlock()
+		families, err := registry.Gather()
+		if err != nil || len(families) != 1 || families[0].GetName() != "portico_certificate_expiry_timestamp_seconds" {
+			t.Fatalf("%v: %v", families, err)
+		}
+		at := time.Unix(int64(families[0].Metric[0].Gauge.GetValue()), 0)
+		if left := time.Until(at); left > time.Duration(hours)*time.Hour || left < time.Duration(hours)*time.Hour-time.Minute {
+			t.Errorf("a certificate for %d hours expires in %s", hours, left)
+		}
+	}
 }

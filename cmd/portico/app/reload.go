@@ -43,6 +43,7 @@ type reloader struct {
 	log      *slog.Logger
 	outcomes *prometheus.CounterVec
 	applied  prometheus.Gauge
+	succeeds prometheus.Gauge // 1 or 0
 
 	mu     sync.Mutex
 	config *config.Config // in force
@@ -61,12 +62,17 @@ func newReloader(live *liveConfig, a *app, cfg *config.Config, log *slog.Logger)
 			Name: "portico_config_last_reload_success_timestamp_seconds",
 			Help: "Unix time at which the configuration in force was read: that of the start or of the last reload that was not refused.",
 		}),
+		succeeds: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_last_reload_successful",
+			Help: "0 if the last reload of the configuration was refused, otherwise 1.",
+		}),
 	}
 	for _, outcome := range []string{reloadApplied, reloadRefused} {
 		r.outcomes.WithLabelValues(outcome)
 	}
 	r.applied.SetToCurrentTime()
-	return r, errors.Join(a.ops.registry.Register(r.outcomes), a.ops.registry.Register(r.applied))
+	r.succeeds.Set(1)
+	return r, errors.Join(a.ops.registry.Register(r.outcomes), a.ops.registry.Register(r.applied), a.ops.registry.Register(r.succeeds))
 }
 
 // onHangup reloads the configuration at each signal, until the caller calls stop, which waits
@@ -111,6 +117,7 @@ func (r *reloader) reload(by string) (changed []string, err error) {
 	}
 	if err != nil {
 		r.outcomes.WithLabelValues(reloadRefused).Inc()
+		r.succeeds.Set(0)
 		for _, fault := range faultsOf(err) {
 			r.log.Error("configuration not reloaded", "by", by, "fault", fault.String())
 		}
@@ -119,6 +126,7 @@ func (r *reloader) reload(by string) (changed []string, err error) {
 	r.config = next
 	r.outcomes.WithLabelValues(reloadApplied).Inc()
 	r.applied.SetToCurrentTime()
+	r.succeeds.Set(1)
 	// With the more talkative of the two levels, so that a change of the level is logged.
 	r.live.level.Set(min(next.LogLevel, r.live.level.Level()))
 	r.log.Info("configuration reloaded", "by", by, "changed", changed)

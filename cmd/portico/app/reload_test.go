@@ -313,13 +313,18 @@ func TestReloadEffects(t *testing.T) {
 		}
 	})
 	metrics := scrapeMetrics(t, p.ops)
-	for series, want := range map[string]float64{`portico_config_reloads_total{outcome="applied"}`: 9, `portico_config_reloads_total{outcome="refused"}`: 4} {
-		if got := metrics[series]; got != want {
+	for series, want := range map[string]float64{`portico_config_reloads_total{outcome="applied"}`: 9, `portico_config_reloads_total{outcome="refused"}`: 4, "portico_config_last_reload_successful": 0} {
+		if got, ok := metrics[series]; got != want || !ok {
 			t.Errorf("%s is %v, want %v", series, got, want)
 		}
 	}
 	if got := metrics["portico_config_last_reload_success_timestamp_seconds"]; got < float64(time.Now().Add(-time.Hour).Unix()) {
 		t.Errorf("last reload at %v", got)
+	}
+	p.write(t, legacy)
+	p.hangup(t, 4)
+	if got := scrapeMetrics(t, p.ops)["portico_config_last_reload_successful"]; got != 1 {
+		t.Errorf("after a reload that was not refused portico_config_last_reload_successful is %v", got)
 	}
 	p.stop(t)
 }

@@ -184,6 +184,9 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		if err != nil {
 			return err
 		}
+		if err := a.ops.registry.Register(newCertificateExpiry(reloader)); err != nil {
+			return err
+		}
 		contractServer.TLSConfig = reloader.tlsConfig()
 	}
 	contractListener, err := net.Listen("tcp", cfg.Listen)
