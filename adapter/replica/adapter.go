@@ -64,7 +64,7 @@ func New(o Options) (*Adapter, error) {
 	if a.plans, a.ordered, err = newPlans(o); err != nil {
 		return nil, err
 	}
-	a.metrics = newMetrics(o.Registerer)
+	a.metrics = newMetrics(o.Registerer, a.ordered)
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopScans = cancel
 	if o.ScanInterval > 0 {

@@ -18,12 +18,16 @@ type counter struct{ *prometheus.CounterVec }
 
 func (c counter) count(r adapter.Resource) { c.WithLabelValues(string(r)).Inc() }
 
-// newMetrics returns metrics, registered unless registerer is nil. It panics if they are
-// registered already.
-func newMetrics(registerer prometheus.Registerer) *metrics {
+// newMetrics returns metrics of the resources of some plans, registered unless registerer is
+// nil. It panics if they are registered already.
+func newMetrics(registerer prometheus.Registerer, plans []*resourcePlan) *metrics {
 	register := promauto.With(registerer)
 	newCounter := func(name, help string) counter {
-		return counter{register.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})}
+		c := counter{register.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})}
+		for _, plan := range plans {
+			c.WithLabelValues(string(plan.Resource)) // so that the first event counts as an increase
+		}
+		return c
 	}
 	return &metrics{
 		reconciled: newCounter("taken_over_total", "Records of the local replica that were updated from the backend."),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -208,6 +209,7 @@ func checkRoutes(cfg *config.Config) []string {
 
 // mirrorMetrics are the metrics of a mirroring.
 type mirrorMetrics struct {
+	resources                  []adapter.Resource // with writes that can be mirrored
 	deliveries, creates, turns *prometheus.CounterVec
 	entries                    *prometheus.GaugeVec
 	conflicts                  *prometheus.GaugeVec
@@ -236,9 +238,11 @@ func newMirrorMetrics(registry prometheus.Registerer) (*mirrorMetrics, error) {
 	return m, errors.Join(faults...)
 }
 
-// start lets the counters of some resources begin at zero, so that their first event counts as an
+// start lets the metrics of some resources begin at zero, so that their first event counts as an
 // increase.
 func (m *mirrorMetrics) start(resources []adapter.Resource) {
+	m.resources = resources
+	m.set(nil, nil, time.Time{})
 	for _, r := range resources {
 		for _, outcome := range mirror.Outcomes() {
 			m.deliveries.WithLabelValues(string(r), outcome)
@@ -257,11 +261,7 @@ const turned, gaveUp = "turned", "given_up"
 
 // keepCounting renews the gauges until ctx ends, and then sets them to 0.
 func (m *mirrorMetrics) keepCounting(ctx context.Context, box sqlstore.Outbox, log *slog.Logger) {
-	defer func() {
-		m.entries.Reset()
-		m.conflicts.Reset()
-		m.oldest.Set(0)
-	}()
+	defer m.set(nil, nil, time.Time{})
 	for {
 		if err := m.count(ctx, box); err != nil && ctx.Err() == nil {
 			log.Warn("the outbox cannot be counted", "error", err)
@@ -283,22 +283,34 @@ func (m *mirrorMetrics) count(ctx context.Context, box sqlstore.Outbox) error {
 	if err != nil {
 		return err
 	}
-	m.entries.Reset()
 	var oldest time.Time
-	for r, c := range counts {
-		for state, n := range map[string]int64{"waiting": c.Waiting, "parked": c.Parked, "held": c.Held, "unknown": c.Unknown} {
-			m.entries.WithLabelValues(string(r), state).Set(float64(n))
-		}
+	for _, c := range counts {
 		if !c.Oldest.IsZero() && (oldest.IsZero() || c.Oldest.Before(oldest)) {
 			oldest = c.Oldest
 		}
+	}
+	m.set(counts, conflicts, oldest)
+	return nil
+}
+
+// set sets the gauges. oldest is when the oldest change that waits was noted; zero: none waits.
+func (m *mirrorMetrics) set(counts map[adapter.Resource]sqlstore.OutboxCount, conflicts map[outbox.ConflictOutcome]int64, oldest time.Time) {
+	all := map[adapter.Resource]sqlstore.OutboxCount{}
+	for _, r := range m.resources {
+		all[r] = sqlstore.OutboxCount{}
+	}
+	maps.Copy(all, counts)
+	m.entries.Reset()
+	for r, c := range all {
+		for state, n := range map[string]int64{"waiting": c.Waiting, "parked": c.Parked, "held": c.Held, "unknown": c.Unknown} {
+			m.entries.WithLabelValues(string(r), state).Set(float64(n))
+		}
+	}
+	for _, outcome := range outbox.ConflictOutcomes() {
+		m.conflicts.WithLabelValues(string(outcome)).Set(float64(conflicts[outcome]))
 	}
 	m.oldest.Set(0)
 	if !oldest.IsZero() {
 		m.oldest.Set(time.Since(oldest).Seconds())
 	}
-	for _, outcome := range outbox.ConflictOutcomes() {
-		m.conflicts.WithLabelValues(string(outcome)).Set(float64(conflicts[outcome]))
-	}
-	return nil
 }
