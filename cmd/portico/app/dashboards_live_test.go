@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,18 +18,23 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// TestDashboardsLive lets a real Prometheus scrape the program under load, and runs every
-// query of the dashboard and the rules: each must return data. Counters of rare events
-// must exist at 0 before the first event; otherwise panels would look broken, and alerts
-// would miss the first event.
+// TestDashboardsLive lets a real Prometheus scrape three processes, which have all metrics
+// together, and runs every query of the dashboard and the rules: each must return data. Counters
+// of rare events must exist at 0 before the first event; otherwise panels would look broken, and
+// alerts would miss the first event. Exemplars and native histograms must arrive, too.
 func TestDashboardsLive(t *testing.T) {
 	nightly.Only(t, "faults")
 	programs.Need(t, "prometheus")
 	const token = "0123456789abcdef"
-	p := start(t, []string{"PORTICO_OPS_TOKEN=" + token, "PORTICO_CACHE_REDIS_URL=" + startRedis(t), "PORTICO_LOG_LEVEL=warn"}, "--demo")
+	common := []string{"PORTICO_OPS_TOKEN=" + token, "PORTICO_LOG_LEVEL=error"}
+	p := start(t, append(common, "PORTICO_CACHE_REDIS_URL="+startRedis(t)), "--demo")
 	underLoad(t, p.contract)
-	prometheus := startPrometheus(t, p.ops, token)
-	pollUntil(t, "a scrape", func() bool { return len(prometheus.query(t, `up{job="portico"} == 1`)) == 1 })
+	ops := []string{p.ops, startMigrating(t, p.contract, common).ops, startBackedUp(t, common).ops}
+	prometheus := startPrometheus(t, token, "exemplar-storage", ops...)
+	native := startPrometheus(t, token, "exemplar-storage,native-histograms", ops...)
+	for _, server := range []*prometheusServer{prometheus, native} {
+		pollUntil(t, "a scrape of all processes", func() bool { return len(server.query(t, `up{job="portico"} == 1`)) == len(ops) })
+	}
 
 	d := readDashboard(t)
 	recorded, alerts := readRules(t, "rules.yml"), readRules(t, "alerts.yml")
@@ -48,8 +54,8 @@ func TestDashboardsLive(t *testing.T) {
 				instances = prometheus.labelValues(t, of[2], of[1])
 			}
 		}
-		if len(instances) != 1 {
-			t.Fatalf("the dashboard finds the replicas %q, want one", instances)
+		if len(instances) != len(ops) {
+			t.Fatalf("the dashboard finds the replicas %q, want %d", instances, len(ops))
 		}
 		legend := regexp.MustCompile(`\{\{(\w+)\}\}`)
 		without := map[string]metricQuery{}
@@ -87,11 +93,14 @@ func TestDashboardsLive(t *testing.T) {
 
 	// By now every call of the load has been made and counted.
 	t.Run("names", func(t *testing.T) {
-		metrics := send(t, http.MethodGet, p.ops+"/metrics", "", "Authorization", "Bearer "+token)
-		if metrics.status != http.StatusOK {
-			t.Fatalf("/metrics: %d %s", metrics.status, metrics.body)
+		families, shown := map[string]string{}, map[string]bool{}
+		for _, one := range ops {
+			metrics := send(t, http.MethodGet, one+"/metrics", "", "Authorization", "Bearer "+token)
+			if metrics.status != http.StatusOK {
+				t.Fatalf("/metrics: %d %s", metrics.status, metrics.body)
+			}
+			maps.Copy(families, metricFamilies(metrics.body))
 		}
-		families, shown := metricFamilies(metrics.body), map[string]bool{}
 		for _, r := range recorded {
 			checkNames(t, metricQuery{where: "expression of rule " + r.Record, expr: r.Expr}, recorded, families)
 		}
@@ -108,6 +117,91 @@ func TestDashboardsLive(t *testing.T) {
 				t.Errorf("no panel of the dashboard shows %s", name)
 			}
 		}
+	})
+
+	t.Run("exemplars", func(t *testing.T) {
+		for name, server := range map[string]*prometheusServer{"classic": prometheus, "native": native} {
+			pollUntil(t, "an exemplar for the "+name+" Prometheus", func() bool {
+				got := send(t, http.MethodGet, p.contract+"/api/rest/products/1", "", "Accept", "application/json", "traceparent", sampledTrace)
+				return got.status == http.StatusOK && slices.Contains(server.exemplars(t, "portico_request_duration_seconds_bucket", "trace_id"), sampledTraceID) ||
+					slices.Contains(server.exemplars(t, "portico_request_duration_seconds", "trace_id"), sampledTraceID)
+			})
+		}
+	})
+
+	t.Run("native histograms", func(t *testing.T) {
+		for _, metric := range []string{"portico_request_duration_seconds", "portico_upstream_call_duration_seconds", "portico_backend_request_duration_seconds"} {
+			pollUntil(t, metric, func() bool { return len(native.query(t, "histogram_count("+metric+") > 0")) > 0 })
+			if len(prometheus.query(t, metric+"_bucket")) == 0 {
+				t.Errorf("%s has no classic buckets for a Prometheus that takes no native histograms", metric)
+			}
+		}
+	})
+}
+
+// A trace as a client names it.
+const (
+	sampledTraceID = "0af7651916cd43dd8448eb211c80319c"
+	sampledTrace   = "00-" + sampledTraceID + "-b7ad6b7169203331-01"
+)
+
+// startMigrating starts a process in front of the system at legacy, with shadow reads, recordings
+// and mirrored writes. The old shop's database cannot be reached.
+func startMigrating(t *testing.T, legacy string, environ []string) *process {
+	t.Helper()
+	folder := t.TempDir()
+	environ = slices.Concat(environ, ownConsumer(), []string{
+		routesFile(t, "resource: all, calls: reads, to: portico, shadow: true", "resource: all, calls: writes, to: portico, mirror: true", "resource: outside, to: legacy"),
+		"PORTICO_SQL_DSN=sqlite:" + filepath.Join(folder, "store.db"), "PORTICO_SQL_MEDIA_DIR=" + folder,
+		"PORTICO_LEGACY_URL=" + legacy, "PORTICO_FOLLOW_DSN=mysql:shop@tcp(127.0.0.1:1)/shop", "PORTICO_RECORD_DIR=" + folder,
+	})
+	p := start(t, environ)
+	guest := newClient(t, p.contract, "")
+	keepCalling(t, 200*time.Millisecond, func(ctx context.Context, _ int) bool {
+		// The empty store answers differently.
+		if got, err := guest.call(ctx, http.MethodGet, "/products", ""); ctx.Err() == nil && (err != nil || got.status != http.StatusOK) {
+			t.Errorf("a shadowed read: %d %s %v", got.status, got.body, err)
+			return false
+		}
+		return true
+	})
+	return p
+}
+
+// startBackedUp starts a process in front of a backend that does not answer, with a certificate.
+func startBackedUp(t *testing.T, environ []string) *process {
+	t.Helper()
+	folder := t.TempDir()
+	return start(t, slices.Concat(environ, newKeyFolder(t, newKeyPair(t, 30*24)).environ(), []string{
+		"PORTICO_SQL_DSN=sqlite:" + filepath.Join(folder, "replica.db"), "PORTICO_SQL_MEDIA_DIR=" + folder,
+		"PORTICO_ADAPTER=" + restSection, "PORTICO_REST_URL=http://127.0.0.1:1", "PORTICO_REST_USER=u", "PORTICO_REST_SECRET=s", "PORTICO_REST_SCAN_EVERY=1s",
+		"PORTICO_REST_VARS=currency=eur,location=l,region=r,profile=p",
+	}))
+}
+
+// keepCalling calls call at intervals, each time with another number from 0 on, until it returns
+// false, or the test ends and the context with it.
+func keepCalling(t *testing.T, interval time.Duration, call func(ctx context.Context, i int) bool) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		pace := time.NewTicker(interval) // leaves processor time for the program
+		defer pace.Stop()
+		for i := 0; ; i++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-pace.C:
+				if !call(ctx, i) {
+					return
+				}
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
 	})
 }
 
@@ -126,7 +220,6 @@ func checkNames(t *testing.T, q metricQuery, recorded []rule, families map[strin
 // until the test ends.
 func underLoad(t *testing.T, base string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
 	guest, admin := newClient(t, base, ""), newClient(t, base, demoAdmin())
 	stranger := newClient(t, base, strings.Replace(demoAdmin(), "bbbb", "eeee", 1))
 	calls := []struct {
@@ -149,36 +242,23 @@ func underLoad(t *testing.T, base string) {
 		{"a wrong signature", stranger, http.MethodGet, "/stockitems", "", 401},
 		{"a write", admin, http.MethodPut, "/stockitems", `[{"item_id":1,"qty":7}]`, 207},
 	}
-	var running sync.WaitGroup
-	running.Go(func() {
-		pace := time.NewTicker(10 * time.Millisecond) // leaves processor time for the program
-		defer pace.Stop()
-		for i := 0; ; i++ {
-			select {
-			case <-ctx.Done():
-				return
-			case <-pace.C:
-			}
-			c := calls[i%len(calls)]
-			got, err := c.by.call(ctx, c.method, c.path, c.body)
-			if ctx.Err() == nil && (err != nil || got.status != c.want) {
-				t.Errorf("%s: %d %s %v, want %d", c.name, got.status, got.body, err, c.want)
-				return
-			}
-			if i%len(calls) == 0 { // once in each round, a call with a nonce
-				address := base + "/api/rest/stockitems/1"
-				once := *admin
-				once.authorization = signedHeader(http.MethodGet, address, fmt.Sprint("load", i))
-				if got, err := once.call(ctx, http.MethodGet, address, ""); ctx.Err() == nil && (err != nil || got.status != http.StatusOK) {
-					t.Errorf("a signed call: %d %s %v", got.status, got.body, err)
-					return
-				}
+	keepCalling(t, 10*time.Millisecond, func(ctx context.Context, i int) bool {
+		c := calls[i%len(calls)]
+		got, err := c.by.call(ctx, c.method, c.path, c.body)
+		if ctx.Err() == nil && (err != nil || got.status != c.want) {
+			t.Errorf("%s: %d %s %v, want %d", c.name, got.status, got.body, err, c.want)
+			return false
+		}
+		if i%len(calls) == 0 { // once in each round, a call with a nonce
+			address := base + "/api/rest/stockitems/1"
+			once := *admin
+			once.authorization = signedHeader(http.MethodGet, address, fmt.Sprint("load", i))
+			if got, err := once.call(ctx, http.MethodGet, address, ""); ctx.Err() == nil && (err != nil || got.status != http.StatusOK) {
+				t.Errorf("a signed call: %d %s %v", got.status, got.body, err)
+				return false
 			}
 		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
+		return true
 	})
 }
 

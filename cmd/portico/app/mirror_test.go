@@ -9,12 +9,6 @@ import (
 	"testing"
 )
 
-// ownConsumer has Portico sign as the administrator of the demo shop.
-func ownConsumer() []string {
-	of := func(letter string) string { return strings.Repeat(letter, 32) }
-	return []string{"PORTICO_LEGACY_CONSUMER_KEY=" + of("a"), "PORTICO_LEGACY_CONSUMER_SECRET=" + of("b"), "PORTICO_LEGACY_TOKEN=" + of("c"), "PORTICO_LEGACY_TOKEN_SECRET=" + of("d")}
-}
-
 // TestMirror writes to Portico, which repeats it at the old shop. In the end both have the same.
 func TestMirror(t *testing.T) {
 	front := newFollowedFront(t, mirroredWrites)

@@ -205,6 +205,12 @@ func routesFile(t testing.TB, entries ...string) string {
 	return "PORTICO_CONFIG=" + name
 }
 
+// ownConsumer has Portico sign as the administrator of the demo shop.
+func ownConsumer() []string {
+	of := func(letter string) string { return strings.Repeat(letter, 32) }
+	return []string{"PORTICO_LEGACY_CONSUMER_KEY=" + of("a"), "PORTICO_LEGACY_CONSUMER_SECRET=" + of("b"), "PORTICO_LEGACY_TOKEN=" + of("c"), "PORTICO_LEGACY_TOKEN_SECRET=" + of("d")}
+}
+
 const allToLegacy = "resource: all, to: legacy"
 
 // TestRecordedExchangesPassThrough replays recorded exchanges through a server in front,

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -21,19 +22,20 @@ import (
 // A prometheusServer is a private Prometheus.
 type prometheusServer struct{ url string }
 
-// startPrometheus runs Prometheus on a free loopback port until the test ends. It uses a
-// copy of config/prometheus that scrapes the operators' port ops with token, and evaluates
-// everything every second.
-func startPrometheus(t *testing.T, ops, token string) *prometheusServer {
+// startPrometheus runs Prometheus with features on a free loopback port until the test ends. It
+// uses a copy of config/prometheus that scrapes the operators' ports ops with token, and
+// evaluates everything every second.
+func startPrometheus(t *testing.T, token, features string, ops ...string) *prometheusServer {
 	t.Helper()
 	programs.Need(t, "prometheus")
 	folder := t.TempDir()
 	settings := filepath.Join(folder, "prometheus.yml")
-	copyPrometheusSettings(t, folder, ops, token)
+	copyPrometheusSettings(t, folder, token, ops)
 	if output, err := exec.CommandContext(t.Context(), "promtool", "check", "config", settings).CombinedOutput(); err != nil {
 		t.Fatalf("promtool: %v\n%s", err, output)
 	}
-	p := launchProgram(t, "prometheus", "--config.file="+settings, "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address=127.0.0.1:0")
+	p := launchProgram(t, "prometheus", "--config.file="+settings, "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address=127.0.0.1:0",
+		"--enable-feature="+features)
 	p.stderr.await(t, p, "Server is ready to receive web requests.")
 	address := regexp.MustCompile(`msg="Listening on".* address=(\S+)`).FindStringSubmatch(p.stderr.text())
 	if address == nil {
@@ -43,7 +45,7 @@ func startPrometheus(t *testing.T, ops, token string) *prometheusServer {
 }
 
 // copyPrometheusSettings writes the files that Prometheus reads to folder.
-func copyPrometheusSettings(t *testing.T, folder, ops, token string) {
+func copyPrometheusSettings(t *testing.T, folder, token string, ops []string) {
 	t.Helper()
 	const often = "1s"
 	var settings struct {
@@ -62,7 +64,11 @@ func copyPrometheusSettings(t *testing.T, folder, ops, token string) {
 	}
 	tokenFile := filepath.Join(folder, "token")
 	job := settings.Scrape[0]
-	job["static_configs"] = []any{map[string]any{"targets": []string{strings.TrimPrefix(ops, "http://")}}}
+	var targets []string
+	for _, address := range ops {
+		targets = append(targets, strings.TrimPrefix(address, "http://"))
+	}
+	job["static_configs"] = []any{map[string]any{"targets": targets}}
 	authorization, ok := job["authorization"].(map[string]any)
 	if !ok {
 		t.Fatal("the job sends no token")
@@ -120,6 +126,24 @@ func (p *prometheusServer) query(t *testing.T, expr string) []sample {
 func (p *prometheusServer) labelValues(t *testing.T, label, match string) (values []string) {
 	t.Helper()
 	p.ask(t, "label/"+label+"/values", url.Values{"match[]": {match}}, &values)
+	return values
+}
+
+// exemplars returns the values of a label of the exemplars that a metric had in the last hour.
+func (p *prometheusServer) exemplars(t *testing.T, metric, label string) (values []string) {
+	t.Helper()
+	var series []struct {
+		Exemplars []struct{ Labels map[string]string }
+	}
+	now := time.Now()
+	p.ask(t, "query_exemplars", url.Values{
+		"query": {metric}, "start": {strconv.FormatInt(now.Add(-time.Hour).Unix(), 10)}, "end": {strconv.FormatInt(now.Add(time.Hour).Unix(), 10)},
+	}, &series)
+	for _, one := range series {
+		for _, exemplar := range one.Exemplars {
+			values = append(values, exemplar.Labels[label])
+		}
+	}
 	return values
 }
 
