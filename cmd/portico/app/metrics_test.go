@@ -27,6 +27,28 @@ func TestBuildInfo(t *testing.T) {
 	}
 }
 
+// TestOpenMetrics checks that exemplars are given to those who ask for OpenMetrics, and only to
+// them: the older format has no place for them.
+func TestOpenMetrics(t *testing.T) {
+	l := serveLocal(t, false)
+	if got := send(t, "GET", l.contract+"/api/rest/products/1", "", "Accept", "application/json", "traceparent", sampledTrace); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	const exemplar = `# {trace_id="` + sampledTraceID + `"}`
+	for accept, want := range map[string]struct {
+		contentType string
+		exemplars   bool
+	}{
+		"application/openmetrics-text;version=1.0.0": {"application/openmetrics-text; version=1.0.0", true},
+		"text/plain": {"text/plain; version=0.0.4", false},
+	} {
+		got := send(t, "GET", l.ops+"/metrics", "", "Accept", accept)
+		if contentType := got.header.Get("Content-Type"); !strings.HasPrefix(contentType, want.contentType) || strings.Contains(got.body, exemplar) != want.exemplars {
+			t.Errorf("%s: %s, with the exemplar %t", accept, contentType, strings.Contains(got.body, exemplar))
+		}
+	}
+}
+
 // labelValues returns all values that each label of Portico's metrics may have, whatever
 // clients send. nil stands for values from the configuration or the build. Add new labels
 // here.
@@ -116,7 +138,7 @@ func TestLabelsHoldNoClientInput(t *testing.T) {
 				{"GET /api/rest/products", "Accept: " + word, authorized},
 				{"GET /api/rest/products", "Accept: " + word + "/" + word, authorized},
 				{"GET /api/rest/products", json, authorized, "Version: " + word},
-				{"GET /api/rest/products", json, "User-Agent: " + word, "X-Request-Id: " + word, "X-Forwarded-For: " + word, "X-Forwarded-Proto: " + word, "Referer: " + word, "Cookie: " + word},
+				{"GET /api/rest/products", json, "User-Agent: " + word, "X-Request-Id: " + word, "X-Forwarded-For: " + word, "X-Forwarded-Proto: " + word, "Referer: " + word, "Cookie: " + word, "Traceparent: " + word},
 				{"GET http://" + word + "/api/rest/products", json},
 				{"PUT /api/rest/stockitems/1", json, authorized, "Content-Type: " + word, "Content-Length: 2"},
 				{"PUT /api/rest/stockitems/1", json, authorized, "Content-Type: application/json; charset=" + word, "Content-Length: 2"},
