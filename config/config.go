@@ -28,6 +28,7 @@ type Config struct {
 	OpsPprof       bool   // whether the operators' port serves profiles
 	LogLevel       slog.Level
 	LogFormat      string // "text" or "json"
+	Tracing        Tracing
 
 	Limits Limits
 	Lists  Lists
@@ -231,6 +232,7 @@ func newConfig(v values, sections []Section) *Config {
 		},
 		Legacy:   newLegacy(v),
 		Follow:   newFollow(v),
+		Tracing:  newTracing(v),
 		Mirror:   newMirror(v),
 		Record:   newRecord(v),
 		Shadow:   newShadow(v),

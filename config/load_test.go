@@ -3,6 +3,7 @@ package config_test
 import (
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -91,12 +92,13 @@ func TestLoadDefaults(t *testing.T) {
 		Store: config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA",
 			AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"},
 			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
-		Stock:  config.Stock{MinQty: "0.0000", NotifyQty: "1.0000", ManageStock: true},
-		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
-		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
-		Mirror: config.Mirror{Drain: 10 * time.Second},
-		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
-		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
+		Stock:   config.Stock{MinQty: "0.0000", NotifyQty: "1.0000", ManageStock: true},
+		Legacy:  config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
+		Tracing: config.Tracing{Sample: 0.01, Headers: http.Header{}},
+		Follow:  config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
+		Mirror:  config.Mirror{Drain: 10 * time.Second},
+		Record:  config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
+		Shadow:  config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Sections: map[string]map[string]string{
 			"sql":  {"dsn": "sqlite:portico.db", "migrate": "auto"},
 			"rest": {"mapping": ""},
@@ -125,6 +127,7 @@ accept_missing: json
 adapter: rest
 ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
+tracing: {endpoint: "https://otlp.example", sample: 0.5, headers: "api-key=a%20b"}
 limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3,
   requests_bytes: 1MiB, replies_bytes: 2MiB, guest_rate: 2.5, guest_burst: 4}
 lists: {max_rows: 7, guest_max_rows: 5, in_flight: 6, filters_in_flight: 5, filter_timeout: 300ms, match_bytes: 1MiB, spool_bytes: 3MiB, spool_dir: /var/spool/portico}
@@ -193,12 +196,13 @@ sql.dsn: 0042
 		Upstream: config.Upstream{Timeout: 2 * time.Second, MaxInFlight: 3, MaxWait: 40 * time.Millisecond, BreakerFailures: 5, BreakerOpen: time.Minute},
 		Store: config.Store{Name: "Müller & Söhne", TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
-		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
-		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
-		Follow: config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
-		Mirror: config.Mirror{Drain: 10 * time.Second},
-		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
-		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
+		Stock:   config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
+		Legacy:  config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
+		Tracing: config.Tracing{Endpoint: "https://otlp.example/v1/traces", Sample: 0.5, Headers: http.Header{"Api-Key": {"a b"}}},
+		Follow:  config.Follow{Interval: 5 * time.Second, Overlap: time.Minute, ComparePeriod: 10 * time.Minute, Wait: 2 * time.Second},
+		Mirror:  config.Mirror{Drain: 10 * time.Second},
+		Record:  config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
+		Shadow:  config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Sections: map[string]map[string]string{
 			"sql":  {"dsn": "0042", "migrate": "auto"},
 			"rest": {"mapping": "backend.yaml"},

@@ -56,7 +56,6 @@ type Shadow struct {
 // migrationSettings returns the settings for migrating from a legacy system.
 func migrationSettings() []Setting {
 	const shortest, longest = int64(10 * time.Millisecond), int64(10 * time.Minute)
-	const share = `0(?:\.[0-9]{1,4})?|1(?:\.0{1,4})?`
 	return []Setting{
 		{Name: "legacy.url", Kind: URL, Flag: "legacy-url",
 			Help: "Base URL of the old system: what stands before /api/rest there. The list routes says which requests it answers."},

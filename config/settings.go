@@ -47,7 +47,7 @@ type Section struct {
 // settings, then those of the sections. The names of the sections are the choices of the
 // setting "adapter".
 func Settings(sections ...Section) []Setting {
-	table := slices.Concat(coreSettings(), migrationSettings(), followSettings())
+	table := slices.Concat(coreSettings(), tracingSettings(), migrationSettings(), followSettings())
 	for _, section := range sections {
 		for _, s := range section.Settings {
 			s.Name = section.Name + "." + s.Name
@@ -229,6 +229,7 @@ const (
 	// visible is the class of letters, marks, numbers, punctuation and symbols, without the
 	// format characters that reorder or hide text.
 	visible = `\pL\pM\pN\pP\pS`
+	share   = `0(?:\.[0-9]{1,4})?|1(?:\.0{1,4})?`
 )
 
 // validToken accepts tokens that are valid in an Authorization header and hard to guess.
