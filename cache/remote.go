@@ -16,6 +16,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
 // Operations, as metric labels of round trips.
@@ -91,17 +93,23 @@ func (r *remote) send(ctx context.Context, operation string, build func(redis.Pi
 	// A canceled caller must not look like a failure of Redis; round trips are short.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
+	ctx, span := tracing.Start(ctx, tracing.Client, "redis", operation)
+	defer span.End()
 	defer func() {
 		if p := recover(); p != nil { // go-redis panics on absurd lengths
 			err = fmt.Errorf("cache: Redis client: %v", p)
 		}
 		if err != nil {
+			span.Fail("unavailable")
 			r.metrics.errors.WithLabelValues(operation).Inc()
 			r.log.DebugContext(ctx, "redis", "operation", operation, "error", err)
 		}
 	}()
 	pipe := r.client.Pipeline()
 	build(pipe)
+	span.SetString("db.system.name", "redis")
+	span.SetString("db.operation.name", "PIPELINE")
+	span.SetInt("db.operation.batch.size", pipe.Len())
 	commands, err := pipe.Exec(ctx)
 	if isAnswer(err) {
 		err = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
 // Causes of the guard's own errors, which have kind Unavailable.
@@ -139,6 +140,8 @@ type call struct {
 func (c call) op() string { return c.operation + " " + c.resource }
 
 func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (err error) {
+	ctx, span := tracing.Start(ctx, tracing.Internal, c.operation, c.resource)
+	defer func() { g.endSpan(ctx, span, c, err) }()
 	if err := ctx.Err(); err != nil {
 		g.metrics.count(c, kindCanceled)
 		return err
@@ -170,6 +173,32 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 	}
 	kind, outcome = c.classify(limited, err)
 	return err
+}
+
+// endSpan ends the span of a call, which includes the wait for a slot.
+func (g *Guard) endSpan(ctx context.Context, span tracing.Span, c call, err error) {
+	if span.Recording() {
+		span.SetString("portico.upstream", g.name)
+		if failure := c.failure(ctx, err); failure != "" {
+			span.Fail(failure)
+		}
+	}
+	span.End()
+}
+
+// failure returns in one word why a call failed, or "" if it did not or nobody waits for it
+// anymore.
+func (c call) failure(ctx context.Context, err error) string {
+	switch {
+	case c.answered(err), ctx.Err() != nil:
+		return ""
+	case errors.Is(err, ErrOpen):
+		return kindOpen
+	case errors.Is(err, ErrFull):
+		return kindFull
+	}
+	kind, _ := c.classify(ctx, err)
+	return kind
 }
 
 // acquireSlot waits for a slot.

@@ -41,6 +41,8 @@ type Options struct {
 	Schemas *adapter.Schemas
 	// Logger logs the migrations; nil means no log.
 	Logger *slog.Logger
+	// Trace records a span for each statement of a request whose trace is recorded.
+	Trace bool
 	// Wrap, if not nil, may replace the connector of each pool, for instance by one
 	// that observes every statement.
 	Wrap func(driver.Connector) driver.Connector
@@ -84,6 +86,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	wrap := o.Wrap
 	if wrap == nil {
 		wrap = identityConnector
+	}
+	if o.Trace {
+		wrap = traceStatements(engine, wrap)
 	}
 	pools, err := engine.open(name, o.Migrate, wrap)
 	if err != nil {

@@ -20,6 +20,8 @@ import (
 
 // An engine holds everything in which one kind of database differs from the others.
 type engine struct {
+	// system is the name of the database system in traces.
+	system string
 	// validate checks a DSN without the engine's prefix. Its error says what would be
 	// valid, and repeats nothing of the DSN, which may hold a password.
 	validate func(dsn string) error

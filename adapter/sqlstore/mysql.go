@@ -20,6 +20,7 @@ import (
 // committed, so that one that waited for a record's lock sees the latest record.
 func mysqlEngine() *engine {
 	return &engine{
+		system:     "mysql",
 		validate:   validMySQL,
 		open:       openMySQL,
 		dialect:    goose.DialectMySQL,

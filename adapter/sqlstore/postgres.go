@@ -21,6 +21,7 @@ import (
 // that one that waited for a record's lock sees the latest record.
 func postgresEngine() *engine {
 	return &engine{
+		system:     "postgresql",
 		validate:   validPostgres,
 		open:       openPostgres,
 		dialect:    goose.DialectPostgres,

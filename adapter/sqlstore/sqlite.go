@@ -26,6 +26,7 @@ const sqliteBusyTimeout = 5000
 // transactions that lock the database at their start, so rows need no locks.
 func sqliteEngine() *engine {
 	return &engine{
+		system:      "sqlite",
 		validate:    validSQLitePath,
 		open:        openSQLite,
 		mediaDir:    func(path string) string { return path + "-media" },
