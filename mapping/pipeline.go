@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -113,9 +114,16 @@ func (s *Service) runSteps(ctx context.Context, c *Call) error {
 // handle runs the handler of c, which has passed the steps.
 func (s *Service) handle(ctx context.Context, c *Call) (*Reply, error) {
 	if s.settings.AwaitChanges != nil {
-		s.settings.AwaitChanges(ctx) // without the backend it fails anyway
+		s.awaitChanges(ctx)
 	}
 	return s.handlers[c.Name()](s, s.withFilterLimits(ctx, c), c)
+}
+
+// awaitChanges waits until reads show what imports have changed.
+func (s *Service) awaitChanges(ctx context.Context) {
+	ctx, span := tracing.Start(ctx, tracing.Internal, "await changes", "")
+	defer span.End()
+	s.settings.AwaitChanges(ctx) // without the backend it fails anyway
 }
 
 // negotiate chooses the format of the reply from the Accept header (wire 5). It runs
@@ -158,8 +166,11 @@ func (s *Service) limitQuery(_ context.Context, c *Call) error {
 // authenticate identifies the caller (wire 12). Without OAuth credentials the caller is a
 // Guest.
 func (s *Service) authenticate(ctx context.Context, c *Call) error {
+	ctx, span := tracing.Start(ctx, tracing.Internal, "authenticate", "")
+	defer span.End()
 	principal, err := s.auth.Authenticate(ctx, s.credentials(ctx, c))
 	c.Principal = principal
+	span.SetString("portico.role", principal.Role.String())
 	return err
 }
 
@@ -281,6 +292,8 @@ func (s *Service) decodeBody(ctx context.Context, c *Call) error {
 	if c.Method != contract.POST && c.Method != contract.PUT {
 		return nil
 	}
+	ctx, span := tracing.Start(ctx, tracing.Internal, "decode body", "")
+	defer span.End()
 	format, err := s.bodyFormat(ctx, c)
 	if err != nil {
 		return err

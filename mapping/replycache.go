@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/numeric"
@@ -211,11 +212,14 @@ func (k *cachedCall) tags(c *Call) []string {
 // cache has no usable reply.
 func (s *Service) serveThroughCache(ctx context.Context, c *Call, at int, buf []byte) (response Response, ok bool) {
 	call := &s.replyCache.calls[at]
+	ctx, span := tracing.Start(ctx, tracing.Internal, "reply cache", "")
+	defer span.End()
 	fingerprint, _ := s.replyCache.fingerprint(c.request, c.scheme)
 	value, outcome, age, err := s.replyCache.Get(ctx, fingerprint, s.replyCache.cacheKey(c, call, s.settings.PublicURL), call.tags(c),
 		func(ctx context.Context, generation [16]byte) ([]byte, time.Duration, error) {
 			return s.fillReply(context.WithValue(ctx, sharedGenerationKey{}, generation), c, at)
 		})
+	span.SetString("portico.cache", outcome)
 	if err != nil {
 		return s.renderError(ctx, c, err, buf), true
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -181,7 +182,10 @@ func (s *Service) renderReply(ctx context.Context, c *Call, reply *Reply, buf []
 		}
 	case reply.Body != nil:
 		response.ContentType = c.Format.ContentType()
+		_, span := tracing.Start(ctx, tracing.Internal, "render", c.Format.String())
 		response.Body = codec.Append(buf, c.Format, s.dialect.Root, reply.Body, reply.Numbered)
+		span.SetInt("portico.bytes", len(response.Body)-len(buf))
+		span.End()
 		if reply.release != nil {
 			reply.release()
 		}
