@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
 // A client sends requests to the backend. It is safe for concurrent use.
@@ -29,6 +30,7 @@ type client struct {
 	resty      *resty.Client
 	transport  *http.Transport
 	base       string // the base URL without a trailing slash
+	host       string // the name of the backend's server
 	connection *connection
 	inFlight   *semaphore.Weighted
 	budget     *budget
@@ -55,6 +57,7 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 	}
 	c := &client{
 		base:       strings.TrimRight(base.String(), "/"),
+		host:       base.Hostname(),
 		connection: &m.Connection,
 		inFlight:   semaphore.NewWeighted(int64(m.Connection.Limits.InFlight)),
 		budget:     newBudget(m.Connection.Retry.Budget),
@@ -217,13 +220,29 @@ func (c *client) send(ctx context.Context, k call, r *request, input any, variab
 	return c.sendWithRetry(ctx, m)
 }
 
+// startSpan starts the span of one attempt to send a request. It has the path as the mapping
+// writes it, because that which is sent may hold personal data.
+func (c *client) startSpan(ctx context.Context, m *preparedRequest) (context.Context, tracing.Span) {
+	ctx, span := tracing.Start(ctx, tracing.Client, m.Method, m.Path.text)
+	span.SetString("http.request.method", m.Method)
+	span.SetString("url.template", m.Path.text)
+	span.SetString("server.address", c.host)
+	span.SetString("portico.call", m.call.operation)
+	span.SetString("portico.resource", m.call.resource)
+	span.SetString("portico.backend_request_id", m.id)
+	return ctx, span
+}
+
 // sendOnce makes one attempt to send a request, within the limits on time and on requests
 // in flight.
 func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials map[string]string) (*response, error) {
+	ctx, span := c.startSpan(ctx, m)
+	defer span.End()
 	limit := c.connection.Limits.Timeout
 	limitedCtx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	if err := c.inFlight.Acquire(limitedCtx, 1); err != nil {
+		span.Fail("no_slot")
 		return nil, c.transportError(ctx, limitedCtx, m, err)
 	}
 	c.metrics.inFlight.Inc()
@@ -235,8 +254,11 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials m
 		c.metrics.requests.WithLabelValues(m.call.resource, m.call.operation, outcome).Inc()
 		c.metrics.duration.WithLabelValues(m.call.resource, m.call.operation).Observe(duration.Seconds())
 		c.log.DebugContext(ctx, "backend request", "request", m.op, "request_id", m.id, "outcome", outcome, "duration", duration)
+		if outcome != "ok" {
+			span.Fail(outcome)
+		}
 	}()
-	r, err := c.roundTrip(limitedCtx, m, credentials)
+	r, err := c.roundTrip(limitedCtx, m, credentials, span)
 	if err != nil {
 		err = c.transportError(ctx, limitedCtx, m, err)
 	}
@@ -271,7 +293,7 @@ func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequ
 
 // roundTrip sends a request and interprets the response. Its errors are transport errors
 // or adapter errors.
-func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials map[string]string) (*response, error) {
+func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials map[string]string, span tracing.Span) (*response, error) {
 	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id).SetHeaders(credentials).SetHeaders(m.Headers).SetQueryParamsFromValues(m.query)
 	if m.body != nil {
 		r.SetHeader("Content-Type", "application/json").SetBody(m.body)
@@ -279,11 +301,13 @@ func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials 
 	if f := m.file; f != nil {
 		r.SetMultipartField(f.field, f.name, f.mediaType, strings.NewReader(f.content))
 	}
+	tracing.Inject(ctx, r.Header)
 	raw, err := r.Execute(m.Method, m.url)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = raw.RawBody().Close() }()
+	span.SetInt("http.response.status_code", raw.StatusCode())
 	resp := &response{request: m, status: raw.StatusCode(), header: raw.Header()}
 	limit := int64(c.connection.Limits.ResponseBytes)
 	var body bytes.Buffer

@@ -13,6 +13,7 @@ type clientWriter struct {
 	http.ResponseWriter
 	header http.Header // of the reply, until WriteHeader
 	begun  bool
+	status int   // of the reply; 0 before WriteHeader
 	failed error // first write error of the client's connection
 }
 
@@ -30,7 +31,7 @@ func (w *clientWriter) WriteHeader(status int) {
 	if status < http.StatusOK {
 		return
 	}
-	w.begun = true
+	w.begun, w.status = true, status
 	header := w.ResponseWriter.Header()
 	for _, name := range [...]string{"Content-Type", "Date"} {
 		header[name] = nil // keeps the server from adding its own

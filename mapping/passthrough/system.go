@@ -152,7 +152,8 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			return err
 		}
 	}
-	in := withoutUpgrade(r.WithContext(ctx))
+	traced, span := call.startSpan(ctx, s.URL.Hostname(), r.Method)
+	in := withoutUpgrade(r.WithContext(traced))
 	body := &requestBody{ReadCloser: in.Body}
 	in.Body = body
 	out := &clientWriter{ResponseWriter: w, header: http.Header{}}
@@ -172,6 +173,7 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			}
 			removeUnsafe(p.Out.Header, call.Trusted)
 			setForwarded(p.Out.Header, p.In, &call)
+			setTrace(p.Out.Context(), p.Out.Header, &call)
 		},
 	}
 	defer func() {
@@ -185,6 +187,7 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		case roundTrip.broken() != nil:
 			err = &Broken{roundTrip.broken(), errors.Is(ctx.Err(), context.Canceled)}
 		}
+		endSpan(span, err, out.status)
 	}()
 	proxy.ServeHTTP(out, in)
 	return err

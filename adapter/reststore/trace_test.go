@@ -1,0 +1,62 @@
+package reststore
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/tracing"
+	"github.com/portico-commerce/portico/adapter/tracing/otlp"
+	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
+)
+
+// TestTrace checks that each attempt to send a request to the backend has a span within the
+// trace of the client, which the backend gets, and that no span has a value.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	const parent, state = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "vendor=1"
+	received := make(chan http.Header, 2)
+	var requests atomic.Int64
+	b := serve(t, tinyMappingWith(""), groups, func(w http.ResponseWriter, r *http.Request) {
+		received <- r.Header
+		if requests.Add(1) == 1 {
+			respond(w, http.StatusServiceUnavailable, `{}`)
+			return
+		}
+		respond(w, http.StatusOK, `{"data": {"list": [{"id": "ada", "mail": "ada@example.com"}]}}`)
+	})
+	collector := otlptest.Start(t)
+	traces, err := otlp.New(t.Context(), otlp.Options{Endpoint: collector.URL, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, span := tracing.StartServer(t.Context(), traces.Tracer(), http.Header{"Traceparent": {parent}, "Tracestate": {state}}, "GET")
+	if _, err := b.Fetch(ctx, adapter.Customers, []string{"ada"}); err != nil {
+		t.Error(err)
+	}
+	span.End()
+	if err := traces.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	spans := collector.Spans()
+	if len(spans) != 3 || len(received) != 2 {
+		t.Fatalf("%d spans, %d requests: %+v", len(spans), len(received), spans)
+	}
+	server := spans[2]
+	for i, want := range []struct{ status, failure string }{{"503", "unavailable"}, {"200", ""}} {
+		s, header := spans[i], <-received
+		if s.Kind != "SPAN_KIND_CLIENT" || s.Parent != server.ID || s.Trace != parent[3:35] || s.Attributes["http.response.status_code"] != want.status ||
+			s.Failed != (want.failure != "") || s.Attributes["error.type"] != want.failure || s.Attributes["portico.resource"] != "customers" {
+			t.Errorf("attempt %d: %+v", i+1, s)
+		}
+		if got := header.Get("traceparent"); got != "00-"+s.Trace+"-"+s.ID+"-01" || header.Get("tracestate") != state {
+			t.Errorf("attempt %d: the backend got traceparent %q, tracestate %q", i+1, got, header.Get("tracestate"))
+		}
+	}
+	if text := collector.Text(); strings.Contains(text, "ada") || strings.Contains(text, "hush") {
+		t.Errorf("the trace has a value: %s", text)
+	}
+}
