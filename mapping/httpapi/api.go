@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/budget"
@@ -28,6 +29,8 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Metrics *Metrics
+	// Tracer, unless nil, starts a span for each request.
+	Tracer trace.Tracer
 	// WriteTimeout is the server's limit for a whole reply, 0 for none. Work that would
 	// exceed it is stopped early enough to write an error reply.
 	WriteTimeout time.Duration
@@ -175,11 +178,14 @@ func (a *API) Mount(engine *gin.Engine) error {
 	if err := engine.SetTrustedProxies(proxies); err != nil {
 		return err
 	}
-	own := []gin.HandlerFunc{
-		a.countHeaders, a.closeWhileDraining,
-		a.begin, a.requestID, a.accessLog, a.measure, a.recovery,
-		a.match, a.limitGuests,
+	own := []gin.HandlerFunc{a.countHeaders, a.closeWhileDraining, a.begin}
+	if a.Tracer != nil {
+		own = append(own, a.trace)
 	}
+	own = append(own,
+		a.requestID, a.accessLog, a.measure, a.recovery,
+		a.match, a.limitGuests,
+	)
 	engine.Use(own...)
 	a.isShared = func() bool { return len(engine.Handlers) > len(own) }
 	// Not a route with a wildcard: the trees of gin know only the usual methods, and the

@@ -42,7 +42,7 @@ func BenchmarkStockItem(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	db, err := openDemo(b.Context(), dir, data, nil)
+	db, err := openDemo(b.Context(), dir, data, nil, false)
 	if err != nil {
 		b.Fatal(err)
 	}

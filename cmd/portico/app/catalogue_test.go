@@ -30,7 +30,7 @@ func newCatalog(tb testing.TB, dir string, products int) (*sqlstore.DB, *adapter
 	if err != nil {
 		tb.Fatal(err)
 	}
-	db, err := openDemo(tb.Context(), dir, data, nil)
+	db, err := openDemo(tb.Context(), dir, data, nil, false)
 	if err != nil {
 		tb.Fatal(err)
 	}

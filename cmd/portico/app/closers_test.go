@@ -48,7 +48,7 @@ func TestSetUpFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDemo(t.Context(), t.TempDir(), data, nil)
+	db, err := openDemo(t.Context(), t.TempDir(), data, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,5 +54,6 @@ func openStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slo
 		SecretKey:    string(cfg.Auth.SecretKey),
 		PasswordCost: cfg.Auth.PasswordCost,
 		Logger:       log,
+		Trace:        cfg.Tracing.Endpoint != "",
 	})
 }

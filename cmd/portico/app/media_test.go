@@ -31,7 +31,7 @@ func testServedImages(t *testing.T, dialect string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDemo(t.Context(), t.TempDir(), data, nil)
+	db, err := openDemo(t.Context(), t.TempDir(), data, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

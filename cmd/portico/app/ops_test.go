@@ -38,7 +38,7 @@ func serveLocal(t testing.TB, reset bool, environ ...string) *localServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDemo(t.Context(), t.TempDir(), data, nil)
+	db, err := openDemo(t.Context(), t.TempDir(), data, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func startScopedShop(t *testing.T, dialect string, changes ...string) (get func(
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	db, err := openDemo(t.Context(), dir, data, nil)
+	db, err := openDemo(t.Context(), dir, data, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

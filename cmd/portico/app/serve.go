@@ -128,7 +128,7 @@ func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Conf
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := openDemo(ctx, dir, data, schemas)
+	db, err := openDemo(ctx, dir, data, schemas, cfg.Tracing.Endpoint != "")
 	if err != nil {
 		return err
 	}
@@ -136,10 +136,10 @@ func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Conf
 }
 
 // openDemo creates a database with the demo data set in dir. A nil schemas means
-// adapter.NewSchemas.
-func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *adapter.Schemas) (*sqlstore.DB, error) {
+// adapter.NewSchemas. trace is whether the statements of traced requests are traced.
+func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *adapter.Schemas, trace bool) (*sqlstore.DB, error) {
 	db, err := sqlstore.Open(ctx, sqlstore.Options{
-		DSN: "sqlite:" + filepath.Join(dir, "demo.db"), MediaDir: filepath.Join(dir, "media"), Migrate: true, Schemas: schemas,
+		DSN: "sqlite:" + filepath.Join(dir, "demo.db"), MediaDir: filepath.Join(dir, "media"), Migrate: true, Schemas: schemas, Trace: trace,
 	})
 	if err != nil {
 		return nil, err
@@ -235,6 +235,11 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 	shutdownCtx, cancel := context.WithTimeout(forced, cfg.Server.ShutdownTimeout)
 	defer cancel()
 	err = errors.Join(err, shutDown(shutdownCtx, contractServer, cfg), shutDown(shutdownCtx, opsServer, cfg))
+	if traces := a.traces; traces != nil {
+		if lost := traces.Close(shutdownCtx); lost != nil {
+			log.Warn("stopping", "error", lost)
+		}
+	}
 	if forced.Err() != nil {
 		err = errors.Join(err, errors.New("a second signal ended the program before its requests were finished"))
 	}

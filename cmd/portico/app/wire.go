@@ -19,6 +19,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/tracing/otlp"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
@@ -41,6 +42,7 @@ type app struct {
 	follower    *transfer.Follower // nil: the program follows no old shop
 	mirroring   *mirroring         // nil: no writes can be mirrored
 	bystander   *mirror.Gate       // in place of mirroring while there is an old shop
+	traces      *otlp.Provider     // nil: nothing is traced
 	close       func() error       // closes the parts; call it after the last request
 }
 
@@ -93,6 +95,11 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			err = errors.Join(err, resources.close())
 		}
 	}()
+	traces, err := p.newTraces(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	resources.add(func() error { return closeTraces(traces) })
 	mirrors := canMirror(cfg) && data == nil
 	records, err := p.openAdapter(ctx, cfg, db, mirrors, registry, log)
 	if err != nil {
@@ -224,6 +231,9 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		Connections: httpapi.NewConnections(), Draining: opsPort.draining.Load,
 	}
 	options.FollowWrite = followWrites(cfg, writes)
+	if traces != nil {
+		options.Tracer = traces.Tracer()
+	}
 	if repeats != nil {
 		options.BeginWrite = repeats.beginWrite
 	}
@@ -260,7 +270,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			return nil
 		}
 	}
-	return &app{db: db, connections: options.Connections, contract: rules, landing: page, ops: opsPort, rules: rules, follower: follower, mirroring: repeats, bystander: bystander, close: resources.close}, nil
+	return &app{db: db, connections: options.Connections, contract: rules, landing: page, ops: opsPort, rules: rules, follower: follower, mirroring: repeats, bystander: bystander, traces: traces, close: resources.close}, nil
 }
 
 // stockSettings converts the stock settings, which config has validated.

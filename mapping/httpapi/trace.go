@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/portico-commerce/portico/adapter/tracing"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// trace records the span of a request, and makes its context hold it for all that follows.
+func (a *API) trace(c *gin.Context) {
+	s, method := stateOf(c), contract.MethodLabel(c.Request.Method)
+	ctx, span := tracing.StartServer(c.Request.Context(), a.Tracer, c.Request.Header, method)
+	defer span.End()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+	if span.Recording() {
+		a.describe(span, s, c.Request, method)
+	}
+}
+
+// describe names a span after the route of its request, and sets its attributes. It leaves out
+// what clients may have written personal data into: the query, and paths that no route has.
+func (a *API) describe(span tracing.Span, s *state, r *http.Request, method string) {
+	response := &s.response
+	name := response.Call
+	if s.isCall {
+		if route := a.service.Address(&s.request).Route; route != nil {
+			name = contract.Base + route.Path
+			span.SetString("http.route", name)
+			if path := r.URL.EscapedPath(); isPlain(path) {
+				span.SetString("url.path", path)
+			}
+		}
+	}
+	span.SetName(method + " " + name)
+	span.SetString("http.request.method", method)
+	span.SetString("url.scheme", s.request.Scheme)
+	span.SetString("network.protocol.version", protocolVersion(r))
+	span.SetInt("http.response.status_code", response.Status)
+	span.SetInt("http.response.body.size", max(s.Size(), 0))
+	span.SetString("portico.request_id", s.id)
+	span.SetString("portico.call", response.Call)
+	span.SetString("portico.role", response.Role)
+	span.SetString("portico.format", response.Format)
+	span.SetString("portico.cache", response.CacheOutcome)
+	span.SetString("portico.problem", response.Problem)
+	if response.Legacy {
+		span.SetString("portico.side", "legacy")
+	}
+	switch {
+	case s.broken:
+		span.Fail("incomplete_reply")
+	case response.Status >= http.StatusInternalServerError && !response.ClientError:
+		span.Fail(strconv.Itoa(response.Status))
+	}
+}
+
+// protocolVersion returns the version of HTTP as conventions write it.
+func protocolVersion(r *http.Request) string {
+	if r.ProtoMajor >= 2 {
+		return strconv.Itoa(r.ProtoMajor)
+	}
+	return strconv.Itoa(r.ProtoMajor) + "." + strconv.Itoa(r.ProtoMinor)
+}
+
+// isPlain reports whether a path has only ids and names of resources, which are no personal
+// data.
+func isPlain(path string) bool {
+	return strings.Trim(path, "/_0123456789abcdefghijklmnopqrstuvwxyz") == ""
+}
