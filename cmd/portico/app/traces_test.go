@@ -224,3 +224,33 @@ func TestTraceIsForwardedUnchanged(t *testing.T) {
 		t.Errorf("traceparent %q, tracestate %q", parent, state)
 	}
 }
+
+// TestLastTraces checks that the program sends the traces of its last requests before it ends,
+// and ends without them if the collector does not answer.
+func TestLastTraces(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	t.Cleanup(func() { close(hang); hanging.Close() })
+	collector := otlptest.Start(t)
+	for name, tt := range map[string]struct{ endpoint, timeout, logged string }{
+		"sent": {collector.URL, "10s", ""},
+		"lost": {hanging.URL, "200ms", "the last traces could not be sent in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, []string{"PORTICO_TRACING_ENDPOINT=" + tt.endpoint, "PORTICO_TRACING_SAMPLE=1", "PORTICO_SERVER_SHUTDOWN_TIMEOUT=" + tt.timeout, "OTEL_SERVICE_NAME=shop"}, "--demo")
+			stockQty(t, p.contract, demoAdmin())
+			p.stop(t)
+			if said := p.stderr.text(); !strings.Contains(said, tt.logged) || tt.logged == "" && strings.Contains(said, "level=WARN") {
+				t.Errorf("logged:\n%s", said)
+			}
+		})
+	}
+	servers := newTraceTree(collector.Spans())[""]
+	if len(servers) != 1 || servers[0].Name != "GET /api/rest/stockitems/:id" || servers[0].Resource["service.name"] != "shop" {
+		t.Fatalf("requests %+v", servers)
+	}
+	if tree := newTraceTree(collector.Spans()); len(tree.find("", "GET", "get stock_items", "SELECT")) == 0 {
+		t.Errorf("no statement in\n%s", tree.list("", ""))
+	}
+}
