@@ -17,10 +17,16 @@ type Fault struct {
 	// Bare faults are sent without the error envelope: the message alone, as text/html
 	// (wire 5 and 14).
 	Bare bool
+
+	reason string // see Reason
 }
 
 // Error returns the message. With it a handler can return a Fault as its error.
 func (f Fault) Error() string { return f.Message }
+
+// Reason returns the message without what it repeats of the request, for logs: an ellipsis
+// stands in the place of each value. It is empty for faults that [Dialect.Fault] has not made.
+func (f Fault) Reason() string { return f.reason }
 
 // Status returns the HTTP status of a reply whose last entry is f.
 func (f Fault) Status() int {
@@ -364,8 +370,16 @@ func both(f Fault) [columns]Fault { return [columns]Fault{documented: f, magento
 // message without verbs ignores them.
 func (d *Dialect) Fault(key FaultKey, args ...any) Fault {
 	f := faults[key][d.column]
+	f.reason = f.Message
 	if strings.Contains(f.Message, "%") {
+		f.reason = hideValues.Replace(f.Message)
 		f.Message = fmt.Sprintf(f.Message, args...)
+	}
+	if f.Bare && f.Message == "" {
+		f.reason = "a request that the original system does not survive"
 	}
 	return f
 }
+
+// hideValues replaces the verbs of messages.
+var hideValues = strings.NewReplacer("%s", "…", "%d", "…")

@@ -26,7 +26,7 @@ func TestFaultFormatsArguments(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.dialect.Name, func(t *testing.T) {
-			if got := test.dialect.Fault(ItemUnknown, 7); got != test.want {
+			if got := test.dialect.Fault(ItemUnknown, 7); got.Code != test.want.Code || got.Message != test.want.Message {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/recording"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 // maxConsumers is the maximum number of consumers that have metrics of their own.
@@ -88,11 +88,11 @@ func (m *consumerMetrics) of(r *http.Request, response *mapping.Response) *consu
 		}
 		return known[keyConsumer]
 	}
-	name := recording.ConsumerOf(r)
+	name := redact.Consumer(r)
 	if s := known[name]; s != nil && name != guestConsumer {
 		return s
 	}
-	if response.Status >= http.StatusBadRequest || name == recording.Unnamed || name == guestConsumer {
+	if response.Status >= http.StatusBadRequest || name == redact.Unnamed || name == guestConsumer {
 		return known[otherConsumers]
 	}
 	m.adding.Lock()

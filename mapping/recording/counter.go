@@ -15,6 +15,7 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/exchange"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 // usageFiles matches the usage files; the instance stands in the place of the asterisk.
@@ -95,8 +96,8 @@ func (c *Counter) Observe(e *exchange.Exchange) {
 	row := rowOf(e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if row.Consumer != guest && e.Status >= http.StatusBadRequest && !c.usage.consumers[row.Consumer] {
-		row.Consumer = Unnamed
+	if row.Consumer != redact.Guest && e.Status >= http.StatusBadRequest && !c.usage.consumers[row.Consumer] {
+		row.Consumer = redact.Unnamed
 	}
 	c.usage.add(row)
 	c.changed = true

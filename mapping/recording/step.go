@@ -14,6 +14,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/exchange"
 	"github.com/portico-commerce/portico/mapping/mask"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 // A conversation is one exchange in the file format of the contract suite.
@@ -117,8 +118,8 @@ func caller(e *exchange.Exchange) (as, note string) {
 		return admin, ""
 	case e.Role == contract.Customer.String():
 		return customer, "The caller was a Customer, whose identity is not recorded."
-	case !Signed(e.Request):
-		return guest, ""
+	case !redact.Signed(e.Request):
+		return redact.Guest, ""
 	case e.Status == http.StatusUnauthorized:
 		return admin, "OAuth rejected the call."
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/exchange"
 	"github.com/portico-commerce/portico/mapping/mask"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 // A Caller is the combination of properties by which requests are counted.
@@ -38,8 +39,10 @@ type Row struct {
 const (
 	maxRows      = 5000
 	maxConsumers = 500
-	maxAgents    = 100
-	maxUses      = 100 // per row
+	// otherName stands for names beyond a maximum number.
+	otherName = "other"
+	maxAgents = 100
+	maxUses   = 100 // per row
 )
 
 // A Usage is a set of request counts by caller. The zero Usage is empty.
@@ -120,7 +123,7 @@ func sortRows(rows []Row) {
 func rowOf(e *exchange.Exchange) *Row {
 	row := &Row{
 		Caller: Caller{
-			Consumer: ConsumerOf(e.Request), Agent: agentOf(e),
+			Consumer: redact.Consumer(e.Request), Agent: agentOf(e),
 			Call: e.Name(), Side: sideOf(e), Status: e.Status, Format: formatOf(e.ReplyHeader.Get("Content-Type")),
 		},
 		Count: 1, First: e.Start, Last: e.Start, Uses: map[string]int64{},

@@ -78,29 +78,6 @@ func TestUses(t *testing.T) {
 	}
 }
 
-func TestConsumers(t *testing.T) {
-	for _, c := range []struct{ name, authorization, query, want string }{
-		{"Guest", "", "", "guest"},
-		{"key", `OAuth oauth_consumer_key="0123456789", oauth_signature="x"`, "", "01234567"},
-		{"escaped", `oauth oauth_consumer_key="%30123456789"`, "", "01234567"},
-		{"short", `OAuth oauth_consumer_key=ab`, "", "ab"},
-		{"in the query", "", "oauth_consumer_key=%30123456789", "01234567"},
-		{"no key", `OAuth oauth_token="x"`, "", "unnamed"},
-		{"no text", `OAuth oauth_consumer_key="a<b"`, "", "unnamed"},
-		{"another scheme", `Basic oauth_consumer_key="0123456789"`, "", "guest"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			e := exchanged("GET", "/api/rest/orders?"+c.query, nil)
-			if c.authorization != "" {
-				e.Request.Header.Set("Authorization", c.authorization)
-			}
-			if got := ConsumerOf(e.Request); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
 func TestCounter(t *testing.T) {
 	dir := t.TempDir()
 	saw := func(c *Counter) {

@@ -36,7 +36,7 @@ func allowedImports() map[string][]string {
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
-		"mapping/httpapi":       {"mapping", "mapping/auth", "mapping/redact", "mapping/recording", "mapping/consent", "mapping/exchange", "mapping/landing", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter", "adapter/guard", "adapter/tracing"},
+		"mapping/httpapi":       {"mapping", "mapping/auth", "mapping/redact", "mapping/consent", "mapping/exchange", "mapping/landing", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter", "adapter/guard", "adapter/tracing"},
 		"mapping/landing":       {},
 		"mapping/consent":       {"mapping/auth", "mapping/contract", "mapping/ratelimit", "adapter"},
 		"mapping/passthrough":   {"mapping/contract", "adapter", "adapter/tracing"},

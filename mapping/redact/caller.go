@@ -1,4 +1,4 @@
-package recording
+package redact
 
 import (
 	"net/http"
@@ -19,28 +19,33 @@ func isOAuth(authorization string) bool {
 	return len(authorization) >= len(scheme) && strings.EqualFold(authorization[:len(scheme)], scheme)
 }
 
-// Names for requests without a consumer key.
+// Names of the consumers of requests without a consumer key that can be shown.
 const (
-	guest     = "guest"
-	Unnamed   = "unnamed" // signed, but with a key that cannot be shown
-	otherName = "other"   // beyond the maximum number of consumers
+	Guest   = "guest"
+	Unnamed = "unnamed" // signed, but with a key that cannot be shown
 )
 
 // shownKeyLength is the number of characters of a consumer key that are shown.
 const shownKeyLength = 8
 
-// ConsumerOf returns the name under which a request's consumer is counted: the beginning of
-// the key it claims.
-func ConsumerOf(r *http.Request) string {
+// Consumer returns the name under which a request's consumer is shown: the beginning of the
+// key it claims, [Guest] or [Unnamed]. Anyone can claim a key, so the number of names has no
+// bound.
+func Consumer(r *http.Request) string {
 	if !Signed(r) {
-		return guest
+		return Guest
 	}
 	key := consumerKey(r)
 	key = key[:min(len(key), shownKeyLength)]
-	if key == "" || strings.Trim(key, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") != "" {
+	if key == "" || !isKey(key) {
 		return Unnamed
 	}
 	return key
+}
+
+// isKey reports whether s has only characters of keys.
+func isKey(s string) bool {
+	return strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") == ""
 }
 
 // consumerKey returns the consumer key of a request, or "" without one.
