@@ -163,7 +163,9 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 		report(outcome)
 		cancel()
 		g.metrics.inFlight.WithLabelValues(g.name).Dec()
-		g.metrics.countSent(c, kind, time.Since(start))
+		took := time.Since(start)
+		g.metrics.countSent(c, kind, took)
+		measure(ctx, took)
 	}()
 	err = f(limited)
 	if limited.Err() != nil && context.Cause(limited) == ErrTimeout && !c.answered(err) { //nolint:errorlint // set above

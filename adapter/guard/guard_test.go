@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/guard"
 )
@@ -403,6 +405,32 @@ func TestWaitingEndsWhenBreakerOpens(t *testing.T) {
 		sent.Wait()
 		if got := g.upstream.calls.Load(); got != 2 {
 			t.Errorf("%d calls reached the upstream, want 2", got)
+		}
+	})
+}
+
+// TestMeter checks that a context sums the time of the calls that were sent with it.
+func TestMeter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		metrics, err := guard.NewMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := guard.New(metrics, guard.Options{Name: "store", Failures: 2, OpenFor: time.Hour})
+		call := func(ctx context.Context, took time.Duration, err error) {
+			_ = g.Do(ctx, "products", "get", func(context.Context) error { time.Sleep(took); return err })
+		}
+		var meter, other guard.Meter
+		ctx := guard.WithMeter(t.Context(), &meter)
+		down := &adapter.Error{Kind: adapter.Unavailable, Op: "reach"}
+		call(ctx, 2*time.Second, nil)
+		call(t.Context(), time.Second, nil)
+		call(guard.WithMeter(ctx, &other), time.Second, nil)
+		call(ctx, time.Second, down)
+		call(ctx, time.Second, down)
+		call(ctx, time.Second, nil) // not sent: the breaker is open
+		if meter.Time() != 4*time.Second || other.Time() != time.Second {
+			t.Errorf("%s and %s, want 4s and 1s", meter.Time(), other.Time())
 		}
 	})
 }

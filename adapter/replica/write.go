@@ -112,7 +112,7 @@ func (w *pendingWrite) finish(ctx context.Context, message string, do func(conte
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	if err := do(ctx); err != nil && !errors.Is(err, errResolved) {
-		w.log.Warn(message, "resource", w.Resource, "id", w.intent.Key, "error", err)
+		w.log.WarnContext(ctx, message, "resource", w.Resource, "id", w.intent.Key, "error", err)
 	}
 }
 

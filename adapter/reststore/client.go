@@ -253,7 +253,7 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials m
 		duration := time.Since(start)
 		c.metrics.requests.WithLabelValues(m.call.resource, m.call.operation, outcome).Inc()
 		c.metrics.duration.WithLabelValues(m.call.resource, m.call.operation).Observe(duration.Seconds())
-		c.log.DebugContext(ctx, "backend request", "request", m.op, "request_id", m.id, "outcome", outcome, "duration", duration)
+		c.log.DebugContext(ctx, "backend request", "request", m.op, "backend_request_id", m.id, "outcome", outcome, "duration", duration)
 		if outcome != "ok" {
 			span.Fail(outcome)
 		}

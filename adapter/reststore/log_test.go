@@ -33,7 +33,7 @@ func TestLog(t *testing.T) {
 	if _, _, err := documents[0].Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`request="fetch customers: GET /c"`, "request_id=" + id, "outcome=ok", "resource=customer_groups backend_id=lost"} {
+	for _, want := range []string{`request="fetch customers: GET /c"`, "backend_request_id=" + id, "outcome=ok", "resource=customer_groups backend_id=lost"} {
 		if id == "" || !strings.Contains(log.String(), want) {
 			t.Errorf("the log has no %s:\n%s", want, log.String())
 		}

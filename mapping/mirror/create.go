@@ -164,7 +164,7 @@ func (c *creation) replied(ctx context.Context, noted outbox.Create, answer *pas
 		return key, c.end(ctx, noted)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
 		c.count(createUnsent)
-		c.Log.Error("the old shop does not accept Portico's consumer, or has had too many requests", "status", status)
+		c.Log.ErrorContext(ctx, "the old shop does not accept Portico's consumer, or has had too many requests", "status", status)
 		return 0, errors.Join(c.unavailable(fmt.Errorf("the old shop answers %d", status)), c.Outbox.EndCreate(ctx, noted.ID))
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
 		c.count(createRefused)
@@ -237,7 +237,7 @@ func (c *creation) lost(ctx context.Context, noted outbox.Create, reason string)
 		}
 	}
 	c.count(createUnknown)
-	c.Log.Error("nobody knows whether the old shop has created a record: see portico mirror list", "resource", string(noted.Resource), "create", noted.ID)
+	c.Log.ErrorContext(ctx, "nobody knows whether the old shop has created a record: see portico mirror list", "resource", string(noted.Resource), "create", noted.ID)
 	err := c.Outbox.UnknownCreate(ctx, noted.ID, reason)
 	if noted.NaturalKey != "" { // a repetition finds it
 		return 0, errors.Join(c.unavailable(errors.New(reason)), err)
