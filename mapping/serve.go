@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -41,7 +42,11 @@ type Response struct {
 	Role    string
 	Format  string
 	Problem string // the OAuth problem that refused the call, if any
-	Legacy  bool   // whether the legacy system has answered
+	// Refusal says in words why the call was refused or has failed, without values of the
+	// request; it is empty for cached replies.
+	Refusal string
+	KeyID   int64 // id of the API key with which the call was authenticated, 0 without one
+	Legacy  bool  // whether the legacy system has answered
 	// ClientError reports that the client caused a status of 500 or above: it sent a
 	// request for which the contract demands that status, or it has gone.
 	ClientError bool
@@ -133,6 +138,7 @@ func (r *Response) describe(c *Call) {
 	r.Call = c.Name()
 	r.Role = c.Principal.Role.String()
 	r.Format = c.Format.String()
+	r.KeyID = c.Principal.KeyID
 }
 
 // respond runs c and renders its response. If it panics, the client gets an internal
@@ -200,14 +206,19 @@ func (s *Service) renderError(ctx context.Context, c *Call, err error, buf []byt
 	}
 	last := faults[len(faults)-1]
 	clientError := !unexpected || errors.Is(err, context.Canceled)
+	refusal := last.Reason()
+	if unexpected {
+		refusal = failure(err)
+	}
 	if last.Bare {
-		return Response{Status: last.Status(), ContentType: htmlType, Body: append(buf, last.Message...), ClientError: clientError}
+		return Response{Status: last.Status(), ContentType: htmlType, Body: append(buf, last.Message...), ClientError: clientError, Refusal: refusal}
 	}
 	response := Response{
 		Status:      last.Status(),
 		ContentType: c.Format.ContentType(),
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
 		ClientError: clientError,
+		Refusal:     refusal,
 	}
 	switch last.Code {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
@@ -216,6 +227,21 @@ func (s *Service) renderError(ctx context.Context, c *Call, err error, buf []byt
 		response.Problem = problemName(last.Message)
 	}
 	return response
+}
+
+// failure describes an error that the client has not caused, without its text, which may
+// hold values of records.
+func failure(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "the client has gone"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, ErrPanicked):
+		return "panic"
+	default:
+		return adapter.KindOf(err).String()
+	}
 }
 
 // problemName returns the name in the text of an OAuth problem, for use as a label.

@@ -27,6 +27,8 @@ import (
 
 // Options are the settings of the API.
 type Options struct {
+	// Log gets a line for each request, with its id, and lines about failures with the same
+	// id. Loggers of other packages add the id if their handlers are of [NewLogHandler].
 	Log     *slog.Logger
 	Metrics *Metrics
 	// Tracer, unless nil, starts a span for each request.
@@ -89,16 +91,19 @@ type API struct {
 	replies     *budget.Budget // bytes in memory
 	spool       spool
 	guests      *ratelimit.Limiter[netip.Prefix]
-	isShared    func() bool // whether the engine has middleware that is not Portico's
+	isShared    func() bool       // whether the engine has middleware that is not Portico's
+	resources   map[string]string // by call, for the log
+	requestLog  slog.Handler      // of Log, for lines that have the ids already
 }
 
 // New returns an API that answers with service. It fails if SpoolDir is not writable or a
 // metric cannot be registered.
 func New(service *mapping.Service, options Options) (*API, error) {
-	a := &API{service: service, Options: options}
+	a := &API{service: service, Options: options, resources: resourcesOf(service.Table())}
 	if a.TraceID == nil {
 		a.TraceID = sampledTraceID
 	}
+	a.Log, a.requestLog = withIDs(a.Log.Handler())
 	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
 	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
 	if err := a.spool.check(); err != nil {
@@ -126,7 +131,7 @@ func New(service *mapping.Service, options Options) (*API, error) {
 // changes. Mount it on an engine of its own. a remains usable, so that its requests in progress
 // end under its rules.
 func (a *API) With(service *mapping.Service, options Options) (*API, error) {
-	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests}
+	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests, resources: a.resources, requestLog: a.requestLog}
 	next.Rules, next.GuestRate, next.GuestBurst = options.Rules, options.GuestRate, options.GuestBurst
 	if next.GuestRate == a.GuestRate && next.GuestBurst == a.GuestBurst {
 		return next, nil
@@ -198,7 +203,7 @@ func (a *API) Mount(engine *gin.Engine) error {
 func (a *API) serve(c *gin.Context) {
 	s := stateOf(c)
 	s.request.HTTP = c.Request // with the context that middleware may have given it
-	to, end, err := a.beginRequest(s)
+	to, end, err := a.beginRequest(c, s)
 	if err != nil {
 		a.forwardError(c, s, err)
 		return
@@ -223,8 +228,9 @@ func (a *API) serve(c *gin.Context) {
 func (a *API) serveCall(c *gin.Context, s *state) error {
 	ctx, ok := c.Request.Context(), false
 	if s.response, ok = a.service.ServeCached(&s.request, s.buffer[:0]); !ok {
+		leaveTrail(c, s)
 		var cancel context.CancelFunc
-		ctx, cancel = a.withDeadline(ctx)
+		ctx, cancel = a.withDeadline(c.Request.Context())
 		defer cancel()
 		s.response = a.service.Serve(ctx, &s.request, s.buffer[:0])
 	}
@@ -233,6 +239,7 @@ func (a *API) serveCall(c *gin.Context, s *state) error {
 
 // serveOutside answers a request that is not a call of the interface.
 func (a *API) serveOutside(c *gin.Context, s *state) {
+	leaveTrail(c, s)
 	if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
 		a.serveMedia(c, wanted)
 		s.response = mapping.Response{Call: mediaCall, Status: c.Writer.Status()}

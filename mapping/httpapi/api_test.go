@@ -8,6 +8,7 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,6 +30,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -159,7 +161,7 @@ func mount(t *testing.T, engine *gin.Engine, options httpapi.Options, between fu
 		}
 	})
 	s := &served{log: &lockedBuffer{}, folder: folder, metrics: prometheus.NewRegistry()}
-	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	log := slog.New(httpapi.NewLogHandler(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	service, err := mapping.New(contract.Documented(), contract.StandardFields(), between(db.Adapter()), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
 		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 100_000, ImagePixels: 100, Now: time.Now}, log)
 	if err != nil {
@@ -343,12 +345,14 @@ func TestRequestIDs(t *testing.T) {
 			}
 			seen[got[0]] = true
 			lines := s.log.lines(t)
-			if logged := lines[len(lines)-1]["id"]; logged != got[0] {
+			if logged := lines[len(lines)-1]["request_id"]; logged != got[0] {
 				t.Errorf("the log has %v, the reply %s", logged, got[0])
 			}
 		})
 	}
 }
+
+const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 // TestLogs sends secrets in every part of a request.
 func TestLogs(t *testing.T) {
@@ -359,17 +363,20 @@ func TestLogs(t *testing.T) {
 		body  string
 		want  map[string]any
 	}{
-		{[]string{"GET /api/rest/stockitems/1?hush=hush-query HTTP/1.1", admin, "Accept: application/json"}, "",
-			map[string]any{"call": "getStockItem", "method": "GET", "status": 200.0, "role": "admin", "problem": nil}},
+		{[]string{"GET /api/rest/stockitems/1?limit=0hush&hush=hush-query&filter[1][hush]=hush HTTP/1.1", admin, "Accept: application/json", "Traceparent: 00-" + trace + "-00f067aa0ba902b7-01"}, "",
+			map[string]any{"call": "getStockItem", "method": "GET", "status": 200.0, "role": "admin", "problem": nil, "resource": "stock_items", "path": "/api/rest/stockitems/1",
+				"parameters": "limit,other,filter", "consumer": "aaaaaaaa", "trace_id": trace, "cache": nil, "side": nil, "cut": nil}},
 		{[]string{"PUT " + item + " HTTP/1.1", admin, "Content-Type: application/json", "Content-Length: " + strconv.Itoa(len(body))}, body,
 			map[string]any{"call": "updateStockItem", "method": "PUT", "status": 200.0, "role": "admin", "bytes": 0.0}},
 		{[]string{"GET /api/rest/stockitems/hush-path HTTP/1.1", "Authorization: Basic hush-basic", "Cookie: hush-cookie", "User-Agent: hush-agent", "Referer: hush-referer"}, "",
-			map[string]any{"call": "getStockItem", "status": 403.0, "role": "guest"}},
+			map[string]any{"call": "getStockItem", "status": 403.0, "role": "guest", "path": "/api/rest/stockitems/*", "problem": "Access denied", "consumer": nil, "parameters": nil, "trace_id": nil}},
 		{[]string{"GET " + item + " HTTP/1.1", strings.Replace(admin, "dddd", "hush", 1)}, "",
 			map[string]any{"call": "getStockItem", "status": 401.0, "problem": "signature_invalid"}},
-		{[]string{"GET " + item + " HTTP/1.1", `Authorization: OAuth oauth_consumer_key="hush-key"`}, "",
-			map[string]any{"status": 401.0, "problem": "parameter_absent"}},
-		{[]string{"GET /hush-outside HTTP/1.1"}, "", map[string]any{"call": "none", "status": 404.0, "role": "", "client": "127.0.0.1"}},
+		{[]string{"GET " + item + " HTTP/1.1", `Authorization: OAuth oauth_consumer_key="visible-hush-key"`}, "",
+			map[string]any{"status": 401.0, "problem": "parameter_absent", "consumer": "visible-"}},
+		{[]string{"PUT " + item + " HTTP/1.1", admin, "Content-Type: hush/x", "Content-Length: 0"}, "",
+			map[string]any{"status": 400.0, "problem": "Server can not understand Content-Type HTTP header media type \"…\""}},
+		{[]string{"GET /hush-outside HTTP/1.1"}, "", map[string]any{"call": "none", "status": 404.0, "role": "", "client": "127.0.0.1", "path": "/*", "resource": nil}},
 		{[]string{strings.Repeat("LONG", 1000) + " " + item + " HTTP/1.1", admin, "Accept: application/json"}, "",
 			map[string]any{"call": "other", "method": "OTHER", "status": 400.0}},
 	}
@@ -383,7 +390,7 @@ func TestLogs(t *testing.T) {
 			t.Fatalf("%d log lines after %d requests:\n%s", len(lines), i+1, s.log.text())
 		}
 		line := lines[i]
-		if line["msg"] != "request" || line["id"] != got.Header.Get("X-Request-Id") || line["took"] == nil || line["bytes"] != float64(len(got.body)) {
+		if line["msg"] != "request" || line["request_id"] != got.Header.Get("X-Request-Id") || line["took"] == nil || line["bytes"] != float64(len(got.body)) {
 			t.Errorf("the line %v does not fit the reply %v", line, got.Header)
 		}
 		for name, want := range tt.want {
@@ -392,11 +399,83 @@ func TestLogs(t *testing.T) {
 			}
 		}
 	}
-	for _, secret := range []string{"hush", "OAuth", strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("d", 32), "stockitems", "qty"} {
+	for _, secret := range []string{"hush", "OAuth", strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("d", 32), "aaaaaaaaa", "qty"} {
 		if strings.Contains(s.log.text(), secret) {
 			t.Errorf("%s is logged:\n%s", secret, s.log.text())
 		}
 	}
+}
+
+// TestTraceparent checks which headers name a trace.
+func TestTraceparent(t *testing.T) {
+	s := serve(t)
+	for _, tt := range []struct {
+		name, header string
+		valid        bool
+	}{
+		{"version 0", "00-" + trace + "-00f067aa0ba902b7-00", true},
+		{"later version", "cc-" + trace + "-00f067aa0ba902b7-01-what", true},
+		{"longer version 0", "00-" + trace + "-00f067aa0ba902b7-01-what", false},
+		{"longer without a separator", "cc-" + trace + "-00f067aa0ba902b7-01.", false},
+		{"forbidden version", "ff-" + trace + "-00f067aa0ba902b7-01", false},
+		{"upper case", "00-" + strings.ToUpper(trace) + "-00f067aa0ba902b7-01", false},
+		{"zero trace", "00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01", false},
+		{"zero parent", "00-" + trace + "-" + strings.Repeat("0", 16) + "-01", false},
+		{"separators elsewhere", "000" + trace + "-00f067aa0ba902b7-01", false},
+		{"no hexadecimal digits", "00-" + strings.Repeat("g", 32) + "-00f067aa0ba902b7-01", false},
+		{"short", "00-" + trace + "-00f067aa0ba902b7", false},
+		{"twice", "00-" + trace + "-00f067aa0ba902b7-01\r\nTraceparent: 00-" + trace + "-00f067aa0ba902b7-01", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s.call(t, "GET "+item+" HTTP/1.1", "Host: x", "Traceparent: "+tt.header)
+			lines := s.log.lines(t)
+			if got := lines[len(lines)-1]["trace_id"]; got == trace != tt.valid || !tt.valid && got != nil {
+				t.Errorf("trace %v", got)
+			}
+		})
+	}
+}
+
+// TestErrorLines checks that lines about a failure have the ids of its request, in packages
+// below this one, too, and that the line of the request has the time of the upstream.
+func TestErrorLines(t *testing.T) {
+	metrics, err := guard.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := guard.New(metrics, guard.Options{Name: "store"})
+	s := serveUpstream(t, httpapi.Options{}, func(upstream adapter.Adapter) adapter.Adapter {
+		return failing.Adapter(brokenUpstream{upstream})
+	})
+	s.call(t, "GET "+item+" HTTP/1.1", "Host: x", admin, "X-Request-Id: order-17", "Traceparent: 00-"+trace+"-00f067aa0ba902b7-01")
+	lines := s.log.lines(t)
+	if len(lines) != 2 || lines[0]["msg"] != "call failed" || lines[1]["msg"] != "request" {
+		t.Fatal(s.log.text())
+	}
+	for _, line := range lines {
+		if line["request_id"] != "order-17" || line["trace_id"] != trace {
+			t.Errorf("%v", line)
+		}
+	}
+	if took, _ := lines[1]["upstream"].(float64); took <= 0 || took > lines[1]["took"].(float64) || lines[1]["problem"] != "internal" {
+		t.Errorf("%v", lines[1])
+	}
+}
+
+// A brokenUpstream has stores that fail.
+type brokenUpstream struct{ adapter.Adapter }
+
+// Store returns a store whose records cannot be read.
+func (b brokenUpstream) Store(r adapter.Resource) (adapter.Store, error) {
+	store, err := b.Adapter.Store(r)
+	return brokenStore{store}, err
+}
+
+type brokenStore struct{ adapter.Store }
+
+// Get fails.
+func (brokenStore) Get(context.Context, *adapter.GetParams) (adapter.Record, error) {
+	return adapter.Record{}, errors.New("no such table")
 }
 
 // TestRecovery checks that a panic outside the calls of the contract is answered, logged and
@@ -416,7 +495,7 @@ func TestRecovery(t *testing.T) {
 		}
 	}
 	panics, request := s.log.lines(t)[0], s.log.lines(t)[1]
-	if panics["msg"] != "panic" || panics["panic"] != failure || panics["id"] != request["id"] || panics["call"] != "none" || !strings.Contains(fmt.Sprint(panics["stack"]), "TestRecovery") || request["status"] != 500.0 {
+	if panics["msg"] != "panic" || panics["panic"] != failure || panics["request_id"] != request["request_id"] || panics["call"] != "none" || !strings.Contains(fmt.Sprint(panics["stack"]), "TestRecovery") || request["status"] != 500.0 {
 		t.Errorf("logged:\n%s", s.log.text())
 	}
 	if n := s.count(t, "portico_requests_total"); n != 2 {

@@ -12,21 +12,36 @@ import (
 // how the client may cache it: it must revalidate each time, because a write may have
 // invalidated the reply.
 func setCacheHeaders(header *headers, r *mapping.Response) {
-	switch r.CacheOutcome {
-	case "":
+	value := xCache(r.CacheOutcome)
+	if value == "" {
 		return
-	case "hit":
-		header.set("X-Cache", "HIT")
-	case "stale":
-		header.set("X-Cache", "STALE")
+	}
+	header.set("X-Cache", value)
+	if value == staleReply {
 		header.set("Age", strconv.FormatInt(int64(r.Age/time.Second), 10))
-	default:
-		header.set("X-Cache", "MISS")
 	}
 	if r.EntityTag != "" {
 		header.set("Cache-Control", "no-cache")
 		header.set("Etag", r.EntityTag)
 		header.set("Vary", "Accept, Authorization")
+	}
+}
+
+// staleReply is the X-Cache of a reply that is older than it should be.
+const staleReply = "STALE"
+
+// xCache returns the value of the header X-Cache, and of the attribute of the log that agrees
+// with it, for an outcome of the cache; "" for a reply that is not cached.
+func xCache(outcome string) string {
+	switch outcome {
+	case "":
+		return ""
+	case "hit":
+		return "HIT"
+	case "stale":
+		return staleReply
+	default:
+		return "MISS"
 	}
 }
 

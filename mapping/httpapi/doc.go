@@ -10,7 +10,8 @@
 //     none of which a tree of patterns can do. So one gin handler gets all requests, and
 //     routes are defined in one place only. [AddressOf] returns the one of a request.
 //  2. Forwarding headers are believed only from trusted proxies.
-//  3. Logs contain ids, call names and counts; never a query, a body, a header or a secret.
+//  3. Logs contain ids, call names, counts and what package redact lets through; never the
+//     values of a query, a body, a header or a secret. All lines about a request have its id.
 //     Metric labels are call names, roles, formats and statuses, never a path.
 //  4. Requests that the rules send to the legacy system of a migration are forwarded before
 //     any other processing (legacy.go). This includes the OAuth pages, which package consent

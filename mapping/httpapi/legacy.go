@@ -24,7 +24,7 @@ const (
 
 // beginRequest returns which system gets a request. The caller calls end when the request has
 // ended.
-func (a *API) beginRequest(s *state) (to passthrough.Target, end func(), err error) {
+func (a *API) beginRequest(c *gin.Context, s *state) (to passthrough.Target, end func(), err error) {
 	end = func() {}
 	if len(a.Rules) == 0 || !passthrough.CanForward(s.request.HTTP) {
 		return passthrough.Portico, end, nil
@@ -34,7 +34,8 @@ func (a *API) beginRequest(s *state) (to passthrough.Target, end func(), err err
 	if a.BeginWrite == nil || !s.isCall || address.ReadOnly || address.Route == nil {
 		return rule.To, end, nil
 	}
-	ctx, cancel := a.withDeadline(s.request.HTTP.Context())
+	leaveTrail(c, s)
+	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
 	return a.BeginWrite(ctx, address.Route.Resource, rule)
 }
@@ -42,6 +43,7 @@ func (a *API) beginRequest(s *state) (to passthrough.Target, end func(), err err
 // forward forwards a request to the legacy system and returns its reply to the client. The
 // error is that of a body that could not be completed.
 func (a *API) forward(c *gin.Context, s *state) error {
+	leaveTrail(c, s)
 	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
 	response := mapping.Response{Call: noCall}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"log/slog"
@@ -34,6 +33,8 @@ type state struct {
 	end      time.Time        // of the reply
 	took     time.Duration
 	buffer   []byte // for the body; kept for other requests
+	trace    string // id of the trace, if the program traces the request itself
+	trail    *trail // nil until something that the request calls may log
 }
 
 // stateKey is the key of the state among the values of gin's context.
@@ -134,42 +135,11 @@ func newID() string {
 
 // accessLog logs a request that measure has timed.
 func (a *API) accessLog(c *gin.Context) {
-	s := stateOf(c)
+	s, ctx := stateOf(c), c.Request.Context()
 	c.Next()
-	if ctx := c.Request.Context(); a.Log.Enabled(ctx, slog.LevelInfo) {
+	if a.Log.Enabled(ctx, slog.LevelInfo) {
 		a.log(ctx, s) // whose 2 KB are not on the stack while the request is answered
 	}
-}
-
-// log logs an answered request. It builds the record itself, because a Logger looks up the
-// calling line each time, which costs as much as three attributes.
-func (a *API) log(ctx context.Context, s *state) {
-	record := slog.NewRecord(s.end, slog.LevelInfo, "request", 0)
-	var room [12]slog.Attr
-	attributes := append(room[:0],
-		slog.String("id", s.id),
-		slog.String("call", s.response.Call),
-		slog.String("method", contract.MethodLabel(s.request.HTTP.Method)),
-		slog.Int("status", s.response.Status),
-		slog.String("role", s.response.Role),
-		slog.Int("bytes", max(s.Size(), 0)),
-		slog.Duration("took", s.took),
-		slog.String("client", s.request.Client),
-	)
-	if s.response.Problem != "" {
-		attributes = append(attributes, slog.String("problem", s.response.Problem))
-	}
-	if s.response.CacheOutcome != "" {
-		attributes = append(attributes, slog.String("cache", s.response.CacheOutcome))
-	}
-	if s.response.Legacy {
-		attributes = append(attributes, slog.String("side", "legacy"))
-	}
-	if s.broken {
-		attributes = append(attributes, slog.Bool("cut", true))
-	}
-	record.AddAttrs(attributes...)
-	_ = a.Log.Handler().Handle(ctx, record) // there is nobody to report the error to
 }
 
 // measure times a request and counts it.
@@ -203,7 +173,7 @@ func (a *API) recovery(c *gin.Context) {
 			s.broken = true
 			return
 		}
-		a.Log.LogAttrs(c.Request.Context(), slog.LevelError, "panic", slog.String("id", s.id), slog.String("call", s.call()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		a.logError(c, s, "panic", slog.String("call", s.call()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 		c.Writer = s
 		if s.broken = s.Written(); s.broken {
 			return
@@ -241,6 +211,7 @@ func (a *API) match(c *gin.Context) {
 	}
 	s.isCall = mapping.IsAPIRequest(c.Request)
 	if s.shared {
+		leaveTrail(c, s)              // for the lines of other middleware
 		a.service.Address(&s.request) // before several goroutines ask for it
 	}
 }

@@ -139,7 +139,7 @@ func TestMount(t *testing.T) {
 				return
 			}
 			if len(lines) != 1 || lines[0]["call"] != tt.call || lines[0]["status"] != float64(tt.status) ||
-				lines[0]["id"] != got.Header.Get("X-Request-Id") || lines[0]["bytes"] != float64(len(got.body)) {
+				lines[0]["request_id"] != got.Header.Get("X-Request-Id") || lines[0]["bytes"] != float64(len(got.body)) {
 				t.Errorf("logged: %v", lines)
 			}
 		})

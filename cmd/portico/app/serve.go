@@ -22,6 +22,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/httpapi"
 	"github.com/portico-commerce/portico/mapping/landing"
 )
 
@@ -95,12 +96,14 @@ func newLogger(w io.Writer, cfg *config.Config) *slog.Logger {
 }
 
 // newLeveledLogger returns a logger with the configured format and a level that may change.
+// Lines about a request have its id.
 func newLeveledLogger(w io.Writer, cfg *config.Config, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler = slog.NewTextHandler(w, options)
 	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+		handler = slog.NewJSONHandler(w, options)
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return slog.New(httpapi.NewLogHandler(handler))
 }
 
 // serveDemo serves the demo data set from a database in a temporary folder, and removes

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -325,14 +326,23 @@ func TestStopDoesNotWaitForever(t *testing.T) {
 
 // TestLogFormats checks the log line of a call in each format.
 func TestLogFormats(t *testing.T) {
-	for format, want := range map[string]string{"json": `"msg":"request","id":"order-17","call":"getStockItem"`, "text": "msg=request id=order-17 call=getStockItem"} {
+	for format, want := range map[string]string{"json": `"msg":"request","request_id":"order-17","call":"getStockItem"`, "text": "msg=request request_id=order-17 call=getStockItem"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			p := start(t, nil, "--demo", "--log-format", format)
 			send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Accept", "application/json", "Authorization", demoAdmin(), "X-Request-Id", "order-17")
+			var cached []string
+			for _, id := range []string{"guest-1", "guest-2"} {
+				r := send(t, "GET", p.contract+"/api/rest/products/1", "", "Accept", "application/json", "X-Request-Id", id)
+				cached = append(cached, id+".*cache\\W+"+r.header.Get("X-Cache"))
+			}
 			p.stop(t)
-			if said := p.stderr.text(); !strings.Contains(said, want) {
+			said := p.stderr.text()
+			if !strings.Contains(said, want) {
 				t.Errorf("no %q in\n%s", want, said)
+			}
+			if !regexp.MustCompile(strings.Join(cached, `\b.*\n.*`)).MatchString(said) || strings.HasSuffix(cached[1], "MISS") {
+				t.Errorf("no %q in\n%s", cached, said)
 			}
 		})
 	}

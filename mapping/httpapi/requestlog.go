@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/portico-commerce/portico/adapter/guard"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/redact"
+)
+
+// Names of attributes that all lines about a request have in common.
+const (
+	requestIDKey = "request_id"
+	traceIDKey   = "trace_id"
+)
+
+// A trail is what all lines that are logged during a request say of it, and the meter of the
+// time that its upstreams take. Work that goes on after the request may use it.
+type trail struct {
+	id, trace string
+	upstream  guard.Meter
+}
+
+type trailKey struct{}
+
+// leaveTrail gives the context of a request its trail, from which [NewLogHandler] takes the
+// ids. Replies from the memory tier of the cache do without, because they call nothing that
+// logs.
+func leaveTrail(c *gin.Context, s *state) {
+	if s.trail == nil {
+		s.trail = &trail{id: s.id, trace: s.traceID(c.Request.Header)}
+		ctx := context.WithValue(c.Request.Context(), trailKey{}, s.trail)
+		c.Request = c.Request.WithContext(guard.WithMeter(ctx, &s.trail.upstream))
+	}
+	s.request.HTTP = c.Request
+}
+
+// traceID returns the id of the trace that the request belongs to, or "".
+func (s *state) traceID(header http.Header) string { return cmp.Or(s.trace, traceOf(header)) }
+
+// traceOf returns the trace id of a valid traceparent header of W3C Trace Context, or "".
+func traceOf(header http.Header) string {
+	values := header["Traceparent"]
+	if len(values) != 1 {
+		return ""
+	}
+	const (
+		version0 = len("00-") + 32 + len("-") + 16 + len("-01")
+		digits   = "0123456789abcdef"
+		zeros    = "00000000000000000000000000000000"
+	)
+	text := values[0]
+	if len(text) < version0 || len(text) > version0 && (text[:2] == "00" || text[version0] != '-') {
+		return ""
+	}
+	version, id, parent, flags := text[:2], text[3:35], text[36:52], text[53:55]
+	if text[2] != '-' || text[35] != '-' || text[52] != '-' || strings.Trim(version+id+parent+flags, digits) != "" ||
+		version == "ff" || id == zeros || parent == zeros[:len(parent)] {
+		return ""
+	}
+	return id
+}
+
+// NewLogHandler returns a handler that adds the id of the request, and that of its trace, to
+// the lines that are logged with the context of a request, and passes them on to next.
+func NewLogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
+
+type logHandler struct{ slog.Handler }
+
+// withIDs returns a logger whose lines have the ids of requests, and the handler below it.
+func withIDs(handler slog.Handler) (log *slog.Logger, below slog.Handler) {
+	if adding, ok := handler.(logHandler); ok {
+		return slog.New(handler), adding.Handler
+	}
+	return slog.New(NewLogHandler(handler)), handler
+}
+
+// Handle adds the ids and passes the record on.
+func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
+	if t, ok := ctx.Value(trailKey{}).(*trail); ok {
+		record = record.Clone()
+		record.AddAttrs(slog.String(requestIDKey, t.id))
+		if t.trace != "" {
+			record.AddAttrs(slog.String(traceIDKey, t.trace))
+		}
+	}
+	return h.Handler.Handle(ctx, record)
+}
+
+// WithAttrs returns a handler whose lines also have attributes.
+func (h logHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
+	return logHandler{h.Handler.WithAttrs(attributes)}
+}
+
+// WithGroup returns a handler whose attributes are in a group.
+func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }
+
+// resourcesOf returns the resource of each call.
+func resourcesOf(table *contract.Table) map[string]string {
+	resources := map[string]string{}
+	for _, r := range table.Routes() {
+		for _, call := range r.Calls {
+			if call != "" {
+				resources[call] = r.Resource
+			}
+		}
+	}
+	return resources
+}
+
+// log logs an answered request. ctx is that of the request before it had a trail. log builds
+// the record itself, because a Logger looks up the calling line each time, which costs as much
+// as three attributes.
+func (a *API) log(ctx context.Context, s *state) {
+	r, response := s.request.HTTP, &s.response
+	record := slog.NewRecord(s.end, slog.LevelInfo, "request", 0)
+	var room [20]slog.Attr
+	attributes := append(room[:0],
+		slog.String(requestIDKey, s.id),
+		slog.String("call", response.Call),
+		slog.String("method", contract.MethodLabel(r.Method)),
+		slog.String("path", redact.Path(r.URL.EscapedPath())),
+		slog.Int("status", response.Status),
+		slog.String("role", response.Role),
+		slog.Int("bytes", max(s.Size(), 0)),
+		slog.Duration("took", s.took),
+		slog.String("client", s.request.Client),
+	)
+	add := func(name, value string) {
+		if value != "" {
+			attributes = append(attributes, slog.String(name, value))
+		}
+	}
+	add("resource", a.resources[response.Call])
+	add("parameters", redact.ParameterNames(r.URL.RawQuery))
+	if len(r.Header["Authorization"]) > 0 && redact.Signed(r) {
+		add("consumer", redact.Consumer(r))
+	}
+	if response.KeyID != 0 {
+		attributes = append(attributes, slog.Int64("api_key", response.KeyID))
+	}
+	if s.trail != nil {
+		if upstream := s.trail.upstream.Time(); upstream > 0 {
+			attributes = append(attributes, slog.Duration("upstream", upstream))
+		}
+	}
+	add("problem", cmp.Or(response.Problem, response.Refusal))
+	add("cache", xCache(response.CacheOutcome))
+	if response.Legacy {
+		add("side", "legacy")
+	}
+	if s.broken {
+		attributes = append(attributes, slog.Bool("cut", true))
+	}
+	add(traceIDKey, s.traceID(r.Header))
+	record.AddAttrs(attributes...)
+	_ = a.requestLog.Handle(ctx, record) // there is nobody to report the error to
+}
+
+// logError logs a failure that concerns a request, with its ids.
+func (a *API) logError(c *gin.Context, s *state, message string, attributes ...slog.Attr) {
+	leaveTrail(c, s)
+	a.Log.LogAttrs(c.Request.Context(), slog.LevelError, message, attributes...)
+}
