@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -102,6 +103,9 @@ type Options struct {
 	Keys Keys
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Log, unless nil, gets a line at debug level for each refused request, which says what
+	// the client would have had to sign.
+	Log *slog.Logger
 }
 
 // ErrUnverifiable is the error for an RSA-SHA1 signature with [Options.RSACrashes]. The reply
@@ -120,6 +124,7 @@ type Authenticator struct {
 	refusePlaintext bool
 	timestampMaxAge time.Duration
 	now             func() time.Time
+	log             *slog.Logger // may be nil
 	cache           atomic.Pointer[credentialCache]
 }
 
@@ -127,7 +132,7 @@ type Authenticator struct {
 func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	a := &Authenticator{
 		credentials: credentials, nonces: nonces, keys: o.Keys, ttl: o.CredentialTTL,
-		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, timestampMaxAge: o.TimestampMaxAge, now: o.Now,
+		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, timestampMaxAge: o.TimestampMaxAge, now: o.Now, log: o.Log,
 	}
 	if a.ttl == 0 {
 		a.ttl = 3 * time.Second
@@ -180,10 +185,12 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal
 	}
 	c, err := newCall(r, credentials)
 	if err != nil {
+		a.logRefusal(ctx, r, nil, err)
 		return Principal{}, err
 	}
 	consumer, token, err := a.runChecks(ctx, c)
 	if err := a.settleNonce(ctx, c, err); err != nil {
+		a.logRefusal(ctx, r, c, err)
 		return Principal{}, err
 	}
 	switch { // check 15

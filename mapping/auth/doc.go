@@ -12,7 +12,9 @@
 //     store does not make them wrong.
 //  4. Nothing is stored for a caller without a valid signature. What is remembered of such a
 //     caller's nonces is held in memory, bounded, and affects that caller only.
-//  5. Signatures are compared in constant time, and no secret appears in an error.
+//  5. Signatures are compared in constant time, and no secret appears in an error. At debug
+//     level the log says what a refused client would have had to sign (refusal.go), with all
+//     values masked that may be personal or help to sign.
 //  6. Credentials and unknown keys are cached for a few seconds, in a bounded number; a
 //     revoked token becomes invalid after that time.
 //  7. The token endpoints (grant.go) run the same checks; an interface hides the storage of

@@ -56,10 +56,12 @@ func NewGranting(a *Authenticator, grants Grants, unapprovedTokenCrash bool) *Gr
 func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, error) {
 	c, err := g.newCall(r)
 	if err != nil {
+		g.auth.logRefusal(ctx, r, nil, err)
 		return adapter.Token{}, err
 	}
 	consumer, callback, err := g.checkInitiate(ctx, c)
 	if err := g.auth.settleNonce(ctx, c, err); err != nil {
+		g.auth.logRefusal(ctx, r, c, err)
 		return adapter.Token{}, err
 	}
 	token, err := g.grants.Begin(ctx, consumer.ID, callback)
@@ -75,10 +77,12 @@ func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, err
 func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error) {
 	c, err := g.newCall(r)
 	if err != nil {
+		g.auth.logRefusal(ctx, r, nil, err)
 		return adapter.Token{}, err
 	}
 	token, err := g.checkExchange(ctx, c)
 	if err := g.auth.settleNonce(ctx, c, err); err != nil {
+		g.auth.logRefusal(ctx, r, c, err)
 		return adapter.Token{}, err
 	}
 	access, err := g.grants.Exchange(ctx, token.Token, token.Verifier)

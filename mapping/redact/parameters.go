@@ -1,9 +1,11 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/mask"
 )
 
 // OtherParameters stands for the names of parameters that the contract does not know.
@@ -28,20 +30,11 @@ func ParameterNames(form string) string {
 		if pair == "" {
 			continue
 		}
-		if name := parameterName(pair); len(names) < maxPairs && !contains(names, name) {
+		if name := parameterName(pair); len(names) < maxPairs && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return strings.Join(names, ",")
-}
-
-func contains(names []string, name string) bool {
-	for _, one := range names {
-		if one == name {
-			return true
-		}
-	}
-	return false
 }
 
 // parameterName returns the name of a pair as it is shown.
@@ -84,8 +77,8 @@ func ParameterName(name string) string {
 	case !indexed:
 		return name
 	}
-	for i := range len(index) {
-		if c := index[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '[' && c != ']' {
+	for part := range strings.SplitSeq(strings.ReplaceAll(index, "]", ""), "[") {
+		if (len(part) > 3 || !isDigits(part)) && !slices.Contains(mask.Operators(), part) {
 			return base + "[" + Masked + "]"
 		}
 	}

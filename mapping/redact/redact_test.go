@@ -105,6 +105,8 @@ func TestParameter(t *testing.T) {
 		{"dir", "asc", "dir", "asc"},
 		{"filter[1][attribute]", "email", "filter[1][attribute]", "*"},
 		{"filter[Ada]", "x", "filter[*]", "*"},
+		{"filter[1][ada]", "x", "filter[*]", "*"},
+		{"filter[1815]", "x", "filter[*]", "*"},
 		{"ada", "byron", "*", "*"},
 		{"ada", "", "*", ""},
 		{"oauth_version", "1.0", "oauth_version", "1.0"},

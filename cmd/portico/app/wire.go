@@ -163,7 +163,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		}
 	}
 	credentials := db.Credentials()
-	authOptions := auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext, TimestampMaxAge: cfg.Auth.TimestampMaxAge}
+	authOptions := auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext, TimestampMaxAge: cfg.Auth.TimestampMaxAge, Log: log}
 	if cfg.Auth.Bearer {
 		authOptions.Keys = dbGuard.Keys(credentials)
 	}
