@@ -107,6 +107,9 @@ func Diagnose(ctx context.Context, r *Request, o Options) (*Report, error) {
 	if err := report.judge(ctx, s, &o); err != nil {
 		return nil, err
 	}
+	if report.Verdict == Refused && o.Secrets != nil {
+		report.findMistakes(s, &o)
+	}
 	return report, nil
 }
 

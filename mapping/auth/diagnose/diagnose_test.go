@@ -5,7 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
+	"encoding/hex"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +83,103 @@ func known() diagnose.Options {
 	return diagnose.Options{Secrets: &diagnose.Secrets{Consumer: consumerSecret, Token: tokenSecret}}
 }
 
+// TestMistakes signs a request with each mistake.
+func TestMistakes(t *testing.T) {
+	const (
+		origin = "http://shop.example:8080"
+		path   = "/api/rest/orders/a%2Fb"
+		line   = "GET " + path + "?b=x%20y&a=1"
+		params = "a=1&b=x%20y&" + oauth
+	)
+	base := func(method, address, normalized string) string {
+		return method + "&" + escape(address) + "&" + escape(normalized)
+	}
+	right := base("GET", origin+path, params)
+	for _, tt := range []struct {
+		name, signature string
+		want            []string
+	}{
+		{"none", sign(right, rightKey()), nil},
+		{"none, without the port", sign(base("GET", "http://shop.example"+path, params), rightKey()), nil},
+		{"query left out", sign(base("GET", origin+path, oauth), rightKey()), []string{"query_left_out"}},
+		{"query in the URL", sign(base("GET", origin+path+"?b=x%20y&a=1", oauth), rightKey()), []string{"query_in_url"}},
+		{"https", sign(base("GET", "https://shop.example:8080"+path, params), rightKey()), []string{"scheme"}},
+		{"default port", sign(base("GET", origin+":80"+path, params), rightKey()), []string{"default_port"}},
+		{"host in upper case", sign(base("GET", "http://Shop.example:8080"+path, params), rightKey()), []string{"host_case"}},
+		{"decoded path", sign(base("GET", origin+"/api/rest/orders/a/b", params), rightKey()), []string{"path_decoded"}},
+		{"slash added", sign(base("GET", origin+path+"/", params), rightKey()), []string{"slash_added"}},
+		{"no /api/rest", sign(base("GET", origin+"/orders/a%2Fb", params), rightKey()), []string{"api_left_out"}},
+		{"no ampersand", sign(right, escape(consumerSecret)+escape(tokenSecret)), []string{"ampersand"}},
+		{"no token secret", sign(right, escape(consumerSecret)+"&"), []string{"token_secret_left_out"}},
+		{"consumer secret alone", sign(right, escape(consumerSecret)), []string{"consumer_secret_alone"}},
+		{"token secret alone", sign(right, "&"+escape(tokenSecret)), []string{"token_secret_alone"}},
+		{"swapped", sign(right, escape(tokenSecret)+"&"+escape(consumerSecret)), []string{"secrets_swapped"}},
+		{"secrets not encoded", sign(right, consumerSecret+"&"+tokenSecret), []string{"secrets_not_encoded"}},
+		{"key for secret", sign(right, key+"&"+escape(tokenSecret)), []string{"key_for_secret"}},
+		{"token for secret", sign(right, escape(consumerSecret)+"&"+token), []string{"token_for_secret"}},
+		{"values not encoded", sign(base("GET", origin+path, strings.Replace(params, "%20", " ", 1)), rightKey()), []string{"values_not_encoded"}},
+		{"values encoded twice", sign(base("GET", origin+path, strings.Replace(params, "%20", "%2520", 1)), rightKey()), []string{"values_encoded_twice"}},
+		{"space as plus", sign(base("GET", origin+path, strings.Replace(params, "%20", "+", 1)), rightKey()), []string{"space_as_plus"}},
+		{"parameters not encoded", sign("GET&"+escape(origin+path)+"&"+params, rightKey()), []string{"parameters_not_encoded"}},
+		{"URL not encoded", sign("GET&"+origin+path+"&"+escape(params), rightKey()), []string{"url_not_encoded"}},
+		{"not sorted", sign(base("GET", origin+path, "b=x%20y&a=1&"+oauth), rightKey()), []string{"not_sorted"}},
+		{"lower-case escapes", sign(regexp.MustCompile("%[0-9A-F]{2}").ReplaceAllStringFunc(right, strings.ToLower), rightKey()), []string{"lower_case_escapes"}},
+		{"lower-case method", sign(base("get", origin+path, params), rightKey()), []string{"method_case"}},
+		{"other method", sign(base("POST", origin+path, params), rightKey()), []string{"method"}},
+		{"token not signed", sign(base("GET", origin+path, strings.Replace(params, "oauth_token="+token+"&", "", 1)), rightKey()), []string{"token_left_out"}},
+		{"version not signed", sign(base("GET", origin+path, strings.TrimSuffix(params, "&oauth_version=1.0")), rightKey()), []string{"version_left_out"}},
+		{"realm signed", sign(base("GET", origin+path, params+"&realm=shop"), rightKey()), []string{"realm_signed"}},
+		{"two: no query, no token secret", sign(base("GET", origin+path, oauth), escape(consumerSecret)+"&"), []string{"query_left_out", "token_secret_left_out"}},
+		{"two: https, lower-case method", sign(base("get", "https://shop.example:8080"+path, params), rightKey()), []string{"scheme", "method_case"}},
+		{"hexadecimal", hex.EncodeToString(mac(right, rightKey())), []string{"signature_form", "signature"}},
+		{"other secrets", sign(right, "other&secrets"), []string{"signature"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			report, found := codes(t, request(line, header(tt.signature)), known())
+			if !slices.Equal(found, tt.want) || (report.Verdict == diagnose.Accepted) != (tt.want == nil) {
+				t.Errorf("%s: %v, want %v: %+v", report.Verdict, found, tt.want, report.Findings)
+			}
+			if report.BaseString != right {
+				t.Errorf("base string\n%s, want\n%s", report.BaseString, right)
+			}
+		})
+	}
+	t.Run("form left out", func(t *testing.T) {
+		text := request("POST /api/rest/x", header(sign(base("POST", origin+"/api/rest/x", oauth), rightKey()))+"\nContent-Type: application/x-www-form-urlencoded\n\nq=1")
+		if _, found := codes(t, text, known()); !slices.Equal(found, []string{"form_left_out"}) {
+			t.Error(found)
+		}
+	})
+	t.Run("JSON signed", func(t *testing.T) {
+		text := request("POST /api/rest/x", header(sign(base("POST", origin+"/api/rest/x", oauth+"&q=1"), rightKey()))+"\nContent-Type: application/json\n\nq=1")
+		if _, found := codes(t, text, known()); !slices.Equal(found, []string{"body_signed"}) {
+			t.Error(found)
+		}
+	})
+	t.Run("public URL", func(t *testing.T) {
+		o := known()
+		o.PublicURL, _ = url.Parse("https://www.example/shop")
+		text := request("GET /shop/api/rest/x", header(sign(base("GET", "https://www.example/api/rest/x", oauth), rightKey())))
+		if _, found := codes(t, text, o); !slices.Equal(found, []string{"public_url", "base_path_left_out"}) && !slices.Equal(found, []string{"public_url", "signature"}) {
+			t.Error(found)
+		}
+		text = request("GET /shop/api/rest/x", header(sign(base("GET", "https://www.example/shop/api/rest/x", oauth), rightKey())))
+		if report, found := codes(t, text, o); report.Verdict != diagnose.Accepted || !slices.Equal(found, []string{"public_url"}) {
+			t.Error(report.Verdict, found)
+		}
+	})
+	t.Run("request token", func(t *testing.T) {
+		o := known()
+		o.NoToken = true
+		params := strings.Replace(oauth, "oauth_token="+token+"&", "", 1) + "&oauth_callback=oob"
+		signature := sign(base("POST", origin+"/oauth/initiate", "oauth_callback=oob&"+strings.TrimSuffix(params, "&oauth_callback=oob")), escape(consumerSecret)+"&")
+		text := request("POST /oauth/initiate", "Authorization: OAuth "+strings.ReplaceAll(params+"&oauth_signature="+escape(signature), "&", ","))
+		if report, found := codes(t, text, o); report.Verdict != diagnose.Accepted || slices.ContainsFunc(found, func(c string) bool { return c != "quotes" }) {
+			t.Error(report.Problem, found)
+		}
+	})
+}
+
 // TestFindings needs no secrets.
 func TestFindings(t *testing.T) {
 	valid := header(strings.Repeat("A", 27) + "=")
@@ -133,6 +232,18 @@ func TestFindings(t *testing.T) {
 			t.Error(report.Verdict, found)
 		}
 	})
+	for signature, want := range map[string]string{
+		consumerSecret + "&": "token_secret_left_out", consumerSecret: "consumer_secret_alone", consumerSecret + tokenSecret: "ampersand",
+		tokenSecret + "&" + consumerSecret: "secrets_swapped", key + "&" + tokenSecret: "key_for_secret", consumerSecret + "&" + token: "token_for_secret",
+		escape(consumerSecret + "&" + tokenSecret): "encoded_once_too_often", "x&y": "secrets", consumerSecret + "&" + tokenSecret: "",
+	} {
+		t.Run("plain text "+want, func(t *testing.T) {
+			report, found := codes(t, request("GET /", plaintext(escape(signature))), known())
+			if want == "" && report.Verdict != diagnose.Accepted || want != "" && !slices.Contains(found, want) {
+				t.Error(report.Verdict, found)
+			}
+		})
+	}
 }
 
 // A registry has one consumer and one token.
@@ -171,6 +282,8 @@ func TestCredentials(t *testing.T) {
 		{"revoked", func(r *registry) { r.token.Revoked = true }, []string{"revoked_token"}},
 		{"request token", func(r *registry) { r.token.Type = adapter.RequestToken }, []string{"request_token"}},
 		{"of another consumer", func(r *registry) { r.token.ConsumerID = 2 }, []string{"foreign_token"}},
+		{"other secret", func(r *registry) { r.token.Secret = "x" }, []string{"signature"}},
+		{"no secret", func(r *registry) { r.consumer.Secret = "" }, []string{"no_secret", "signature"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := registry{adapter.Consumer{ID: 1, Key: key, Secret: consumerSecret}, adapter.Token{ConsumerID: 1, Type: adapter.AccessToken, Token: token, Secret: tokenSecret, AdminID: 1}}

@@ -1,9 +1,9 @@
 package diagnose
 
 import (
-
-	// #nosec G505 -- the contract's signature method, and sound inside an HMAC
-
+	"crypto/hmac"
+	"crypto/sha1" // #nosec G505 -- the contract's signature method, and sound inside an HMAC
+	"encoding/base64"
 	"net/url"
 	"slices"
 	"strings"
@@ -236,4 +236,11 @@ func lowerEscapes(s string) string {
 		}
 	}
 	return string(out)
+}
+
+// signature returns the HMAC-SHA1 signature of a variant.
+func (v *variant) signature() string {
+	mac := hmac.New(sha1.New, []byte(v.key))
+	mac.Write([]byte(v.base()))
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
