@@ -62,7 +62,12 @@ func parseRaw(text string) (*Request, error) {
 			r.Body = bodyOf(r.Header, rest)
 			break
 		}
-		if err := r.addHeader(line); err != nil {
+		folded := []string{line}
+		for rest != "" && (rest[0] == ' ' || rest[0] == '\t') {
+			line, rest = cutLine(rest)
+			folded = append(folded, strings.TrimSpace(line))
+		}
+		if err := r.addHeader(strings.Join(folded, " ")); err != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ func TestParse(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"raw", "GET /a?b=1 HTTP/1.1\r\nHost: h:81\r\nAuthorization: OAuth x\r\n\r\n", "GET  h:81 /a?b=1 [Authorization: OAuth x][Host: h:81] "},
 		{"raw with a body", "\nPOST /a\nHost: h\nContent-Type: text/xml\n\n<a>\n</a>", "POST  h /a [Content-Type: text/xml][Host: h] <a>\n</a>"},
+		{"folded header", "GET /a\nAuthorization: OAuth a=1,\n  b=2,\r\n\tc=3\nHost: h\n", "GET  h /a [Authorization: OAuth a=1, b=2, c=3][Host: h] "},
 		{"absolute", "GET https://h/a HTTP/2\n", "GET https h /a  "},
 		{"curl", "curl http://h/a", "GET http h /a  "},
 		{"curl with a path and a prompt", "$ /usr/bin/curl h", "GET http h /  "},
