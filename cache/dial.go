@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,6 +60,20 @@ func Dial(address string, timeout time.Duration) (redis.UniversalClient, error) 
 		o.DisableIdentity, o.MaintNotificationsConfig = true, disableNotifications()
 		o.PoolSize = max(o.PoolSize, poolSize)
 		return redis.NewClient(o), nil
+	}
+}
+
+// Location returns the hosts and ports of a Redis URL that [Dial] takes, or the path of its
+// socket, for logs. It returns "" if the URL is invalid.
+func Location(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return ""
+	case u.Scheme == "unix":
+		return u.Path
+	default:
+		return strings.Join(append([]string{u.Host}, u.Query()["addr"]...), ",")
 	}
 }
 

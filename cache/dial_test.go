@@ -74,3 +74,17 @@ func TestDial(t *testing.T) {
 		})
 	}
 }
+
+func TestLocation(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis://:secret@redis.example:6380/3":               "redis.example:6380",
+		"redis://u:secret@one:1?addr=two:2&addr=three:3":     "one:1,two:2,three:3",
+		"redis://one:26379?addr=two:26379&master_name=redis": "one:26379,two:26379",
+		"unix:///run/redis.sock?db=2":                        "/run/redis.sock",
+		"redis://%zz":                                        "",
+	} {
+		if got := cache.Location(url); got != want {
+			t.Errorf("%s is at %q, want %q", url, got, want)
+		}
+	}
+}

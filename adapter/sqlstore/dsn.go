@@ -29,6 +29,16 @@ func MediaDir(dsn string) string {
 	}
 }
 
+// Location returns where a database is, for logs: its kind, host and port, and name, or the
+// path of its file, without user and password. It returns "" if dsn is invalid.
+func Location(dsn string) string {
+	e, name, err := engineOf(dsn)
+	if err != nil {
+		return ""
+	}
+	return e.location(name)
+}
+
 // engineOf returns the engine of a DSN, and the part of the DSN that the engine opens.
 func engineOf(dsn string) (e *engine, name string, err error) {
 	kind, rest, _ := strings.Cut(dsn, ":")

@@ -56,6 +56,23 @@ func TestValidDSN(t *testing.T) {
 	}
 }
 
+func TestLocation(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"postgres://portico:secret@db.example:5433/shop?sslmode=disable": "postgres:db.example:5433/shop",
+		"postgres:host=db.example user=u password=secret dbname=shop":    "postgres:db.example:5432/shop",
+		"mysql:portico:secret@tcp(db.example:3307)/shop?tls=true":        "mysql:db.example:3307/shop",
+		"mysql:portico:secret@unix(/run/mysql.sock)/shop":                "mysql:/run/mysql.sock/shop",
+		"sqlite:/var/lib/portico.db":                                     "sqlite:/var/lib/portico.db",
+		"portico.db":                                                     "sqlite:portico.db",
+		"portico:secret@tcp(db.example:3307)/shop":                       "sqlite",
+		"redis://host": "",
+	} {
+		if got := Location(dsn); got != want {
+			t.Errorf("%s is at %q, want %q", dsn, got, want)
+		}
+	}
+}
+
 // FuzzValidDSN checks that errors contain no password and that nothing panics.
 func FuzzValidDSN(f *testing.F) {
 	for _, parts := range [][2]string{
@@ -68,6 +85,9 @@ func FuzzValidDSN(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string) {
 		if err := ValidDSN(before + password + after); err != nil && strings.Contains(err.Error(), password) {
 			t.Errorf("%q: %v", before+password+after, err)
+		}
+		if at := Location(before + password + after); strings.Contains(at, password) && (strings.Contains(before, "@") || strings.Contains(after, "@")) {
+			t.Errorf("%q is at %q", before+password+after, at)
 		}
 	})
 }

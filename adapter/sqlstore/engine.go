@@ -31,6 +31,8 @@ type engine struct {
 	// mediaDir returns the folder for media beside a database file; nil for an engine
 	// without database files.
 	mediaDir func(dsn string) string
+	// location returns where the database of a valid DSN is, without user and password.
+	location func(dsn string) string
 
 	dialect    goose.Dialect
 	migrations string // folder of its migrations

@@ -23,6 +23,7 @@ func mysqlEngine() *engine {
 		system:     "mysql",
 		validate:   validMySQL,
 		open:       openMySQL,
+		location:   locationOfMySQL,
 		dialect:    goose.DialectMySQL,
 		migrations: "mysql",
 		migrationLock: serverLock{ // the names of locks are shared by all databases of the server
@@ -99,6 +100,14 @@ func parseMySQL(dsn string) (*mysql.Config, error) {
 		return nil, errMySQLDSN
 	}
 	return config, nil
+}
+
+func locationOfMySQL(dsn string) string {
+	config, err := parseMySQL(dsn)
+	if err != nil {
+		return ""
+	}
+	return "mysql:" + config.Addr + "/" + config.DBName
 }
 
 func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (pools, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"strconv"
 	"time"
 
@@ -24,6 +25,7 @@ func postgresEngine() *engine {
 		system:     "postgresql",
 		validate:   validPostgres,
 		open:       openPostgres,
+		location:   locationOfPostgres,
 		dialect:    goose.DialectPostgres,
 		migrations: "postgres",
 		migrationLock: serverLock{
@@ -114,6 +116,14 @@ func validPostgres(dsn string) error {
 		return errPostgresDSN
 	}
 	return nil
+}
+
+func locationOfPostgres(dsn string) string {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return ""
+	}
+	return "postgres:" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 }
 
 func openPostgres(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (pools, error) {

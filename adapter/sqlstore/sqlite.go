@@ -30,6 +30,7 @@ func sqliteEngine() *engine {
 		validate:    validSQLitePath,
 		open:        openSQLite,
 		mediaDir:    func(path string) string { return path + "-media" },
+		location:    locationOfSQLite,
 		dialect:     goose.DialectSQLite3,
 		migrations:  "sqlite",
 		lockImports: lockSQLiteImports,
@@ -134,4 +135,13 @@ func classifySQLite(err error) (kind adapter.ErrorKind, again bool) {
 	default:
 		return adapter.Internal, false
 	}
+}
+
+// locationOfSQLite hides paths that look like the DSN of a server with its prefix missing,
+// which may hold a password.
+func locationOfSQLite(path string) string {
+	if strings.ContainsAny(path, "@:=") {
+		return "sqlite"
+	}
+	return "sqlite:" + path
 }
