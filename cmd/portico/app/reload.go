@@ -50,6 +50,13 @@ type reloader struct {
 	ended  bool           // the program stops
 }
 
+// inForce returns the configuration under which the program runs.
+func (r *reloader) inForce() *config.Config {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.config
+}
+
 // newReloader returns the reloader of a program that runs with cfg.
 func newReloader(live *liveConfig, a *app, cfg *config.Config, log *slog.Logger) (*reloader, error) {
 	r := &reloader{

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/httpapi"
 	"github.com/portico-commerce/portico/mapping/landing"
@@ -208,6 +210,9 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		})
 	}
 	p.printStartup(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
+	about := log.With(p.describe(cfg, data != nil)...)
+	about.Info("started", "listen", contractListener.Addr().String(), "ops", opsListener.Addr().String(), "routes", strings.Join(describeRoutes(cfg.Routes), "; "))
+	started := time.Now()
 
 	contractListener = a.connections.Listener(netutil.LimitListener(contractListener, cfg.Server.MaxConnections))
 	failed := make(chan error, 2)
@@ -234,7 +239,7 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		case err = <-failed:
 		}
 	}
-	log.Info("stopping", "wait", cfg.Server.ShutdownTimeout)
+	about.Info("stopping", "wait", cfg.Server.ShutdownTimeout, "ran", time.Since(started).Round(time.Second), "routes", strings.Join(describeRoutes(reloads.inForce().Routes), "; "))
 	shutdownCtx, cancel := context.WithTimeout(forced, cfg.Server.ShutdownTimeout)
 	defer cancel()
 	err = errors.Join(err, shutDown(shutdownCtx, contractServer, cfg), shutDown(shutdownCtx, opsServer, cfg))
@@ -247,6 +252,20 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		err = errors.Join(err, errors.New("a second signal ended the program before its requests were finished"))
 	}
 	return err
+}
+
+// describe returns what the lines of the log about start and stop say of the program: its
+// version, and what it serves from.
+func (p *program) describe(cfg *config.Config, demoStore bool) []any {
+	database := "temporary"
+	if !demoStore {
+		database = sqlstore.Location(cfg.Sections[sqlSection]["dsn"])
+	}
+	about := []any{"version", p.version, "dialect", cfg.Dialect, "adapter", cfg.Adapter, "database", database}
+	if cfg.Cache.RedisURL != "" {
+		about = append(about, "redis", cache.Location(cfg.Cache.RedisURL))
+	}
+	return about
 }
 
 // serveListener serves the connections of listener, over TLS if server has a TLS

@@ -338,6 +338,11 @@ func TestLogFormats(t *testing.T) {
 			}
 			p.stop(t)
 			said := p.stderr.text()
+			for _, line := range []string{"started", "stopping"} {
+				if !regexp.MustCompile(`msg\W+` + line + `\W+version\W+\S+\W+dialect\W+documented\W+adapter\W+sql\W+database\W+temporary\b`).MatchString(said) {
+					t.Errorf("no line %q in\n%s", line, said)
+				}
+			}
 			if !strings.Contains(said, want) {
 				t.Errorf("no %q in\n%s", want, said)
 			}
