@@ -76,6 +76,9 @@ func TestCall(t *testing.T) {
 // TestCallFromStore signs with credentials of a configured store, and explains such a call.
 func TestCallFromStore(t *testing.T) {
 	_, commands := newStore(t, secretKey)
+	if _, _, err := commands.run(t, "call", "--as", "admin", "/orders"); err == nil || !strings.Contains(err.Error(), "use --demo") {
+		t.Fatalf("without a store: %v", err)
+	}
 	commands.mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"credentials": nil}))
 	call := func(as string, arguments ...string) (string, error) {
 		stdout, _, err := commands.run(t, append([]string{"call", "--as", as}, arguments...)...)

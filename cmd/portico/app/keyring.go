@@ -31,7 +31,7 @@ func (p *program) openKeyring(cmd *cobra.Command, cfg *config.Config, demoStore 
 	ctx := cmd.Context()
 	db, err := openStoreAs(ctx, cfg, false, newLogger(cmd.ErrOrStderr(), warningsOnly(cfg)))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w\nname the store with --config or sql.dsn (PORTICO_SQL_DSN), or use --demo for the demo store", err)
 	}
 	k := &keyring{Credentials: db.Credentials(), close: db.Close}
 	if k.grants, err = db.Credentials().List(ctx); err == nil {
