@@ -75,10 +75,6 @@ type Options struct {
 	// the /64 of an IPv6 address.
 	GuestRate  float64
 	GuestBurst int
-	// TraceID returns the id of the trace that a request belongs to, which its duration refers
-	// to as an exemplar, or "" if that is not sampled. It is called when the request has been
-	// answered. Nil takes what the request's header traceparent says.
-	TraceID func(*http.Request) string
 }
 
 // An API answers all requests of the contract's listener. It is safe for concurrent use once
@@ -100,9 +96,6 @@ type API struct {
 // metric cannot be registered.
 func New(service *mapping.Service, options Options) (*API, error) {
 	a := &API{service: service, Options: options, resources: resourcesOf(service.Table())}
-	if a.TraceID == nil {
-		a.TraceID = sampledTraceID
-	}
 	a.Log, a.requestLog = withIDs(a.Log.Handler())
 	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
 	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}

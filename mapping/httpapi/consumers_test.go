@@ -153,7 +153,8 @@ func BenchmarkObserve(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				m.observe(response, false, 20e6, sampledTraceID(r))
+				id, _ := traceOf(r)
+				m.observe(response, false, 20e6, id)
 				m.consumers.observe(r, response)
 			}
 		})

@@ -118,7 +118,7 @@ func (m *Metrics) of(a answer) *series {
 }
 
 // observe counts an answered request; cut reports that its body is incomplete. traceID is the id of
-// the trace with the request, or "" for none.
+// the sampled trace that the request belongs to, or "" for none.
 func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration, traceID string) {
 	of := m.of(answer{r.Call, r.Role, r.Format, r.Status, cause(r)})
 	of.requests.Inc()

@@ -33,7 +33,6 @@ type state struct {
 	end      time.Time        // of the reply
 	took     time.Duration
 	buffer   []byte // for the body; kept for other requests
-	trace    string // id of the trace, if the program traces the request itself
 	trail    *trail // nil until something that the request calls may log
 }
 
@@ -154,7 +153,11 @@ func (a *API) measure(c *gin.Context) {
 	if s.response.Status == 0 { // not answered by Portico
 		s.response = mapping.Response{Status: s.Status(), Call: s.call()}
 	}
-	a.Metrics.observe(&s.response, s.broken, s.took, a.TraceID(c.Request))
+	trace, sampled := traceOf(c.Request)
+	if !sampled {
+		trace = ""
+	}
+	a.Metrics.observe(&s.response, s.broken, s.took, trace)
 	if s.isCall {
 		a.Metrics.consumers.observe(c.Request, &s.response)
 	}

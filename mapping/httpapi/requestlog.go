@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -34,37 +32,12 @@ type trailKey struct{}
 // logs.
 func leaveTrail(c *gin.Context, s *state) {
 	if s.trail == nil {
-		s.trail = &trail{id: s.id, trace: s.traceID(c.Request.Header)}
+		s.trail = &trail{id: s.id}
+		s.trail.trace, _ = traceOf(c.Request)
 		ctx := context.WithValue(c.Request.Context(), trailKey{}, s.trail)
 		c.Request = c.Request.WithContext(guard.WithMeter(ctx, &s.trail.upstream))
 	}
 	s.request.HTTP = c.Request
-}
-
-// traceID returns the id of the trace that the request belongs to, or "".
-func (s *state) traceID(header http.Header) string { return cmp.Or(s.trace, traceOf(header)) }
-
-// traceOf returns the trace id of a valid traceparent header of W3C Trace Context, or "".
-func traceOf(header http.Header) string {
-	values := header["Traceparent"]
-	if len(values) != 1 {
-		return ""
-	}
-	const (
-		version0 = len("00-") + 32 + len("-") + 16 + len("-01")
-		digits   = "0123456789abcdef"
-		zeros    = "00000000000000000000000000000000"
-	)
-	text := values[0]
-	if len(text) < version0 || len(text) > version0 && (text[:2] == "00" || text[version0] != '-') {
-		return ""
-	}
-	version, id, parent, flags := text[:2], text[3:35], text[36:52], text[53:55]
-	if text[2] != '-' || text[35] != '-' || text[52] != '-' || strings.Trim(version+id+parent+flags, digits) != "" ||
-		version == "ff" || id == zeros || parent == zeros[:len(parent)] {
-		return ""
-	}
-	return id
 }
 
 // NewLogHandler returns a handler that adds the id of the request, and that of its trace, to
@@ -158,7 +131,8 @@ func (a *API) log(ctx context.Context, s *state) {
 	if s.broken {
 		attributes = append(attributes, slog.Bool("cut", true))
 	}
-	add(traceIDKey, s.traceID(r.Header))
+	trace, _ := traceOf(r)
+	add(traceIDKey, trace)
 	record.AddAttrs(attributes...)
 	_ = a.requestLog.Handle(ctx, record) // there is nobody to report the error to
 }

@@ -3,15 +3,20 @@ package httpapi
 import (
 	"net/http"
 	"strings"
+
+	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
-// sampledTraceID returns the id of the trace that a request belongs to, 32 lowercase hexadecimal
-// digits, if its header traceparent is valid (W3C Trace Context) and says that the trace is
-// sampled. Otherwise it returns "".
-func sampledTraceID(r *http.Request) string {
+// traceOf returns the id of the trace that a request belongs to, 32 lowercase hexadecimal digits,
+// and whether the trace is sampled. That is the trace of the request's span or, if there is none,
+// the one that a valid header traceparent names (W3C Trace Context). The id is "" without either.
+func traceOf(r *http.Request) (id string, sampled bool) {
+	if id := tracing.ID(r.Context()); id != "" {
+		return id, tracing.Sampled(r.Context())
+	}
 	values := r.Header["Traceparent"]
 	if len(values) != 1 {
-		return ""
+		return "", false
 	}
 	// Of later versions than 00 more may follow.
 	const (
@@ -20,17 +25,14 @@ func sampledTraceID(r *http.Request) string {
 	)
 	header := values[0]
 	if len(header) < length || len(header) > length && (header[:2] == "00" || header[length] != '-') {
-		return ""
+		return "", false
 	}
 	version, trace, span, flags := header[:2], header[3:35], header[36:52], header[53:length]
 	if header[2] != '-' || header[35] != '-' || header[52] != '-' ||
 		!isHex(version) || version == "ff" || !isID(trace) || !isID(span) || !isHex(flags) {
-		return ""
+		return "", false
 	}
-	if strings.IndexByte(hexDigits, flags[1])&sampledFlag == 0 {
-		return ""
-	}
-	return trace
+	return trace, strings.IndexByte(hexDigits, flags[1])&sampledFlag != 0
 }
 
 const hexDigits = "0123456789abcdef"

@@ -13,47 +13,48 @@ const (
 	sampled = "00-" + traceID + "-" + spanID + "-01"
 )
 
-func TestSampledTraceID(t *testing.T) {
+func TestTraceOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		headers []string
 		want    string
+		sampled bool
 	}{
-		{"sampled", []string{sampled}, traceID},
-		{"sampled, with a flag of the future", []string{"00-" + traceID + "-" + spanID + "-ff"}, traceID},
-		{"a later version", []string{"01-" + traceID + "-" + spanID + "-01"}, traceID},
-		{"a later version with more", []string{"01-" + traceID + "-" + spanID + "-01-what comes"}, traceID},
-		{"none", nil, ""},
-		{"not sampled", []string{"00-" + traceID + "-" + spanID + "-00"}, ""},
-		{"not sampled, with another flag", []string{"00-" + traceID + "-" + spanID + "-02"}, ""},
-		{"twice", []string{sampled, sampled}, ""},
-		{"empty", []string{""}, ""},
-		{"cut off", []string{sampled[:len(sampled)-1]}, ""},
-		{"too long", []string{sampled + "-00"}, ""},
-		{"a later version that goes on at once", []string{"01-" + traceID + "-" + spanID + "-011"}, ""},
-		{"the version that is invalid", []string{"ff-" + traceID + "-" + spanID + "-01"}, ""},
-		{"no hexadecimal version", []string{"0x-" + traceID + "-" + spanID + "-01"}, ""},
-		{"no trace", []string{"00-00000000000000000000000000000000-" + spanID + "-01"}, ""},
-		{"no span", []string{"00-" + traceID + "-0000000000000000-01"}, ""},
-		{"capital letters", []string{"00-0AF7651916CD43DD8448EB211C80319C-" + spanID + "-01"}, ""},
-		{"other dashes", []string{"00_" + traceID + "_" + spanID + "_01"}, ""},
-		{"no hexadecimal flags", []string{"00-" + traceID + "-" + spanID + "-0g"}, ""},
+		{"sampled", []string{sampled}, traceID, true},
+		{"sampled, with a flag of the future", []string{"00-" + traceID + "-" + spanID + "-ff"}, traceID, true},
+		{"a later version", []string{"01-" + traceID + "-" + spanID + "-01"}, traceID, true},
+		{"a later version with more", []string{"01-" + traceID + "-" + spanID + "-01-what comes"}, traceID, true},
+		{"none", nil, "", false},
+		{"not sampled", []string{"00-" + traceID + "-" + spanID + "-00"}, traceID, false},
+		{"not sampled, with another flag", []string{"00-" + traceID + "-" + spanID + "-02"}, traceID, false},
+		{"twice", []string{sampled, sampled}, "", false},
+		{"empty", []string{""}, "", false},
+		{"cut off", []string{sampled[:len(sampled)-1]}, "", false},
+		{"too long", []string{sampled + "-00"}, "", false},
+		{"a later version that goes on at once", []string{"01-" + traceID + "-" + spanID + "-011"}, "", false},
+		{"the version that is invalid", []string{"ff-" + traceID + "-" + spanID + "-01"}, "", false},
+		{"no hexadecimal version", []string{"0x-" + traceID + "-" + spanID + "-01"}, "", false},
+		{"no trace", []string{"00-00000000000000000000000000000000-" + spanID + "-01"}, "", false},
+		{"no span", []string{"00-" + traceID + "-0000000000000000-01"}, "", false},
+		{"capital letters", []string{"00-0AF7651916CD43DD8448EB211C80319C-" + spanID + "-01"}, "", false},
+		{"other dashes", []string{"00_" + traceID + "_" + spanID + "_01"}, "", false},
+		{"no hexadecimal flags", []string{"00-" + traceID + "-" + spanID + "-0g"}, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			for _, header := range tt.headers {
 				r.Header.Add("traceparent", header)
 			}
-			if got := sampledTraceID(r); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
+			if got, isSampled := traceOf(r); got != tt.want || isSampled != tt.sampled {
+				t.Errorf("got %q, sampled: %t, want %q, %t", got, isSampled, tt.want, tt.sampled)
 			}
 		})
 	}
 }
 
-// FuzzSampledTraceID checks that whatever a client sends, an id is one.
-func FuzzSampledTraceID(f *testing.F) {
+// FuzzTraceOf checks that whatever a client sends, an id is one.
+func FuzzTraceOf(f *testing.F) {
 	f.Add(sampled)
 	f.Add("01-" + traceID + "-" + spanID + "-01-more")
 	f.Add("")
@@ -61,7 +62,7 @@ func FuzzSampledTraceID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header["Traceparent"] = []string{header}
-		if got := sampledTraceID(r); got != "" && !id.MatchString(got) {
+		if got, _ := traceOf(r); got != "" && !id.MatchString(got) {
 			t.Errorf("%q: got %q", header, got)
 		}
 	})
