@@ -3,6 +3,7 @@ package reststore
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -33,13 +34,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// Logger receives debug messages; nil discards them.
 	Logger *slog.Logger
-	TLS    TLS
-}
-
-// TLS configures connections to an https URL.
-type TLS struct {
-	CA        string // PEM file of trusted certificates, instead of the system's
-	Cert, Key string // PEM files of the client certificate and its key
+	TLS    *tls.Config // for an https URL; nil means the default
 }
 
 // IDs translates between legacy ids and the backend's ids. Results omit unknown ids. The

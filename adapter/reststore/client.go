@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -51,10 +48,6 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 	case base.User != nil, base.RawQuery != "", base.Fragment != "":
 		return nil, errors.New("the URL of the backend must not have a user, a query or a fragment: use rest.user and rest.secret for credentials")
 	}
-	tlsConfig, err := o.TLS.config()
-	if err != nil {
-		return nil, err
-	}
 	c := &client{
 		base:       strings.TrimRight(base.String(), "/"),
 		host:       base.Hostname(),
@@ -66,7 +59,7 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 		transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSClientConfig:        tlsConfig,
+			TLSClientConfig:        o.TLS,
 			TLSHandshakeTimeout:    5 * time.Second,
 			ForceAttemptHTTP2:      true,
 			MaxConnsPerHost:        m.Connection.Limits.InFlight,
@@ -111,28 +104,6 @@ type discardLogger struct{}
 func (discardLogger) Errorf(string, ...any) {}
 func (discardLogger) Warnf(string, ...any)  {}
 func (discardLogger) Debugf(string, ...any) {}
-
-func (t TLS) config() (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return nil, fmt.Errorf("read the trusted certificates: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s contains no PEM certificate", t.CA)
-		}
-	}
-	if t.Cert != "" || t.Key != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("load the client certificate and its key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
-}
 
 // A preparedRequest is a request with all expressions evaluated.
 type preparedRequest struct {

@@ -156,9 +156,6 @@ func TestSettings(t *testing.T) {
 		{"no scheme and a password", Options{URL: "u:hidden@h"}, "the URL of the backend must be"},
 		{"a URL with a password", Options{URL: "http://u:hidden@h"}, "must not have a user"},
 		{"an invalid URL", Options{URL: "http://h\x00hidden"}, "the URL of the backend cannot be parsed"},
-		{"missing CA file", Options{URL: "https://h", TLS: TLS{CA: "missing.pem"}}, "read the trusted certificates"},
-		{"CA file without certificate", Options{URL: "https://h", TLS: TLS{CA: "doc.go"}}, "doc.go contains no PEM certificate"},
-		{"no key", Options{URL: "https://h", TLS: TLS{Cert: "doc.go"}}, "load the client certificate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Mapping, c.o.File, c.o.Secret = []byte(smallMapping), "small.yaml", "s"

@@ -3,11 +3,8 @@ package reststore
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,22 +46,9 @@ func TestTLS(t *testing.T) {
 	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	s.StartTLS()
 	defer s.Close()
-	folder := t.TempDir()
-	write := func(name, kind string, bytes []byte) string {
-		t.Helper()
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	// The client uses the server's certificate.
-	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert := write("cert.pem", "CERTIFICATE", s.Certificate().Raw)
-	fetch := func(o TLS) error {
+	trusted := x509.NewCertPool()
+	trusted.AddCert(s.Certificate())
+	fetch := func(o *tls.Config) error {
 		t.Helper()
 		b, err := Open(Options{Mapping: []byte(strings.Replace(tinyMappingWith(""), "attempts: 3", "attempts: 1", 1)), URL: s.URL, TLS: o})
 		if err != nil {
@@ -74,10 +58,10 @@ func TestTLS(t *testing.T) {
 		_, err = b.Fetch(t.Context(), adapter.Customers, []string{"1"})
 		return err
 	}
-	if err := fetch(TLS{CA: cert, Cert: cert, Key: write("key.pem", "PRIVATE KEY", key)}); err != nil {
+	if err := fetch(&tls.Config{RootCAs: trusted, Certificates: s.TLS.Certificates}); err != nil { // with the certificate of the server
 		t.Errorf("trusted: %v", err)
 	}
-	if err := fetch(TLS{}); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+	if err := fetch(nil); adapter.KindOf(err) != adapter.Unavailable || err == nil {
 		t.Errorf("untrusted certificate: %v", err)
 	}
 }

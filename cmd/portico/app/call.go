@@ -306,16 +306,12 @@ func (f *callFlags) transport(cfg *config.Config) (*http.Transport, error) {
 	if file == "" {
 		return transport, nil
 	}
-	certificates, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool()
 	}
-	if !roots.AppendCertsFromPEM(certificates) {
-		return nil, fmt.Errorf("%s has no certificate in PEM", file)
+	if err := addCertificates(roots, file); err != nil {
+		return nil, err
 	}
 	transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return transport, nil

@@ -47,10 +47,14 @@ func openREST(_ context.Context, e *Environment) (replica.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	tls, err := clientTLS(section["ca_file"], section["client_cert"], section["client_key"])
+	if err != nil {
+		return nil, err
+	}
 	return reststore.Open(reststore.Options{
 		Mapping: mapping, File: file, URL: section["url"], User: section["user"], Secret: section["secret"], Vars: vars,
 		Schemas: e.Schemas, IDs: e.IDs, Registerer: e.Registerer, Logger: e.Log,
-		TLS: reststore.TLS{CA: section["ca_file"], Cert: section["client_cert"], Key: section["client_key"]},
+		TLS: tls,
 	})
 }
 
