@@ -26,6 +26,9 @@ type Config struct {
 	OpsListen      string // host:port
 	OpsToken       string // empty: the operators' port requires no token
 	OpsPprof       bool   // whether the operators' port serves profiles
+	OpsConsole     bool   // whether the operators' port serves the console
+	// OpsImpersonate lets the console send calls as any client program.
+	OpsImpersonate bool
 	LogLevel       slog.Level
 	LogFormat      string // "text" or "json"
 	Tracing        Tracing
@@ -153,6 +156,8 @@ func newConfig(v values, sections []Section) *Config {
 		OpsListen:      get[string](v, "ops.listen"),
 		OpsToken:       get[string](v, "ops.token"),
 		OpsPprof:       get[bool](v, "ops.pprof"),
+		OpsConsole:     get[bool](v, "ops.console"),
+		OpsImpersonate: get[bool](v, "ops.console_impersonate"),
 		LogFormat:      get[string](v, "log.format"),
 		Limits: Limits{
 			BodyBytes:   get[int64](v, "limits.body_bytes"),

@@ -72,6 +72,7 @@ func TestLoadDefaults(t *testing.T) {
 		AcceptMissing:  "error",
 		Adapter:        "sql",
 		OpsListen:      "127.0.0.1:9464",
+		OpsConsole:     true,
 		LogLevel:       slog.LevelInfo,
 		LogFormat:      "text",
 		Limits: config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000,
@@ -125,7 +126,7 @@ trusted_proxies: [10.1.2.3/8, "::1", "::ffff:192.0.2.1"]
 dialect: magento
 accept_missing: json
 adapter: rest
-ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
+ops: {listen: ":9000", token: 0123456789abcdef, pprof: true, console: false, console_impersonate: true}
 log: {level: error, format: json}
 tracing: {endpoint: "https://otlp.example", sample: 0.5, headers: "api-key=a%20b"}
 limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3,
@@ -175,8 +176,10 @@ sql.dsn: 0042
 		OpsListen:     ":9000",
 		OpsToken:      "0123456789abcdef",
 		OpsPprof:      true,
-		LogLevel:      slog.LevelError,
-		LogFormat:     "json",
+
+		OpsImpersonate: true,
+		LogLevel:       slog.LevelError,
+		LogFormat:      "json",
 		Limits: config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, RequestsBytes: 1 << 20, RepliesBytes: 2 << 20,
 			ConsumerRate: 0.25, GuestRate: 2.5, ConsumerBurst: 3, GuestBurst: 4},
 		Lists: config.Lists{MaxRows: 7, GuestMaxRows: 5, InFlight: 6, FiltersInFlight: 5, FilterTimeout: 300 * time.Millisecond, MatchBytes: 1 << 20, SpoolBytes: 3 << 20, SpoolDir: "/var/spool/portico"},

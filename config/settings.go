@@ -90,9 +90,13 @@ func coreSettings() []Setting {
 			Help: "The adapter that serves the store's records."},
 
 		{Name: "ops.listen", Kind: Address, Default: "127.0.0.1:9464", Flag: "ops-listen",
-			Help: "Address of the operators' port, which has metrics, health and readiness. An address off loopback needs ops.token."},
+			Help: "Address of the operators' port, which has the console, metrics, health and readiness. An address off loopback needs ops.token."},
 		{Name: "ops.token", Kind: Text, Secret: true, Valid: validToken,
 			Help: "Bearer token that the operators' port requires, 16 to 256 printable ASCII characters. Empty: it requires none."},
+		{Name: "ops.console", Kind: Bool, Default: "true",
+			Help: "Whether the operators' port serves the console: pages that show what Portico does and how far a migration is. They ask for ops.token."},
+		{Name: "ops.console_impersonate", Kind: Bool, Default: "false",
+			Help: "Whether the console sends calls as any client program that Portico knows, signed with its secrets. Each call is logged. The demo store needs no such permission."},
 		{Name: "ops.pprof", Kind: Bool, Default: "false",
 			Help: "Whether the operators' port serves profiles of the process under /debug/pprof/, for go tool pprof. They require ops.token as /metrics does."},
 
