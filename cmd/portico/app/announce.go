@@ -25,7 +25,10 @@ func (p *program) printStartup(w io.Writer, cfg *config.Config, contract, ops ne
 	if data != nil {
 		examples = demoExamples(cfg, base, dialAddress(ops), data)
 		printExamples(w, examples[:1])
-		fmt.Fprintf(w, "\n  console     %s\n", consoleURL(dialAddress(ops)))
+		fmt.Fprintln(w)
+	}
+	if address := consoleURL(cfg, dialAddress(ops)); address != "" {
+		fmt.Fprintf(w, "  console     %s\n", address)
 	}
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)
 	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", dialAddress(ops))
@@ -77,8 +80,14 @@ func printDemoCredentials(w io.Writer, data *adapter.Dataset) {
 	}
 }
 
-// consoleURL returns the address of the console on the operators' port at an address.
-func consoleURL(ops string) string { return "http://" + ops + "/" }
+// consoleURL returns the address of the console on the operators' port at an address, "" if there
+// is no console.
+func consoleURL(cfg *config.Config, ops string) string {
+	if !cfg.OpsConsole {
+		return ""
+	}
+	return "http://" + ops + "/"
+}
 
 // demoExamples returns commands to try with a demo store, in lines of at most 98 characters
 // unless the base URL is long. The first needs no credentials, the last undoes all changes. ops

@@ -31,10 +31,11 @@ import (
 
 // A program is what Main runs.
 type program struct {
-	version  string
-	environ  []string // "NAME=value"
-	backends []Backend
-	adapters []Adapter
+	version    string
+	environ    []string // "NAME=value"
+	backends   []Backend
+	adapters   []Adapter
+	demoPublic bool // others may reach the demo store
 	// gin middleware of the contract's port, before and after Portico's own
 	outerMiddleware, middleware []gin.HandlerFunc
 }

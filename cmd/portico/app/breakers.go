@@ -2,19 +2,32 @@ package app
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
 )
 
-// breakerMetrics holds the metrics of all circuit breakers.
+// maxBreakerChanges is the number of changes of each breaker that are remembered.
+const maxBreakerChanges = 50
+
+// breakerMetrics holds the metrics of all circuit breakers, and their latest changes.
 type breakerMetrics struct {
 	state       *prometheus.GaugeVec
 	transitions *prometheus.CounterVec
+
+	mu       sync.Mutex
+	breakers map[string]*webconsole.Breaker
 }
 
 // newBreakerMetrics returns metrics that are registered with reg.
 func newBreakerMetrics(reg prometheus.Registerer) (*breakerMetrics, error) {
 	b := &breakerMetrics{
+		breakers: map[string]*webconsole.Breaker{},
 		state: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_breaker_state",
 			Help: "State of a circuit breaker: 0 closed, 1 half-open, 2 open. It is half-open from the first call after its open time.",
@@ -44,6 +57,9 @@ func (b *breakerMetrics) add(name string) {
 	for to := range breakerStateValues() {
 		b.transitions.WithLabelValues(name, to)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.breakers[name] = &webconsole.Breaker{Name: name, State: "closed"}
 }
 
 // setState records a change of the breaker name to the state to: "closed", "half_open" or
@@ -51,6 +67,27 @@ func (b *breakerMetrics) add(name string) {
 func (b *breakerMetrics) setState(name, to string) {
 	b.state.WithLabelValues(name).Set(breakerStateValues()[to])
 	b.transitions.WithLabelValues(name, to).Inc()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	breaker := b.breakers[name]
+	if breaker == nil { // of a name that was not added
+		return
+	}
+	breaker.State = to
+	breaker.Changes = slices.Insert(breaker.Changes, 0, webconsole.BreakerChange{Time: time.Now(), To: to})
+	breaker.Changes = breaker.Changes[:min(len(breaker.Changes), maxBreakerChanges)]
+}
+
+// all returns the breakers, ordered by name.
+func (b *breakerMetrics) all() (all []webconsole.Breaker) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(b.breakers)) {
+		breaker := *b.breakers[name]
+		breaker.Changes = slices.Clone(breaker.Changes)
+		all = append(all, breaker)
+	}
+	return all
 }
 
 // onUpstreamChange returns a function that records and logs a state change of an

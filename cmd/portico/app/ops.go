@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -41,6 +42,7 @@ type ops struct {
 	// offered. It returns the changed settings, or why it took over none of them.
 	reload   func(by string) (changed []string, err error)
 	draining atomic.Bool
+	console  *webconsole.Console // nil: there is none
 }
 
 // newBuildInfo returns a metric with the constant value 1, whose labels describe the
@@ -54,7 +56,7 @@ func (p *program) newBuildInfo(dialect, adapter string) prometheus.Collector {
 }
 
 // handler returns the handler of the operators' port. Everything but health and readiness
-// requires the token, if one is set. Requests from web pages of other sites are refused,
+// requires the token, if one is set; the console has a log-in for it. Requests from web pages of other sites are refused,
 // because a browser on this machine may show such a page.
 func (o *ops) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -69,6 +71,11 @@ func (o *ops) handler() http.Handler {
 	mux.Handle("GET /migration", o.requireToken(o.migration))
 	if o.reload != nil {
 		mux.Handle("POST /reload", o.requireToken(http.HandlerFunc(o.reloadConfig)))
+	}
+	if o.console != nil {
+		for _, pattern := range o.console.Paths() {
+			mux.Handle(pattern, o.console)
+		}
 	}
 	if o.pprof {
 		// Package pprof also registers them with http.DefaultServeMux, but no server of the
@@ -134,20 +141,28 @@ func (o *ops) requireToken(next http.Handler) http.Handler {
 // serveReady answers 503 while the program drains, and while neither the upstream nor the
 // cache can answer calls.
 func (o *ops) serveReady(w http.ResponseWriter, r *http.Request) {
-	if o.draining.Load() {
-		http.Error(w, "draining", http.StatusServiceUnavailable)
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	switch err := o.ping(ctx); {
-	case err == nil:
-		fmt.Fprintln(w, "ready")
-	case o.hasCachedReplies():
-		fmt.Fprintln(w, "ready, with replies of the cache: upstream unavailable")
-	default:
-		http.Error(w, "upstream unavailable", http.StatusServiceUnavailable)
+	ready, answer := o.ready(ctx)
+	if !ready {
+		http.Error(w, answer, http.StatusServiceUnavailable)
+		return
 	}
+	fmt.Fprintln(w, answer)
+}
+
+// ready reports whether the program can answer calls, and says what it answers to a load
+// balancer.
+func (o *ops) ready(ctx context.Context) (ready bool, answer string) {
+	switch {
+	case o.draining.Load():
+		return false, "draining"
+	case o.ping(ctx) == nil:
+		return true, "ready"
+	case o.hasCachedReplies():
+		return true, "ready, with replies of the cache: upstream unavailable"
+	}
+	return false, "upstream unavailable"
 }
 
 // purgeCache drops all cached replies and lists.

@@ -58,6 +58,7 @@ for them.`,
 			live.level.Set(cfg.LogLevel)
 			log := newLeveledLogger(cmd.ErrOrStderr(), cfg, live.level)
 			if demoStore {
+				p.demoPublic = demoPublic
 				return p.serveDemo(cmd.Context(), cmd.OutOrStdout(), cfg, live, demoPublic, log)
 			}
 			db, err := openStore(cmd.Context(), cfg, log)
@@ -203,10 +204,13 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
 	}
 	opsServer := newServer(cfg, a.ops.handler(), log)
+	if a.ops.console != nil {
+		opsServer.RegisterOnShutdown(a.ops.console.Close) // or its streams would hold up the end
+	}
 	if data != nil {
 		opsAddress := dialAddress(opsListener.Addr())
 		a.landing.SetDemo(func(base string) landing.Demo {
-			return landing.Demo{Console: consoleURL(opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
+			return landing.Demo{Console: consoleURL(cfg, opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
 		})
 	}
 	p.printStartup(out, cfg, contractListener.Addr(), opsListener.Addr(), data)

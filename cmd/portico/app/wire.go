@@ -270,6 +270,15 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 			return nil
 		}
 	}
+	if cfg.OpsConsole {
+		opsPort.console, err = (&consoleParts{
+			program: p, config: cfg, demo: data != nil, db: db, rules: rules, registry: registry, breakers: breakers, ops: opsPort, scheme: api.Scheme, log: log,
+		}).newConsole()
+		if err != nil {
+			return nil, err
+		}
+		resources.add(func() error { opsPort.console.Close(); return nil })
+	}
 	return &app{db: db, connections: options.Connections, contract: rules, landing: page, ops: opsPort, rules: rules, follower: follower, mirroring: repeats, bystander: bystander, traces: traces, close: resources.close}, nil
 }
 
