@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -69,6 +70,41 @@ func Load(sources Sources) (*Config, error) {
 	if sources.Flags != nil {
 		l.applyFlags(sources.Flags)
 	}
+	return l.finish()
+}
+
+// WithRoutes returns a copy of c, which must come from [Load], in which the table routes is that
+// of text: YAML with the one section routes, from the source name. It validates the combination as
+// Load does, and returns all problems as [Faults]. c does not change.
+func (c *Config) WithRoutes(name string, text []byte) (*Config, error) {
+	l := newLoader(c.loaded.sources)
+	maps.Copy(l.values, c.loaded.values)
+	maps.Copy(l.entries, c.loaded.entries)
+	maps.Copy(l.origins, c.loaded.origins)
+	routes := routesTable()
+	delete(l.entries, routes.Name)
+	delete(l.origins, routes.Name)
+	if len(text) > maxFileBytes {
+		return nil, Faults{{Origin: name, Problem: fmt.Sprintf("is larger than %d bytes", maxFileBytes)}}
+	}
+	document := readYAML(text, func(table string) bool { return table == routes.Name })
+	l.addDocumentFaults(name, document)
+	for _, other := range document.names {
+		if other != routes.Name {
+			l.addFault(other, fmt.Sprintf("%s:%d", name, document.lines[other]), "is not a part of routes: leave it out")
+		}
+	}
+	if given, ok := document.tables[routes.Name]; ok {
+		l.loadTable(routes, name, given)
+	} else if len(l.faults) == 0 {
+		l.addFault(routes.Name, name, "is missing: begin with the line \"routes:\"")
+	}
+	return l.finish()
+}
+
+// finish converts what the layers have set, and validates the combinations.
+func (l *loader) finish() (*Config, error) {
+	sources := l.sources
 	config := newConfig(l.values, sources.Sections)
 	config.Attributes = convertEntries(l, "attributes", newAttribute)
 	config.Fields = convertEntries(l, "fields", newFieldList)
@@ -245,13 +281,7 @@ func (l *loader) applyFile(path string) {
 		return slices.ContainsFunc(tables, func(t Table) bool { return t.Name == name })
 	})
 	at := func(name string) string { return fmt.Sprintf("%s:%d", path, document.lines[name]) }
-	for _, f := range document.faults {
-		origin := path
-		if f.line > 0 {
-			origin = fmt.Sprintf("%s:%d", path, f.line)
-		}
-		l.addFault("", origin, f.problem)
-	}
+	l.addDocumentFaults(path, document)
 	for _, name := range document.empty {
 		if !l.isKnown(name) {
 			l.addFault(name, at(name), "unknown setting"+l.suggest(name, l.names()))
@@ -262,6 +292,17 @@ func (l *loader) applyFile(path string) {
 		if given, ok := document.tables[t.Name]; ok {
 			l.loadTable(t, path, given)
 		}
+	}
+}
+
+// addDocumentFaults adds the faults of a file.
+func (l *loader) addDocumentFaults(path string, document *document) {
+	for _, f := range document.faults {
+		origin := path
+		if f.line > 0 {
+			origin = fmt.Sprintf("%s:%d", path, f.line)
+		}
+		l.addFault("", origin, f.problem)
 	}
 }
 
