@@ -15,8 +15,8 @@ func withRule(rules passthrough.Rules, rule passthrough.Rule) passthrough.Rules 
 	return append(slices.DeleteFunc(slices.Clone(rules), replaced), rule)
 }
 
-// lines returns the section routes of the configuration that has the rules.
-func lines(rules passthrough.Rules) []string {
+// Lines returns the section routes of the configuration that has the rules.
+func Lines(rules passthrough.Rules) []string {
 	if len(rules) == 0 {
 		return []string{"routes: []"}
 	}

@@ -257,7 +257,7 @@ func (p *planner) step(part Part, r *Resource) Step {
 	case Moved, Mirrored:
 		if r.Shadow && r.State == Moved && part.Writes {
 			s := step(stepEndShadow, "Stop asking the old shop: it lacks what clients write, so its answers differ.", "The way back stays as it is.")
-			s.Lines = lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, To: passthrough.Portico}))
+			s.Lines = Lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, To: passthrough.Portico}))
 			return s
 		}
 		s := step(stepNone, "Nothing is left to do until everything has moved.", "")
@@ -267,7 +267,7 @@ func (p *planner) step(part Part, r *Resource) Step {
 		return s
 	case WritesMoved:
 		s := step(stepMoveReads, "Let Portico answer the reads, too: clients read from the old shop, which lacks what they write to Portico.", "The way back stays as it is.")
-		s.Lines = lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, To: passthrough.Portico}))
+		s.Lines = Lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, To: passthrough.Portico}))
 		return s
 	case ReadsMoved:
 		return p.moveWrites(part)
@@ -281,7 +281,7 @@ func (p *planner) step(part Part, r *Resource) Step {
 	}
 	s := step(stepShadow, "Let Portico answer reads a second time, in the background, and count the differences.", "The way back stays open: clients get the old shop's answers.")
 	s.before(p.sweepFaults(r), p.staleness(part))
-	s.Lines = lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, Calls: passthrough.Reads, To: passthrough.Legacy, Shadow: true}))
+	s.Lines = Lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, Calls: passthrough.Reads, To: passthrough.Legacy, Shadow: true}))
 	return s
 }
 
@@ -306,7 +306,7 @@ func (s *Step) before(lists ...[]string) {
 func (p *planner) moveReads(part Part, r *Resource) Step {
 	s := step(stepMoveReads, "Let Portico answer the reads, and ask the old shop in the background.", "The way back stays open: the old shop still gets every write.")
 	s.before(p.shadowFaults(r), p.sweepFaults(r), p.staleness(part))
-	s.Lines = lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, Calls: passthrough.Reads, To: passthrough.Portico, Shadow: true}))
+	s.Lines = Lines(withRule(p.Rules, passthrough.Rule{Resource: part.Name, Calls: passthrough.Reads, To: passthrough.Portico, Shadow: true}))
 	return s
 }
 
@@ -345,7 +345,7 @@ func (p *planner) outside(plan *Plan) Resource {
 			"The way back stays open for these paths: restore the lines. Tokens that Portico gives from then on are unknown to the old shop.")
 		r.Step.before(p.leftBehind())
 		p.addLastImport(&r.Step)
-		r.Step.Lines = lines(nil)
+		r.Step.Lines = Lines(nil)
 	default:
 		r.Step = step(stepTurnOff, "Turn the old shop off: no request goes there.", "The way back ends when the old shop's database is deleted: keep a copy.")
 		r.Step.before(p.leftBehind())

@@ -290,7 +290,7 @@ func TestSteps(t *testing.T) {
 			"reads moved, writes of others mirrored", "products", slices.DeleteFunc(allMirrored(), func(r passthrough.Rule) bool { return r.Mirror && r.Resource != "order_comments" }), func(s *Situation) {
 				s.Shadow.Calls = append(s.Shadow.Calls, shadow.CallCount{Call: "getStockItem", Outcomes: map[string]int64{shadow.Same: 1}})
 			},
-			ReadsMoved, "move_writes", strings.Join(lines(allMirrored())[1:6], "\n") + "\n  - {resource: order_comments, calls: writes, to: portico, mirror: true}\n  - {resource: products, calls: writes, to: portico, mirror: true}\n  - {resource: stock_items, calls: writes, to: portico, mirror: true}",
+			ReadsMoved, "move_writes", strings.Join(Lines(allMirrored())[1:6], "\n") + "\n  - {resource: order_comments, calls: writes, to: portico, mirror: true}\n  - {resource: products, calls: writes, to: portico, mirror: true}\n  - {resource: stock_items, calls: writes, to: portico, mirror: true}",
 			0, "Restore|The way back stays open", nil,
 		},
 		{"mirrored, a refused change", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Parked: 1} }, Mirrored, "settle", "", 1, "Send|The way back stays open", []string{"1. Look at portico mirror list"}},

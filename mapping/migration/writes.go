@@ -47,7 +47,7 @@ func (p *planner) moveWrites(part Part) Step {
 		}
 		rules = withRule(rules, passthrough.Rule{Resource: name, Calls: passthrough.Writes, To: passthrough.Portico, Mirror: true})
 	}
-	s.Lines = lines(rules)
+	s.Lines = Lines(rules)
 	return s
 }
 
@@ -89,7 +89,7 @@ func (p *planner) moveWritesUnmirrored(part Part, names, first []string) Step {
 	for _, name := range names {
 		rules = withRule(rules, passthrough.Rule{Resource: name, To: passthrough.Portico})
 	}
-	s.Lines = lines(rules)
+	s.Lines = Lines(rules)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/migration"
 )
 
 // consoleParts are the parts of the program that the console shows.
@@ -32,7 +35,67 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 		Version: p.program.version, Dialect: p.config.Dialect, Adapter: p.config.Adapter, Demo: p.demo, Log: p.log,
 		Gatherer: p.registry, Ready: p.ops.ready, Breakers: p.breakers.all,
 		Changed: func() []config.Row { return config.Changed(p.current().Rows()) },
+		Migration: webconsole.Migration{
+			Plan:       p.plan,
+			Routes:     func() []string { return migration.Lines(newRules(p.current().Routes)) },
+			Preview:    p.previewRoutes,
+			ResourceOf: p.resourceOf(),
+		},
 	})
+}
+
+// resourceOf returns the resource of each call.
+func (p *consoleParts) resourceOf() map[string]string {
+	of := map[string]string{}
+	for _, route := range contract.Routes(contract.StandardFields()) {
+		for _, call := range route.Calls {
+			of[call] = route.Resource
+		}
+	}
+	return of
+}
+
+// situation returns what this process and its store know about the migration.
+func (p *consoleParts) situation(ctx context.Context) (*situation, error) {
+	watchers := p.rules.current().watchers
+	return p.program.newSituation(ctx, watchers.config, situationSources{
+		ask: func() ([]serverStatus, []string) {
+			return []serverStatus{{migrationStatus: watchers.status(), server: "this port"}}, nil
+		},
+		stored: func(ctx context.Context, s *situation) error {
+			ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+			defer cancel()
+			return addStored(ctx, watchers.config, p.db, s.Situation)
+		},
+	})
+}
+
+// plan returns how far each resource has moved.
+func (p *consoleParts) plan(ctx context.Context) (*migration.Plan, error) {
+	s, err := p.situation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.plan(), nil
+}
+
+// previewRoutes says what other lines of the section routes would change.
+func (p *consoleParts) previewRoutes(ctx context.Context, lines string) (*webconsole.Preview, error) {
+	next, err := p.current().WithRoutes("these lines", []byte(lines))
+	if err != nil {
+		var faults []string
+		for _, fault := range faultsOf(err) {
+			faults = append(faults, fault.String())
+		}
+		return &webconsole.Preview{Faults: faults}, nil
+	}
+	s, err := p.situation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := s.plan()
+	s.Rules = newRules(next.Routes)
+	return &webconsole.Preview{Before: before, After: s.plan()}, nil
 }
 
 // current returns the configuration in force.

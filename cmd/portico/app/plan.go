@@ -95,36 +95,66 @@ renamed. The exit code is 0 unless the configuration cannot be read.`,
 // newPlan returns the plan for a configuration, with all evidence that can be had. servers are
 // the URLs of operators' ports.
 func (p *program) newPlan(ctx context.Context, cfg *config.Config, servers []string) (*migration.Plan, error) {
+	s, err := p.newSituation(ctx, cfg, situationSources{
+		ask:    func() ([]serverStatus, []string) { return queryMigration(ctx, cfg, servers) },
+		stored: func(ctx context.Context, s *situation) error { return readStored(ctx, cfg, s.Situation) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.plan(), nil
+}
+
+// A situation is what is known about a migration, with what is not.
+type situation struct {
+	*migration.Situation
+	unknown, warnings []string
+}
+
+// plan returns the plan for the situation.
+func (s *situation) plan() *migration.Plan {
+	plan := migration.New(s.Situation)
+	plan.Unknown, plan.Warnings = append(plan.Unknown, s.unknown...), append(plan.Warnings, s.warnings...)
+	return plan
+}
+
+// situationSources are where evidence is found that the configuration does not name.
+type situationSources struct {
+	// ask returns what running servers know, and which of them did not say it.
+	ask func() (statuses []serverStatus, faults []string)
+	// stored adds what the store knows.
+	stored func(context.Context, *situation) error
+}
+
+// newSituation returns what is known about the migration that cfg configures.
+func (p *program) newSituation(ctx context.Context, cfg *config.Config, from situationSources) (*situation, error) {
 	parts, err := resourceParts(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s := &migration.Situation{Legacy: cfg.Legacy.URL, Rules: newRules(cfg.Routes), Resources: parts}
+	s := &situation{Situation: &migration.Situation{Legacy: cfg.Legacy.URL, Rules: newRules(cfg.Routes), Resources: parts}}
 	if s.Legacy == "" {
-		return migration.New(s), nil
+		return s, nil
 	}
 	s.NoImports, s.Unset = p.adapter(cfg.Adapter) != nil, unsetForMirror(cfg)
 	s.NoMirror = s.NoImports // such an adapter has no outbox
-	var unknown, warnings []string
 	if cfg.Record.Dir != "" {
 		if s.Usage, err = recording.ReadUsage(os.DirFS(cfg.Record.Dir)); err != nil {
 			s.Usage, s.UsageFault = nil, fmt.Sprintf("The counts in %s cannot be read: %v", cfg.Record.Dir, err)
 		}
 	}
-	statuses, faults := queryMigration(ctx, cfg, servers)
+	statuses, faults := from.ask()
 	s.Shadow, s.Follow = addShadows(statuses), followOf(cfg, statuses)
-	if err := addStored(ctx, cfg, s); err != nil {
-		unknown = append(unknown, fmt.Sprintf("What the store knows of imports, sweeps and mirrored writes cannot be read: %v", err))
+	if err := from.stored(ctx, s); err != nil {
+		s.unknown = append(s.unknown, fmt.Sprintf("What the store knows of imports, sweeps and mirrored writes cannot be read: %v", err))
 	}
-	unknown = append(unknown, faults...)
+	s.unknown = append(s.unknown, faults...)
 	for _, status := range statuses {
 		if !slices.Equal(status.Routes, describeRoutes(cfg.Routes)) {
-			warnings = append(warnings, "The Portico at "+status.server+" runs with other routes than this configuration: reload it, or give this command its configuration.")
+			s.warnings = append(s.warnings, "The Portico at "+status.server+" runs with other routes than this configuration: reload it, or give this command its configuration.")
 		}
 	}
-	plan := migration.New(s)
-	plan.Unknown, plan.Warnings = append(plan.Unknown, unknown...), append(plan.Warnings, warnings...)
-	return plan, nil
+	return s, nil
 }
 
 // unsetForMirror returns the settings that are missing for writes to be mirrored.
@@ -176,8 +206,8 @@ func resourceParts(cfg *config.Config) ([]migration.Part, error) {
 // storeTimeout limits how long the plan waits for a store.
 const storeTimeout = 10 * time.Second
 
-// addStored adds what the configured store knows. It neither creates nor changes tables.
-func addStored(ctx context.Context, cfg *config.Config, s *migration.Situation) (err error) {
+// readStored adds what the configured store knows. It neither creates nor changes tables.
+func readStored(ctx context.Context, cfg *config.Config, s *migration.Situation) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	db, err := openStoreAs(ctx, cfg, false, slog.New(slog.DiscardHandler))
@@ -185,6 +215,11 @@ func addStored(ctx context.Context, cfg *config.Config, s *migration.Situation) 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	return addStored(ctx, cfg, db, s)
+}
+
+// addStored adds what an open store knows.
+func addStored(ctx context.Context, cfg *config.Config, db *sqlstore.DB, s *migration.Situation) error {
 	sources, err := db.Imports().Sources(ctx)
 	if err != nil {
 		return err

@@ -172,12 +172,17 @@ type shadowStatus struct {
 
 // serveMigration serves the migrationStatus as JSON.
 func (w *watchers) serveMigration(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(w.status()) // fails only if the client has disconnected
+}
+
+// status returns what this process knows of the migration.
+func (w *watchers) status() migrationStatus {
 	status := migrationStatus{Routes: describeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
 	if s := w.counted; s != nil {
 		status.Shadow = &shadowStatus{s.Since().UTC(), s.Counts()}
 	}
-	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(status) // fails only if the client has disconnected
+	return status
 }
 
 // finish stops the watchers after the last request of their rule set, once the queued

@@ -70,6 +70,8 @@ type Options struct {
 	Changed func() []config.Row
 	// Breakers returns the circuit breakers with their latest changes.
 	Breakers func() []Breaker
+
+	Migration Migration
 }
 
 // A Refusal is an error for the person at the browser: it says what was wrong and what to do.
@@ -170,6 +172,8 @@ func (c *Console) routes() []route {
 		{"POST", "/console/logout", false, (*visit).logOut},
 		{"GET", overviewPath, false, (*visit).showOverview},
 		{"GET", "/console/events", false, (*visit).streamOverview},
+		{"GET", migrationPath, false, (*visit).showMigration},
+		{"POST", migrationPath + "/preview", false, (*visit).previewRoutes},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/migration"
 )
 
 const testToken = "0123456789abcdef"
@@ -78,6 +79,11 @@ func newSite(t *testing.T, change func(*Options)) *site {
 		Ready:    func(context.Context) (bool, string) { return true, "ready" },
 		Changed:  func() []config.Row { return nil },
 		Breakers: func() []Breaker { return nil },
+		Migration: Migration{
+			Plan:    func(context.Context) (*migration.Plan, error) { return migration.New(&migration.Situation{}), nil },
+			Routes:  func() []string { return []string{"routes: []"} },
+			Preview: func(context.Context, string) (*Preview, error) { return &Preview{Faults: []string{"no"}}, nil },
+		},
 	}
 	if change != nil {
 		change(&o)
