@@ -18,7 +18,9 @@ type Sample struct {
 	Call   string    `json:"call"`
 	Field  string    `json:"field"`
 	Target string    `json:"target"` // of the request
-	Record string    `json:"record,omitempty"`
+	// Consumer is the name of the consumer that the request claims, "" if it is not known.
+	Consumer string `json:"consumer,omitempty"`
+	Record   string `json:"record,omitempty"`
 	// Values of the two systems; nil means absent.
 	Legacy    *string `json:"legacy"`
 	Candidate *string `json:"candidate"`
@@ -51,6 +53,9 @@ func (s *Shadow) keep(e *exchange.Exchange, d *compare.Difference) {
 	shown := d.Masked()
 	sample := Sample{
 		Time: e.Start.UTC(), Call: e.Name(), Field: d.Field, Target: s.Target(e), Record: shown.Record, Legacy: shown.Legacy, Candidate: shown.Candidate,
+	}
+	if s.Consumer != nil {
+		sample.Consumer = s.Consumer(e)
 	}
 	s.samples.mu.Lock()
 	defer s.samples.mu.Unlock()

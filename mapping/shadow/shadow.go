@@ -57,6 +57,8 @@ type Options struct {
 	// request without personal data.
 	Samples int
 	Target  func(*exchange.Exchange) string
+	// Consumer returns the name of the consumer of a request; nil leaves it out.
+	Consumer func(*exchange.Exchange) string
 	// Count counts the outcome of a read (see Outcomes), Differ a difference.
 	Count  func(call, outcome string)
 	Differ func(call, field string)

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/config"
@@ -37,11 +40,83 @@ func (o *compareOptions) note(ctx context.Context, result *comparison) (err erro
 	if err != nil {
 		return err
 	}
+	fields, err := encodeSweptFields(sweptFieldsOf(result, o))
+	if err != nil {
+		return err
+	}
 	db, err := openStore(ctx, o.noteIn, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return fmt.Errorf("--note: %w", err)
 	}
-	return errors.Join(db.NoteEvidence(ctx, sweepEvidence, string(text)), db.Close())
+	return errors.Join(db.NoteEvidence(ctx, sweepEvidence, string(text)), db.NoteEvidence(ctx, sweptFieldsEvidence, fields), db.Close())
+}
+
+// sweptFieldsEvidence is the name under which the store has the fields in which the last sweep
+// found differences, for the console.
+const sweptFieldsEvidence = "sweep_fields"
+
+// maxSweptFields is the maximum size of these fields in bytes: that of any evidence.
+const maxSweptFields = 48 << 10
+
+// A sweptField is a field of a call that differed in a sweep.
+type sweptField struct {
+	Call     string         `json:"call"`
+	Field    string         `json:"field"`
+	Answers  int            `json:"answers"` // that differ in it
+	Examples []sweptExample `json:"examples,omitempty"`
+}
+
+// A sweptExample is a request and one difference between its answers.
+type sweptExample struct {
+	As        string  `json:"as"`
+	Request   string  `json:"request"`
+	Record    string  `json:"record,omitempty"`
+	Legacy    *string `json:"legacy"`
+	Candidate *string `json:"candidate"`
+}
+
+// sweptFieldsOf returns the fields in which a sweep has found differences, those of most answers
+// first. Examples with personal data, which the report shows on request, are left out: others read
+// the store.
+func sweptFieldsOf(result *comparison, o *compareOptions) []sweptField {
+	var fields []sweptField
+	for _, f := range result.Fields {
+		field := sweptField{Call: f.Call, Field: f.Field, Answers: f.Answers}
+		for _, e := range f.Examples {
+			if o.showPersonal {
+				break
+			}
+			field.Examples = append(field.Examples, sweptExample{e.As, e.Request, e.Record, e.Legacy, e.Candidate})
+		}
+		fields = append(fields, field)
+	}
+	slices.SortStableFunc(fields, func(a, b sweptField) int { return cmp.Compare(b.Answers, a.Answers) })
+	return fields
+}
+
+// encodeSweptFields encodes fields. Where they are too long, the last ones lose their examples, and
+// then those at the end are left out.
+func encodeSweptFields(fields []sweptField) (string, error) {
+	left := maxSweptFields - len("[]")
+	var texts []string
+	for _, field := range fields {
+		text, err := json.Marshal(field)
+		if err != nil {
+			return "", err
+		}
+		if len(text)+1 > left/2 {
+			field.Examples = nil
+			if text, err = json.Marshal(field); err != nil {
+				return "", err
+			}
+		}
+		if len(text)+1 > left {
+			break
+		}
+		left -= len(text) + 1
+		texts = append(texts, string(text))
+	}
+	return "[" + strings.Join(texts, ",") + "]", nil
 }
 
 // sweepOf returns what is noted of a sweep.

@@ -41,6 +41,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 			Preview:    p.previewRoutes,
 			ResourceOf: p.resourceOf(),
 		},
+		Differences: webconsole.Differences{Load: p.differences, Ignored: func() []string { return p.current().Shadow.Ignore }},
 	})
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/mask"
 	"github.com/portico-commerce/portico/mapping/migration"
 	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/mapping/redact"
 	"github.com/portico-commerce/portico/mapping/shadow"
 )
 
@@ -98,10 +99,11 @@ func (w *watchers) startShadow(rules passthrough.Rules) *shadow.Shadow {
 		Rules: rules, Ask: w.fetchOther, Bases: w.baseURLs,
 		Compare: compare.Options{Unordered: s.Unordered, Clock: s.Clock, Ignore: s.Ignore},
 		Sample:  s.Sample, MaxInFlight: s.MaxInFlight, Queue: s.Queue, Timeout: s.Timeout, Samples: s.Samples,
-		Target: func(e *exchange.Exchange) string { return maskedTarget(w.masker, e) },
-		Count:  func(call, outcome string) { w.reads.WithLabelValues(call, outcome).Inc() },
-		Differ: func(call, field string) { w.differences.WithLabelValues(call, field).Inc() },
-		Log:    w.log,
+		Target:   func(e *exchange.Exchange) string { return maskedTarget(w.masker, e) },
+		Consumer: func(e *exchange.Exchange) string { return redact.Consumer(e.Request) },
+		Count:    func(call, outcome string) { w.reads.WithLabelValues(call, outcome).Inc() },
+		Differ:   func(call, field string) { w.differences.WithLabelValues(call, field).Inc() },
+		Log:      w.log,
 	}
 	if w.watching.shadowReads == nil {
 		w.watching.shadowReads = shadow.New(options)

@@ -71,7 +71,8 @@ type Options struct {
 	// Breakers returns the circuit breakers with their latest changes.
 	Breakers func() []Breaker
 
-	Migration Migration
+	Migration   Migration
+	Differences Differences
 }
 
 // A Refusal is an error for the person at the browser: it says what was wrong and what to do.
@@ -174,6 +175,7 @@ func (c *Console) routes() []route {
 		{"GET", "/console/events", false, (*visit).streamOverview},
 		{"GET", migrationPath, false, (*visit).showMigration},
 		{"POST", migrationPath + "/preview", false, (*visit).previewRoutes},
+		{"GET", differencesPath, false, (*visit).showDifferences},
 	}
 }
 

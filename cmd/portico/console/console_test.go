@@ -43,7 +43,7 @@ func (c *clock) advance(d time.Duration) {
 
 // A site is a served console with a browser.
 type site struct {
-	t       *testing.T
+	t       testing.TB
 	console *Console
 	url     string
 	clock   *clock
@@ -70,7 +70,7 @@ func (b *lockedBuffer) String() string {
 }
 
 // newSite serves a console with options that change those of an empty program.
-func newSite(t *testing.T, change func(*Options)) *site {
+func newSite(t testing.TB, change func(*Options)) *site {
 	t.Helper()
 	s := &site{t: t, clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}, log: &lockedBuffer{}}
 	o := Options{
@@ -84,6 +84,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 			Routes:  func() []string { return []string{"routes: []"} },
 			Preview: func(context.Context, string) (*Preview, error) { return &Preview{Faults: []string{"no"}}, nil },
 		},
+		Differences: Differences{Load: func(context.Context) (*DifferenceReport, error) { return &DifferenceReport{}, nil }},
 	}
 	if change != nil {
 		change(&o)
@@ -100,7 +101,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 }
 
 // newBrowser returns a client that keeps cookies and follows no redirects.
-func newBrowser(t *testing.T) *http.Client {
+func newBrowser(t testing.TB) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {

@@ -37,7 +37,7 @@ type navItem struct{ Path, Label string }
 
 // navigation returns the links to all pages.
 func navigation() []navItem {
-	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}}
+	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}, {differencesPath, "Differences"}}
 }
 
 // A page is a template within the frame.
