@@ -68,6 +68,9 @@ type Options struct {
 	SpoolDir               string
 	// Connections, unless nil, are the Connections of the server that runs the handler.
 	Connections *Connections
+	// Refused, unless nil, is called with each request whose credentials were refused, after the
+	// reply. It must not block, and must not keep the request.
+	Refused func(RefusedRequest)
 	// Draining, unless nil, reports whether clients are asked to close their connections.
 	Draining func() bool
 	// GuestRate limits the calls per second of Guests from one network on average, 0 for no
@@ -75,6 +78,14 @@ type Options struct {
 	// the /64 of an IPv6 address.
 	GuestRate  float64
 	GuestBurst int
+}
+
+// A RefusedRequest is a request whose credentials were refused.
+type RefusedRequest struct {
+	Request *http.Request
+	Client  string // network address
+	Call    string // as in the log
+	Problem string // name of the OAuth problem, as in the log
 }
 
 // An API answers all requests of the contract's listener. It is safe for concurrent use once

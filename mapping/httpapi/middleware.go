@@ -161,6 +161,9 @@ func (a *API) measure(c *gin.Context) {
 	if s.isCall {
 		a.Metrics.consumers.observe(c.Request, &s.response)
 	}
+	if s.response.Problem != "" && a.Refused != nil {
+		a.Refused(RefusedRequest{s.request.HTTP, s.request.Client, s.response.Call, s.response.Problem})
+	}
 }
 
 // recovery logs a panic and answers with an internal error, or breaks the connection if the

@@ -35,7 +35,11 @@ func Consumer(r *http.Request) string {
 	if !Signed(r) {
 		return Guest
 	}
-	key := consumerKey(r)
+	return KeyName(consumerKey(r))
+}
+
+// KeyName returns the name of a consumer with a key, as [Consumer] does.
+func KeyName(key string) string {
 	key = key[:min(len(key), shownKeyLength)]
 	if key == "" || !isKey(key) {
 		return Unnamed

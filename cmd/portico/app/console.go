@@ -23,6 +23,7 @@ type consoleParts struct {
 	rules    *ruleSets
 	registry *prometheus.Registry
 	breakers *breakerMetrics
+	refused  *refusedCalls
 	ops      *ops
 	scheme   func(*http.Request) string
 	log      *slog.Logger
@@ -41,6 +42,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 			Preview:    p.previewRoutes,
 			ResourceOf: p.resourceOf(),
 		},
+		Callers:     webconsole.Callers{Load: p.callers, Refused: p.refused.all},
 		Differences: webconsole.Differences{Load: p.differences, Ignored: func() []string { return p.current().Shadow.Ignore }},
 	})
 }

@@ -129,10 +129,7 @@ func newUsageReport(counts *recording.Usage, calls []string) *usageReport {
 		key := row.Call + " " + row.Consumer
 		usage := used[key]
 		if usage == nil {
-			usage = &callUsage{
-				Consumer: row.Consumer, Call: row.Call, First: row.First, Last: row.Last,
-				Formats: map[string]int64{}, Statuses: map[int]int64{}, Agents: map[string]int64{}, Uses: map[string]int64{},
-			}
+			usage = newCallUsage(&row)
 			used[key] = usage
 		}
 		usage.add(&row)
@@ -183,6 +180,14 @@ func outsideUsages(rows []recording.OutsideRow) []outsideUsage {
 		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(b.Requests, a.Requests))
 	})
 	return all
+}
+
+// newCallUsage returns counts without requests for the consumer, the call and the time of row.
+func newCallUsage(row *recording.Row) *callUsage {
+	return &callUsage{
+		Consumer: row.Consumer, Call: row.Call, First: row.First, Last: row.Last,
+		Formats: map[string]int64{}, Statuses: map[int]int64{}, Agents: map[string]int64{}, Uses: map[string]int64{},
+	}
 }
 
 // add adds the counts of row.

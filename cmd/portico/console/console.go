@@ -73,6 +73,7 @@ type Options struct {
 
 	Migration   Migration
 	Differences Differences
+	Callers     Callers
 }
 
 // A Refusal is an error for the person at the browser: it says what was wrong and what to do.
@@ -176,6 +177,7 @@ func (c *Console) routes() []route {
 		{"GET", migrationPath, false, (*visit).showMigration},
 		{"POST", migrationPath + "/preview", false, (*visit).previewRoutes},
 		{"GET", differencesPath, false, (*visit).showDifferences},
+		{"GET", callersPath, false, (*visit).showCallers},
 	}
 }
 

@@ -84,6 +84,10 @@ func newSite(t testing.TB, change func(*Options)) *site {
 			Routes:  func() []string { return []string{"routes: []"} },
 			Preview: func(context.Context, string) (*Preview, error) { return &Preview{Faults: []string{"no"}}, nil },
 		},
+		Callers: Callers{
+			Load:    func(context.Context) (*CallerReport, error) { return &CallerReport{}, nil },
+			Refused: func() []RefusedCall { return nil },
+		},
 		Differences: Differences{Load: func(context.Context) (*DifferenceReport, error) { return &DifferenceReport{}, nil }},
 	}
 	if change != nil {

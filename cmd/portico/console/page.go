@@ -37,7 +37,7 @@ type navItem struct{ Path, Label string }
 
 // navigation returns the links to all pages.
 func navigation() []navItem {
-	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}, {differencesPath, "Differences"}}
+	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}, {differencesPath, "Differences"}, {callersPath, "Callers"}}
 }
 
 // A page is a template within the frame.
@@ -54,7 +54,7 @@ func (p *page) fragment(w io.Writer, name string, data any) error {
 func loadPages(asset func(name string) string) (map[string]*page, error) {
 	shared, err := template.New("").Funcs(template.FuncMap{
 		"asset": asset, "time": timeText, "bytes": bytesText, "count": countText, "percent": percentText, "seconds": secondsText, "with": withCSRF,
-		"state": stateText, "differ": differText, "outbox": outboxText, "lag": func(seconds *float64) string { return secondsText(*seconds) }, "plus": func(a, b int64) int64 { return a + b },
+		"state": stateText, "differ": differText, "outbox": outboxText, "names": namesText, "lag": func(seconds *float64) string { return secondsText(*seconds) }, "plus": func(a, b int64) int64 { return a + b },
 	}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html")
 	if err != nil {
 		return nil, err
@@ -135,6 +135,15 @@ func percentText(part, whole int64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
+}
+
+// namesText joins the first names, and says how many more there are.
+func namesText(names []string) string {
+	const most = 4
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // secondsText formats a time in seconds.
