@@ -14,7 +14,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/auth"
 )
 
 // credentialsCommand returns the command "credentials" with its subcommands.
@@ -80,18 +79,9 @@ func (p *program) addConsumerCommand() *cobra.Command {
 	var consumer adapter.Consumer
 	cmd := p.credentialsSubcommand("add-consumer --name NAME", "Register a client program", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			for _, callback := range []string{consumer.Callback, consumer.RejectedCallback} {
-				if callback != "" && !auth.ValidCallback(callback) {
-					return errors.New("a callback must be an absolute URL of http or https")
-				}
-			}
-			c := db.Credentials()
-			if err := checkSecretKey(ctx, c); err != nil {
-				return err
-			}
-			added, err := c.AddConsumer(ctx, consumer)
+			added, err := addConsumer(ctx, db, consumer)
 			if err != nil {
-				return explainRefusal(err, "a consumer with that key exists already")
+				return err
 			}
 			shown := printedConsumer{Name: added.Name, Key: added.Key, Secret: added.Secret, Callback: added.Callback, RejectedCallback: added.RejectedCallback}
 			return writeResult(cmd, shown, func(w io.Writer) {
@@ -113,27 +103,9 @@ func (p *program) addTokenCommand() *cobra.Command {
 	var token adapter.Token
 	cmd := p.credentialsSubcommand("add-token --consumer KEY (--admin ID | --customer ID)", "Let a client program act for an administrator or a customer", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			c := db.Credentials()
-			if token.AdminID <= 0 && token.CustomerID <= 0 {
-				return errors.New("the id to act for must be positive")
-			}
-			if err := checkSecretKey(ctx, c); err != nil {
-				return err
-			}
-			consumer, err := c.Consumer(ctx, key)
+			added, err := addToken(ctx, db, key, token)
 			if err != nil {
-				if adapter.KindOf(err) == adapter.NotFound {
-					return errors.New("there is no consumer with that key: see \"portico credentials list\"")
-				}
 				return err
-			}
-			token.ConsumerID = consumer.ID
-			added, err := c.AddToken(ctx, token)
-			if err != nil {
-				if token.AdminID != 0 && adapter.KindOf(err) == adapter.NotFound {
-					return fmt.Errorf("there is no administrator %d: see \"portico credentials list admins\", or add one with \"portico credentials add-admin\"", token.AdminID)
-				}
-				return explainRefusal(err, "that token exists already")
 			}
 			return writeResult(cmd, newPrintedToken(added), func(w io.Writer) {
 				fmt.Fprintf(w, "token\t%s\ntoken secret\t%s\n", added.Token, added.Secret)

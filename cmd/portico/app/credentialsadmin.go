@@ -7,23 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-const (
-	// minPasswordChars is the minimum length of an administrator's password, in
-	// characters.
-	minPasswordChars = 8
-	// maxSecretFile is the maximum size of a file with a password, a key or a DSN, in
-	// bytes.
-	maxSecretFile = 4 << 10
-)
+// maxSecretFile is the maximum size of a file with a password, a key or a DSN, in bytes.
+const maxSecretFile = 4 << 10
 
 // addAdminCommand returns the command "credentials add-admin".
 func (p *program) addAdminCommand() *cobra.Command {
@@ -35,21 +27,9 @@ func (p *program) addAdminCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			hash, err := db.HashPassword(password)
+			id, err := addAdmin(ctx, db, username, password, replace)
 			if err != nil {
 				return err
-			}
-			var id adapter.Key
-			if replace {
-				id, err = db.SetAdminPassword(ctx, username, hash)
-			} else {
-				id, err = db.AddAdmin(ctx, 0, username, hash)
-			}
-			switch {
-			case adapter.KindOf(err) == adapter.NotFound:
-				return errors.New("there is no administrator of that name: see \"portico credentials list admins\"")
-			case err != nil:
-				return explainRefusal(err, "there is an administrator of that name: use --replace to set a new password")
 			}
 			return writeResult(cmd, printedAdmin{ID: int64(id), Username: username, LogsIn: true}, func(w io.Writer) {
 				fmt.Fprintf(w, "admin\t%d\nusername\t%s\n", id, username)
@@ -79,13 +59,10 @@ func readPassword(cmd *cobra.Command, file string) (string, error) {
 	} else {
 		password, err = promptPassword(cmd)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < minPasswordChars:
-		return "", fmt.Errorf("a password must have at least %d characters", minPasswordChars)
 	}
-	return password, nil
+	return password, checkPassword(password)
 }
 
 // readSecretFile returns the content of the file at path, or of standard input if path is

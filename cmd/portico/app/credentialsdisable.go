@@ -15,9 +15,9 @@ func (p *program) disableAdminCommand() *cobra.Command {
 	var username string
 	cmd := p.credentialsSubcommand("disable-admin --username NAME", "Disable an administrator with all tokens, API keys and sessions", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			done, err := db.DisableAdmin(ctx, username)
+			done, err := disableAdmin(ctx, db, username)
 			if err != nil {
-				return explainNotFound(err, "administrator", "list admins")
+				return err
 			}
 			return writeResult(cmd, done, func(w io.Writer) {
 				fmt.Fprintf(w, "disabled\t%d\ntokens revoked\t%d\nAPI keys revoked\t%d\n", done.ID, done.Tokens, done.Keys)
@@ -41,9 +41,9 @@ func (p *program) enableAdminCommand() *cobra.Command {
 	var username string
 	cmd := p.credentialsSubcommand("enable-admin --username NAME", "Let a disabled administrator log in again", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			id, err := db.EnableAdmin(ctx, username)
+			id, err := enableAdmin(ctx, db, username)
 			if err != nil {
-				return explainNotFound(err, "administrator", "list admins")
+				return err
 			}
 			return writeResult(cmd, map[string]any{"admin_id": id}, func(w io.Writer) { fmt.Fprintf(w, "enabled\t%d\n", id) })
 		})

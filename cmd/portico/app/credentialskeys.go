@@ -20,23 +20,13 @@ func (p *program) addKeyCommand() *cobra.Command {
 	var username string
 	cmd := p.credentialsSubcommand("add-key --name NAME (--admin [--username NAME] | --customer ID)", "Create an API key, which a client sends instead of a signature", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			if !admin && key.CustomerID <= 0 {
-				return errors.New("the id to act for must be positive")
-			}
 			key.Kind = adapter.CustomerKey
 			if admin {
 				key.Kind = adapter.AdminKey
 			}
-			if username != "" {
-				id, err := db.AdminID(ctx, username)
-				if err != nil {
-					return explainNotFound(err, "administrator", "list admins")
-				}
-				key.AdminID = int64(id)
-			}
-			added, text, err := db.Credentials().AddKey(ctx, key)
+			added, text, err := addKey(ctx, db, key, username)
 			if err != nil {
-				return explainRefusal(err, "")
+				return err
 			}
 			if err := p.warnIfBearerOff(cmd); err != nil {
 				return err

@@ -121,15 +121,15 @@ type printedAdmin struct {
 	Disabled bool   `json:"disabled"`
 }
 
-// listAdmins prints all administrators.
-func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
+// readAdmins returns all administrators.
+func readAdmins(ctx context.Context, db *sqlstore.DB) ([]printedAdmin, error) {
 	store, err := db.Adapter().Store(adapter.Admins)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	result, err := store.List(ctx, &adapter.ListParams{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	admins := []printedAdmin{}
 	for _, r := range result.Records {
@@ -137,6 +137,15 @@ func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error 
 		admins = append(admins, printedAdmin{
 			ID: r.Get("admin_id").Int(), Username: r.Get("username").Text(), LogsIn: !disabled && !r.Get("password_hash").Empty(), Disabled: disabled,
 		})
+	}
+	return admins, nil
+}
+
+// listAdmins prints all administrators.
+func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
+	admins, err := readAdmins(ctx, db)
+	if err != nil {
+		return err
 	}
 	return writeResult(cmd, admins, func(w io.Writer) {
 		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN\tDISABLED")

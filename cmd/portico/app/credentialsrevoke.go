@@ -19,22 +19,21 @@ func (p *program) revokeCommand() *cobra.Command {
 	cmd := p.credentialsSubcommand("revoke (TOKEN | --consumer KEY | --key ID)", "Revoke a token, a consumer or an API key: calls with it are refused within seconds",
 		requireOneTarget,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, args []string) error {
-			c := db.Credentials()
 			switch flags := cmd.Flags(); {
 			case flags.Changed("consumer"):
-				tokens, err := c.RemoveConsumer(ctx, consumer)
+				tokens, err := removeConsumer(ctx, db, consumer)
 				if err != nil {
-					return explainNotFound(err, "consumer", "list")
+					return err
 				}
 				return writeResult(cmd, map[string]any{"removed": consumer, "tokens": tokens}, func(w io.Writer) { fmt.Fprintf(w, "removed, with %d tokens\n", tokens) })
 			case flags.Changed("key"):
-				if err := c.RevokeKey(ctx, key); err != nil {
-					return explainNotFound(err, "key", "list keys")
+				if err := revokeKey(ctx, db, key); err != nil {
+					return err
 				}
 				return writeResult(cmd, map[string]any{"revoked": key}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
 			default:
-				if err := c.Revoke(ctx, args[0]); err != nil {
-					return explainNotFound(err, "token", "list")
+				if err := revokeToken(ctx, db, args[0]); err != nil {
+					return err
 				}
 				return writeResult(cmd, map[string]string{"revoked": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
 			}
