@@ -10,6 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/migration"
 )
@@ -24,9 +25,11 @@ type consoleParts struct {
 	registry *prometheus.Registry
 	breakers *breakerMetrics
 	refused  *refusedCalls
-	ops      *ops
-	scheme   func(*http.Request) string
-	log      *slog.Logger
+
+	authenticator *auth.Authenticator
+	ops           *ops
+	scheme        func(*http.Request) string
+	log           *slog.Logger
 }
 
 // newConsole returns the console of the program.
@@ -43,6 +46,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 			ResourceOf: p.resourceOf(),
 		},
 		Callers:     webconsole.Callers{Load: p.callers, Refused: p.refused.all},
+		Credentials: p.credentials(),
 		Differences: webconsole.Differences{Load: p.differences, Ignored: func() []string { return p.current().Shadow.Ignore }},
 	})
 }

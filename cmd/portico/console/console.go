@@ -74,6 +74,7 @@ type Options struct {
 	Migration   Migration
 	Differences Differences
 	Callers     Callers
+	Credentials Credentials
 }
 
 // A Refusal is an error for the person at the browser: it says what was wrong and what to do.
@@ -178,6 +179,16 @@ func (c *Console) routes() []route {
 		{"POST", migrationPath + "/preview", false, (*visit).previewRoutes},
 		{"GET", differencesPath, false, (*visit).showDifferences},
 		{"GET", callersPath, false, (*visit).showCallers},
+		{"GET", credentialsPath, false, (*visit).showCredentials},
+		{"POST", credentialsPath + "/add-consumer", false, (*visit).addConsumer},
+		{"POST", credentialsPath + "/add-token", false, (*visit).addToken},
+		{"POST", credentialsPath + "/add-key", false, (*visit).addKey},
+		{"POST", credentialsPath + "/add-admin", false, (*visit).addAdmin},
+		{"POST", credentialsPath + "/remove-consumer", false, (*visit).removeConsumer},
+		{"POST", credentialsPath + "/revoke-token", false, (*visit).revokeToken},
+		{"POST", credentialsPath + "/revoke-key", false, (*visit).revokeKey},
+		{"POST", credentialsPath + "/disable-admin", false, (*visit).disableAdmin},
+		{"POST", credentialsPath + "/enable-admin", false, (*visit).enableAdmin},
 	}
 }
 
@@ -291,7 +302,13 @@ func (v *visit) redirect(path, notice string) error {
 // link cannot make a page say anything else.
 func notices() map[string]string {
 	return map[string]string{
-		"logged-out": "You are logged out.",
+		"logged-out":       "You are logged out.",
+		"admin-added":      "The administrator is added.",
+		"admin-disabled":   "The administrator is disabled. Every server refuses the tokens and keys within seconds.",
+		"admin-enabled":    "The administrator can log in again.",
+		"consumer-removed": "The program is removed with its tokens. Every server refuses them within seconds.",
+		"token-revoked":    "The token is revoked. Every server refuses it within seconds.",
+		"key-revoked":      "The key is revoked. Every server refuses it within seconds.",
 	}
 }
 

@@ -37,7 +37,7 @@ type navItem struct{ Path, Label string }
 
 // navigation returns the links to all pages.
 func navigation() []navItem {
-	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}, {differencesPath, "Differences"}, {callersPath, "Callers"}}
+	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}, {differencesPath, "Differences"}, {callersPath, "Callers"}, {credentialsPath, "Credentials"}}
 }
 
 // A page is a template within the frame.
@@ -54,7 +54,7 @@ func (p *page) fragment(w io.Writer, name string, data any) error {
 func loadPages(asset func(name string) string) (map[string]*page, error) {
 	shared, err := template.New("").Funcs(template.FuncMap{
 		"asset": asset, "time": timeText, "bytes": bytesText, "count": countText, "percent": percentText, "seconds": secondsText, "with": withCSRF,
-		"state": stateText, "differ": differText, "outbox": outboxText, "names": namesText, "lag": func(seconds *float64) string { return secondsText(*seconds) }, "plus": func(a, b int64) int64 { return a + b },
+		"state": stateText, "differ": differText, "outbox": outboxText, "names": namesText, "shorten": shorten, "day": func(t time.Time) string { return t.UTC().Format(time.DateOnly) }, "lag": func(seconds *float64) string { return secondsText(*seconds) }, "plus": func(a, b int64) int64 { return a + b },
 	}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html")
 	if err != nil {
 		return nil, err
