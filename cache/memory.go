@@ -103,6 +103,27 @@ func (m *memory) put(fingerprint, key [32]byte, e *memoryEntry) bool {
 	return true
 }
 
+// count counts the replies of which usable reports true, together and by the tags, given as
+// counters of generations.
+func (m *memory) count(usable func(*memoryEntry) bool, slots []uint16) (all int, bySlot []int) {
+	bySlot = make([]int, len(slots))
+	if m == nil {
+		return 0, bySlot
+	}
+	for _, e := range m.replies.All() {
+		if !usable(e) {
+			continue
+		}
+		all++
+		for i, slot := range slots {
+			if slices.Contains(e.snapshot.slots, slot) {
+				bySlot[i]++
+			}
+		}
+	}
+	return all, bySlot
+}
+
 func (m *memory) bytes() float64 {
 	if m == nil {
 		return 0

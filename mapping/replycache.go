@@ -64,7 +64,15 @@ const (
 	allTag = "all"
 )
 
-func productTag(id int64) string { return "product:" + strconv.FormatInt(id, 10) }
+// ReplyTags returns the tags of cached replies to Guests: those of all products, of their stock, and,
+// after the prefix, of one product by its id.
+func ReplyTags() (catalog, stock, productPrefix string) {
+	return catalogTag, stockTag, productTagPrefix
+}
+
+const productTagPrefix = "product:"
+
+func productTag(id int64) string { return productTagPrefix + strconv.FormatInt(id, 10) }
 
 // A cachedCall is a call whose replies to Guests are cached.
 type cachedCall struct {

@@ -4,12 +4,16 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cache"
 	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/migration"
@@ -27,6 +31,8 @@ type consoleParts struct {
 	refused  *refusedCalls
 
 	authenticator *auth.Authenticator
+	service       *mapping.Service
+	cache         *cache.Cache
 	ops           *ops
 	scheme        func(*http.Request) string
 	log           *slog.Logger
@@ -47,6 +53,13 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 		},
 		Callers:     webconsole.Callers{Load: p.callers, Refused: p.refused.all},
 		Credentials: p.credentials(),
+		Cache: webconsole.Cache{
+			Contents: p.cacheContents, Purge: p.ops.purge,
+			PurgeTag: func(ctx context.Context, tag string) { p.cache.BeginWrite(ctx, []string{tag})() },
+			PurgeProduct: func(ctx context.Context, id int64) {
+				p.service.InvalidateChanged(ctx, map[adapter.Resource][]adapter.Key{adapter.Products: {adapter.Key(id)}})
+			},
+		},
 		Differences: webconsole.Differences{Load: p.differences, Ignored: func() []string { return p.current().Shadow.Ignore }},
 	})
 }
@@ -107,3 +120,29 @@ func (p *consoleParts) previewRoutes(ctx context.Context, lines string) (*webcon
 
 // current returns the configuration in force.
 func (p *consoleParts) current() *config.Config { return p.rules.current().watchers.config }
+
+// cacheContents says what is cached, and how many replies there are about a product, unless that is
+// 0.
+func (p *consoleParts) cacheContents(product int64) webconsole.CacheContents {
+	c := p.config.Cache
+	catalog, stock, productPrefix := mapping.ReplyTags()
+	tags := []webconsole.TagCount{
+		{Tag: catalog, Meaning: "lists, and everything else that several products can change"},
+		{Tag: stock, Meaning: "those that show quantities"},
+	}
+	if product != 0 {
+		tags = append(tags, webconsole.TagCount{Tag: productPrefix + strconv.FormatInt(product, 10), Meaning: "those about this product alone"})
+	}
+	var names []string
+	for _, tag := range tags {
+		names = append(names, tag.Tag)
+	}
+	found := p.cache.Contents(names...)
+	for i := range tags {
+		tags[i].Replies = found.ByTag[i]
+	}
+	return webconsole.CacheContents{
+		Off: c.MemoryBytes == 0 && c.RedisURL == "", Entries: found.Entries, Fresh: found.Fresh, Bytes: found.Bytes, Limit: float64(c.MemoryBytes),
+		TTL: c.TTL, StaleTTL: c.StaleTTL, Redis: c.RedisURL != "", Tags: tags,
+	}
+}

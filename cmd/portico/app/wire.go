@@ -276,7 +276,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	}
 	if cfg.OpsConsole {
 		opsPort.console, err = (&consoleParts{
-			program: p, config: cfg, demo: data != nil, db: db, rules: rules, registry: registry, breakers: breakers, refused: refused, authenticator: authenticator, ops: opsPort, scheme: api.Scheme, log: log,
+			program: p, config: cfg, demo: data != nil, db: db, rules: rules, registry: registry, breakers: breakers, refused: refused, authenticator: authenticator, service: service, cache: replyCache, ops: opsPort, scheme: api.Scheme, log: log,
 		}).newConsole()
 		if err != nil {
 			return nil, err

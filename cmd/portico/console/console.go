@@ -75,6 +75,7 @@ type Options struct {
 	Differences Differences
 	Callers     Callers
 	Credentials Credentials
+	Cache       Cache
 }
 
 // A Refusal is an error for the person at the browser: it says what was wrong and what to do.
@@ -189,6 +190,10 @@ func (c *Console) routes() []route {
 		{"POST", credentialsPath + "/revoke-key", false, (*visit).revokeKey},
 		{"POST", credentialsPath + "/disable-admin", false, (*visit).disableAdmin},
 		{"POST", credentialsPath + "/enable-admin", false, (*visit).enableAdmin},
+		{"GET", cachePath, false, (*visit).showCache},
+		{"POST", cachePath + "/purge", false, (*visit).purgeAll},
+		{"POST", cachePath + "/purge-tag", false, (*visit).purgeTag},
+		{"POST", cachePath + "/purge-product", false, (*visit).purgeProduct},
 	}
 }
 
@@ -303,6 +308,8 @@ func (v *visit) redirect(path, notice string) error {
 func notices() map[string]string {
 	return map[string]string{
 		"logged-out":       "You are logged out.",
+		"purged":           "Purged.",
+		"purged-here":      "Purged here; the other replicas follow when Redis can be reached again.",
 		"admin-added":      "The administrator is added.",
 		"admin-disabled":   "The administrator is disabled. Every server refuses the tokens and keys within seconds.",
 		"admin-enabled":    "The administrator can log in again.",
