@@ -40,6 +40,10 @@ type consoleParts struct {
 
 // newConsole returns the console of the program.
 func (p *consoleParts) newConsole() (*webconsole.Console, error) {
+	d, err := dialect(p.config.Dialect)
+	if err != nil {
+		return nil, err
+	}
 	return webconsole.New(webconsole.Options{
 		Token: p.config.OpsToken, Closed: p.program.demoPublic, Scheme: p.scheme,
 		Version: p.program.version, Dialect: p.config.Dialect, Adapter: p.config.Adapter, Demo: p.demo, Log: p.log,
@@ -53,6 +57,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 		},
 		Callers:     webconsole.Callers{Load: p.callers, Refused: p.refused.all},
 		Credentials: p.credentials(),
+		Try:         p.tryIt(d),
 		Cache: webconsole.Cache{
 			Contents: p.cacheContents, Purge: p.ops.purge,
 			PurgeTag: func(ctx context.Context, tag string) { p.cache.BeginWrite(ctx, []string{tag})() },

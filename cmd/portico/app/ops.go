@@ -43,6 +43,8 @@ type ops struct {
 	reload   func(by string) (changed []string, err error)
 	draining atomic.Bool
 	console  *webconsole.Console // nil: there is none
+	// contractAddress is the address of the contract's port; "" before it listens.
+	contractAddress string
 }
 
 // newBuildInfo returns a metric with the constant value 1, whose labels describe the

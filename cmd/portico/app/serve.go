@@ -203,6 +203,7 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
 	}
+	a.ops.contractAddress = dialAddress(contractListener.Addr())
 	opsServer := newServer(cfg, a.ops.handler(), log)
 	if a.ops.console != nil {
 		opsServer.RegisterOnShutdown(a.ops.console.Close) // or its streams would hold up the end

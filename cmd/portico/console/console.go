@@ -76,6 +76,7 @@ type Options struct {
 	Callers     Callers
 	Credentials Credentials
 	Cache       Cache
+	Try         Try
 }
 
 // A Refusal is an error for the person at the browser: it says what was wrong and what to do.
@@ -194,6 +195,8 @@ func (c *Console) routes() []route {
 		{"POST", cachePath + "/purge", false, (*visit).purgeAll},
 		{"POST", cachePath + "/purge-tag", false, (*visit).purgeTag},
 		{"POST", cachePath + "/purge-product", false, (*visit).purgeProduct},
+		{"GET", tryPath, false, (*visit).showTry},
+		{"POST", tryPath, false, (*visit).sendTry},
 	}
 }
 

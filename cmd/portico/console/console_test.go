@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/migration"
 )
@@ -84,6 +85,9 @@ func newSite(t testing.TB, change func(*Options)) *site {
 			Routes:  func() []string { return []string{"routes: []"} },
 			Preview: func(context.Context, string) (*Preview, error) { return &Preview{Faults: []string{"no"}}, nil },
 		},
+		Credentials: Credentials{Consumers: func(context.Context) ([]adapter.Grant, error) { return nil, nil }},
+		Cache:       Cache{Contents: func(int64) CacheContents { return CacheContents{} }},
+		Try:         Try{Calls: []TryCall{{Name: "getProduct", Method: "GET", Path: "/api/rest/products/:id", Params: []string{"id"}}}, Base: func() string { return "http://contract.example" }},
 		Callers: Callers{
 			Load:    func(context.Context) (*CallerReport, error) { return &CallerReport{}, nil },
 			Refused: func() []RefusedCall { return nil },
