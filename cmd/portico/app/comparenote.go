@@ -94,8 +94,8 @@ func sweptFieldsOf(result *comparison, o *compareOptions) []sweptField {
 	return fields
 }
 
-// encodeSweptFields encodes fields. Where they are too long, the last ones lose their examples, and
-// then those at the end are left out.
+// encodeSweptFields encodes fields. Examples take at most half of the room, so that those of the last
+// fields may be left out, and then the last fields themselves.
 func encodeSweptFields(fields []sweptField) (string, error) {
 	left := maxSweptFields - len("[]")
 	var texts []string
@@ -104,7 +104,7 @@ func encodeSweptFields(fields []sweptField) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if len(text)+1 > left/2 {
+		if left-len(text) < maxSweptFields/2 {
 			field.Examples = nil
 			if text, err = json.Marshal(field); err != nil {
 				return "", err

@@ -30,7 +30,7 @@ func TestCache(t *testing.T) {
 		}
 	})
 	page := s.get(cachePath + "?product=9").text
-	for _, want := range []string{"<dd>12</dd>", "<dd>7</dd>", "2.0 KiB", "64 MiB", "product:9", "1m0s", "1970-01-01 00:00:01 UTC", "No change since"} {
+	for _, want := range []string{"<dd>12</dd>", "<dd>7</dd>", "2.0 KiB", "64 MiB", "product:9", "at most 1m, and given for 0s more", "1970-01-01 00:00:01 UTC", "No change since"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}

@@ -54,7 +54,7 @@ func (p *page) fragment(w io.Writer, name string, data any) error {
 func loadPages(asset func(name string) string) (map[string]*page, error) {
 	shared, err := template.New("").Funcs(template.FuncMap{
 		"asset": asset, "time": timeText, "bytes": bytesText, "count": countText, "percent": percentText, "seconds": secondsText, "with": withCSRF,
-		"state": stateText, "differ": differText, "outbox": outboxText, "names": namesText, "shorten": shorten, "day": func(t time.Time) string { return t.UTC().Format(time.DateOnly) }, "lag": func(seconds *float64) string { return secondsText(*seconds) }, "plus": func(a, b int64) int64 { return a + b },
+		"state": stateText, "differ": differText, "outbox": outboxText, "names": namesText, "shorten": shorten, "duration": durationText, "day": func(t time.Time) string { return t.UTC().Format(time.DateOnly) }, "lag": func(seconds *float64) string { return secondsText(*seconds) }, "plus": func(a, b int64) int64 { return a + b },
 	}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html")
 	if err != nil {
 		return nil, err
@@ -135,6 +135,18 @@ func percentText(part, whole int64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
+}
+
+// durationText formats a duration of a setting: 5m, not 5m0s.
+func durationText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // namesText joins the first names, and says how many more there are.
