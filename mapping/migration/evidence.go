@@ -20,6 +20,7 @@ type Calls struct {
 	Refused  int64     `json:"refused"` // of the requests: status 4xx
 	Failed   int64     `json:"failed"`  // status 5xx, or no reply
 	Legacy   int64     `json:"legacy"`  // answered by the legacy system
+	Callers  int       `json:"callers"` // consumers, as the counts name them; Guests are one
 	Last     time.Time `json:"last,omitzero"`
 }
 
@@ -68,10 +69,15 @@ func callsByResource(s *Situation) map[string]*Calls {
 		all[part.Name] = &Calls{}
 	}
 	of := resourceOf(s.Resources)
+	callers := map[[2]string]bool{}
 	for _, row := range s.Usage.Rows() {
 		calls := all[of[row.Call]]
 		if calls == nil { // no call of the contract
 			continue
+		}
+		if caller := [2]string{of[row.Call], row.Consumer}; !callers[caller] {
+			callers[caller] = true
+			calls.Callers++
 		}
 		calls.Requests += row.Count
 		switch {

@@ -438,7 +438,7 @@ func TestEvidence(t *testing.T) {
 	s.Shadow = compared(map[string]int64{shadow.Same: 9, shadow.Different: 3, shadow.Inconclusive: 2, "failed": 1, "dropped": 1}, map[string]int64{"sku": 3})
 	s.Shadow.Calls = append(s.Shadow.Calls, shadow.CallCount{Call: "updateProduct", Outcomes: map[string]int64{shadow.Same: 1}, Last: day(10), SameSince: 1})
 	plan := New(s)
-	if got := of(t, plan, "orders").Calls; *got != (Calls{Requests: 100, Refused: 6, Failed: 4, Legacy: 90, Last: day(5)}) {
+	if got := of(t, plan, "orders").Calls; *got != (Calls{Requests: 100, Refused: 6, Failed: 4, Legacy: 90, Callers: 1, Last: day(5)}) {
 		t.Errorf("calls %+v", got)
 	}
 	if got := of(t, plan, "order_comments").Calls; *got != (Calls{}) {
@@ -507,7 +507,7 @@ func TestJSON(t *testing.T) {
 		"plan":     {plan, "conflicts follow import legacy next outside resources sweep unknown warnings"},
 		"resource": {products, "back calls compared mirror reads resource shadow state step swept writes"},
 		"step":     {products["step"], "back commands first lines name restart title"},
-		"calls":    {plan["resources"].([]any)[0].(map[string]any)["calls"], "failed last legacy refused requests"},
+		"calls":    {plan["resources"].([]any)[0].(map[string]any)["calls"], "callers failed last legacy refused requests"},
 		"compared": {products["compared"], "different fields last missed same same_since since unsure"},
 		"conflict": {plan["conflicts"], "kept"},
 		"mirror":   {products["mirror"], "held oldest owner parked turning unknown waiting"},
