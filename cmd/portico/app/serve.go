@@ -34,7 +34,7 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the contract",
-		Long: `Serve the contract on one port and metrics, health and readiness on another.
+		Long: `Serve the contract on one port, and a console, metrics, health and readiness on another.
 
 With --demo Portico serves the demo data set from a temporary store: try anything,
 and undo it with POST /demo/reset on the operators' port. Without --demo Portico

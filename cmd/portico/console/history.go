@@ -42,7 +42,12 @@ type history struct {
 
 	mu      sync.Mutex
 	samples []sample // the oldest first
+	latest  sample   // for those who look, at most latestAge old
 }
+
+// latestAge is the age up to which people see the same sample, so that many of them cost no more
+// than one.
+const latestAge = time.Second
 
 func newHistory(gatherer prometheus.Gatherer, now func() time.Time) *history {
 	return &history{gatherer: gatherer, now: now}
@@ -74,13 +79,15 @@ func (h *history) take() {
 	h.samples = append(h.samples, s)
 }
 
-// all returns the samples, the oldest first, and a new one at the end.
+// all returns the samples, the oldest first, and the latest one at the end.
 func (h *history) all() []sample {
-	families, _ := h.gatherer.Gather()
-	now := newSample(h.now(), families)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append(slices.Clone(h.samples), now)
+	if now := h.now(); h.latest.at.IsZero() || now.Sub(h.latest.at) >= latestAge {
+		families, _ := h.gatherer.Gather()
+		h.latest = newSample(now, families)
+	}
+	return append(slices.Clone(h.samples), h.latest)
 }
 
 // newSample returns what the pages show of the metrics of a process.

@@ -118,6 +118,36 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestLatestSample: those who look within a second see the same figures, and gather them once.
+func TestLatestSample(t *testing.T) {
+	t.Parallel()
+	clock, gathered := &clock{now: time.Unix(0, 0)}, 0
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "portico_requests_in_flight"}, func() float64 { gathered++; return float64(gathered) }))
+	h := newHistory(registry, clock.Now)
+	for i, after := range []time.Duration{0, latestAge / 2, latestAge / 2, latestAge} {
+		clock.advance(after)
+		samples := h.all()
+		if want := []float64{1, 1, 2, 3}[i]; samples[len(samples)-1].inFlight != want {
+			t.Errorf("look %d: %g, want %g", i, samples[len(samples)-1].inFlight, want)
+		}
+	}
+}
+
+// BenchmarkOverview: the first page, with an hour of samples.
+func BenchmarkOverview(b *testing.B) {
+	p := newProgram()
+	s := newSite(b, func(o *Options) { o.Gatherer = p.registry })
+	for range maxSamples {
+		p.requests.WithLabelValues("getProduct", "").Add(57)
+		p.duration.Observe(0.005)
+		p.lookups.WithLabelValues("memory", "hit").Add(30)
+		s.console.history.take()
+		s.clock.advance(sampleEvery)
+	}
+	benchmarkPage(b, s.console, "/")
+}
+
 // TestCharts: a chart begins where something is known, is interrupted where nothing is, and fits.
 func TestCharts(t *testing.T) {
 	t.Parallel()
