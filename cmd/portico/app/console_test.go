@@ -183,7 +183,7 @@ func TestConsole(t *testing.T) {
 	})
 	t.Run("try", func(t *testing.T) {
 		const page = "/console/try"
-		expect(c.submit(page, page, 200, url.Values{"call": {"getProduct"}, "param-id": {"1"}, "caller": {"guest"}, "accept": {"application/json"}}), `"entity_id":"1"`, "curl -i")
+		expect(c.submit(page, page, 200, url.Values{"call": {"getProduct"}, "param-id": {"1"}, "caller": {"guest"}, "accept": {"application/json"}}), `"entity_id":"1"`, "curl -g -i")
 		of := func(letter string) string { return strings.Repeat(letter, 32) }
 		answered := c.submit(page, page, 200, url.Values{"call": {"listStockItems"}, "caller": {of("a") + " " + of("c")}, "accept": {"text/xml"}, "query": {"limit=1"}})
 		expect(answered, "<item_id>1</item_id>", "Authorization: OAuth ")

@@ -184,7 +184,7 @@ func (v *visit) sendTry() error {
 
 // curlLine returns a command that sends a request.
 func curlLine(r *TryRequest, authorization string) string {
-	parts := []string{"curl -i"}
+	parts := []string{"curl -g -i"} // -g: brackets of filters are no patterns
 	if r.Method != http.MethodGet {
 		parts = append(parts, "-X "+r.Method)
 	}

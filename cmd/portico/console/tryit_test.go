@@ -43,7 +43,7 @@ func TestTry(t *testing.T) {
 	}{
 		{"Guest", url.Values{"call": {"getProduct"}, "param-id": {"a/b"}, "caller": {"guest"}, "accept": {"application/json"}, "query": {"?limit=2"}}, 200,
 			TryRequest{Method: "GET", Base: "http://contract.example", Target: "/api/rest/products/a%2Fb?limit=2", Accept: "application/json"},
-			[]string{"&lt;script&gt;", "X-A: b", "curl -i -H &#39;Accept: application/json&#39; &#39;http://contract.example/api/rest/products/a%2Fb?limit=2&#39;"}},
+			[]string{"&lt;script&gt;", "X-A: b", "curl -g -i -H &#39;Accept: application/json&#39; &#39;http://contract.example/api/rest/products/a%2Fb?limit=2&#39;"}},
 		{"caller", url.Values{"call": {"updateStock"}, "caller": {"consumerkey tokentext-1"}, "accept": {"text/xml"}, "body": {" <r/>"}}, 200,
 			TryRequest{Method: "PUT", Base: "http://contract.example", Target: "/api/rest/stockitems", Accept: "text/xml", ContentType: "text/xml", Body: " <r/>", Consumer: "consumerkey", Token: "tokentext-1"},
 			[]string{"Authorization: OAuth fresh", "-X PUT"}},
