@@ -47,7 +47,7 @@ type Options struct {
 
 // A Demo is what the page of a demo store links to.
 type Demo struct {
-	Console  string // URL of the operators' console
+	Console  string // URL of the operators' console; "" if there is none
 	Examples []Example
 }
 

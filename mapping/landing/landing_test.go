@@ -98,6 +98,8 @@ func TestServe(t *testing.T) {
 		{"no name", Options{Dialect: "documented"}, nil, []string{"<h1>store.example</h1>", "https://store.example:8443/api/rest"}, "demo"},
 		{"demo", Options{Dialect: "documented"}, demo,
 			[]string{`<a href="http://127.0.0.1:9464/">`, "<pre>https://store.example:8443\n</pre>", "<h3>A &amp; B</h3>", "<pre>" + html.EscapeString(example.Commands) + "</pre>"}, "<script"},
+		{"demo without a console", Options{Dialect: "documented"}, func(string) Demo { return Demo{Examples: []Example{example}} },
+			[]string{"<h2>This is a demo store</h2>", "See two products"}, "console"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			page, err := New(tt.options)
