@@ -228,15 +228,15 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanUnmirrored moves a whole shop to a backend, for which writes cannot be mirrored.
-func TestPlanUnmirrored(t *testing.T) {
+// TestPlanWithBackend moves a whole shop to a backend, with a way back as to Portico's own store.
+func TestPlanWithBackend(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
 	s.noteImport()
 	s.settings += "adapter: rest\nrest: {url: 'http://127.0.0.1:1'}\n"
 	s.paste(inFront()...)
 	seen := s.walk(func(migration.Step) {})
-	for _, step := range []string{"shadow", "move_reads", "move_writes", "move_outside", "turn_off"} {
+	for _, step := range []string{"shadow", "move_reads", "prepare", "move_writes", "turn_off"} {
 		if !seen[step] {
 			t.Errorf("no step was %s", step)
 		}
