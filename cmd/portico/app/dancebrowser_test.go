@@ -199,12 +199,12 @@ func (b *danceBrowser) follow(p *danceProgram, address string) {
 }
 
 // TestBrowser checks that both kinds of users can authorize programs in a browser, on a
-// desktop and on a phone, and that the resulting tokens work.
+// desktop and on a phone, and that the resulting tokens work. On no page axe finds anything.
 func TestBrowser(t *testing.T) {
 	nightly.Only(t, "browsers")
 	t.Parallel()
 	shop := startDances(t, "magento")
-	program := startProgram(t)
+	program, axe := startProgram(t), axeSource(t)
 	for kind, user := range demoUsers {
 		for _, screen := range []struct {
 			name          string
@@ -216,8 +216,14 @@ func TestBrowser(t *testing.T) {
 				b.screenSize(screen.width, screen.height, screen.name == "phone")
 				shoot := func(what string) {
 					b.checkLayout()
+					for _, violation := range b.violations(axe) {
+						t.Errorf("%s: %s", what, violation)
+					}
 					b.screenshot(kind + "-" + screen.name + "-" + what)
 				}
+				b.navigate(chromedp.Navigate(shop.URL + "/"))
+				b.waitForText("h1")
+				shoot("landing")
 				begin := func(callback string) *dance {
 					t.Helper()
 					d, err := danceLibraries()[0].begin(shop.client, shop.URL, user.form+screen.form, callback)
