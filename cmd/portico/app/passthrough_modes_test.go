@@ -106,7 +106,7 @@ func TestForwardedRequestsAreCounted(t *testing.T) {
 	front := serveFront(t, old.URL, []string{allToLegacy})
 	send(t, "GET", front.contract+"/api/rest/stockitems/1?secret", "", "Authorization", demoAdmin())
 	send(t, "GET", front.contract+"/api/rest/products", "")
-	send(t, "GET", front.contract+"/secret", "")
+	send(t, "GET", front.contract+"/shop/secret", "")
 	for series, want := range map[string]string{
 		`portico_requests_total{call="getStockItem",cause="",format="xml",role="unknown",status="200"}`:       "1",
 		`portico_requests_total{call="listProducts",cause="",format="xml",role="guest",status="200"}`:         "1",

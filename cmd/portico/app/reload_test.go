@@ -121,6 +121,7 @@ func otherValue(t *testing.T, s config.Setting) []string {
 		"store.themes":          {"base/default"},
 		"sql.dsn":               {"sqlite:other.db"},
 		"rest.mapping":          {"./mapping.yaml"},
+		"tracing.headers":       {"Authorization=other", "tracing.endpoint: http://127.0.0.1:1"},
 	}
 	if value, ok := special[s.Name]; ok {
 		return append([]string{s.Name + ": " + value[0]}, value[1:]...)
