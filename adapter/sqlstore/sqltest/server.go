@@ -212,12 +212,31 @@ func (s *Server) Resume() {
 // so that it starts no more processes.
 func (s *Server) stop() (processes []int) {
 	first := s.main.Process.Pid
-	_ = syscall.Kill(first, syscall.SIGSTOP) // it may have ended
+	suspend(first)
 	processes = append(s.children(), first)
 	for _, pid := range processes {
-		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		suspend(pid)
 	}
 	return processes
+}
+
+// suspend suspends a process, unless it has ended. It returns once all its threads have stopped,
+// as each of them goes on until it notices the signal.
+func suspend(pid int) {
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	for end := time.Now().Add(startTimeout); !isSuspended(pid) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// isSuspended reports whether no thread of a process runs.
+func isSuspended(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // none if it has ended
+	return !slices.ContainsFunc(threads, func(file string) bool {
+		stat, err := os.ReadFile(file)
+		_, state, _ := strings.Cut(string(stat), ") ")
+		return err == nil && !strings.ContainsAny(state[:min(len(state), 1)], "TtZX")
+	})
 }
 
 // children returns the ids of the processes that the main one has started. MariaDB has none.
