@@ -142,6 +142,9 @@ func (m *killedMirror) check(t *testing.T) {
 	t.Helper()
 	for _, f := range m.fields {
 		m.expectSame(t, f.path)
+		if f.acknowledged == 0 { // killed so early that it may have what it had before
+			continue
+		}
 		var n int
 		text := memberOf(m.there.get(t, f.path).body, f.name)
 		if _, err := fmt.Sscanf(text, strings.TrimSuffix(f.format, ".0000"), &n); err != nil || n < f.acknowledged || n > f.sent {
