@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
@@ -30,58 +31,33 @@ func (c tracedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tracedConn{conn.(fullConn), c.engine}, nil
-}
-
-// A fullConn has the optional methods that the connections of all engines implement.
-type fullConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.Pinger
-	driver.SessionResetter
+	return &tracedConn{sqlconn.Wrap(conn), c.engine}, nil
 }
 
 type tracedConn struct {
-	fullConn
+	sqlconn.Conn
 	engine *engine
-}
-
-// IsValid calls the connection's method, if it has one.
-func (c *tracedConn) IsValid() bool {
-	v, ok := c.fullConn.(driver.Validator)
-	return !ok || v.IsValid()
-}
-
-// CheckNamedValue calls the connection's method, or leaves the value to database/sql.
-func (c *tracedConn) CheckNamedValue(v *driver.NamedValue) error {
-	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
-		return checker.CheckNamedValue(v)
-	}
-	return driver.ErrSkip
 }
 
 // PrepareContext prepares a statement.
 func (c *tracedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	about := parseStatement(text)
 	ctx, span := c.engine.startSpan(ctx, statement{"PREPARE", about.table, about.text})
-	stmt, err := c.fullConn.PrepareContext(ctx, text)
+	stmt, err := c.PrepareStmt(ctx, text)
 	c.engine.endSpan(span, err)
 	if err != nil {
 		return nil, err
 	}
-	return tracedStmt{stmt.(fullStmt), about, c.engine}, nil
+	return tracedStmt{stmt, about, c.engine}, nil
 }
 
 // ExecContext runs a statement without rows.
 func (c *tracedConn) ExecContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Result, error) {
 	if !tracing.Recording(ctx) {
-		return c.fullConn.ExecContext(ctx, text, arguments)
+		return c.Conn.ExecContext(ctx, text, arguments)
 	}
 	ctx, span := c.engine.startSpan(ctx, parseStatement(text))
-	result, err := c.fullConn.ExecContext(ctx, text, arguments)
+	result, err := c.Conn.ExecContext(ctx, text, arguments)
 	c.engine.endSpan(span, err)
 	return result, err
 }
@@ -89,17 +65,17 @@ func (c *tracedConn) ExecContext(ctx context.Context, text string, arguments []d
 // QueryContext runs a statement with rows.
 func (c *tracedConn) QueryContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Rows, error) {
 	if !tracing.Recording(ctx) {
-		return c.fullConn.QueryContext(ctx, text, arguments)
+		return c.Conn.QueryContext(ctx, text, arguments)
 	}
 	return c.engine.query(ctx, parseStatement(text), func(ctx context.Context) (driver.Rows, error) {
-		return c.fullConn.QueryContext(ctx, text, arguments)
+		return c.Conn.QueryContext(ctx, text, arguments)
 	})
 }
 
 // BeginTx begins a transaction, which may wait for the lock of a database file.
 func (c *tracedConn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
 	begin, span := c.engine.startSpan(ctx, statement{operation: "BEGIN"})
-	tx, err := c.fullConn.BeginTx(begin, options)
+	tx, err := c.Conn.BeginTx(begin, options)
 	c.engine.endSpan(span, err)
 	if err != nil || !tracing.Recording(ctx) {
 		return tx, err
@@ -107,15 +83,8 @@ func (c *tracedConn) BeginTx(ctx context.Context, options driver.TxOptions) (dri
 	return tracedTx{tx, ctx, c.engine}, nil
 }
 
-// A fullStmt has the optional methods that the prepared statements of all engines implement.
-type fullStmt interface {
-	driver.Stmt
-	driver.StmtExecContext
-	driver.StmtQueryContext
-}
-
 type tracedStmt struct {
-	fullStmt
+	sqlconn.Stmt
 	about  statement
 	engine *engine
 }
@@ -123,7 +92,7 @@ type tracedStmt struct {
 // ExecContext runs the statement without rows.
 func (s tracedStmt) ExecContext(ctx context.Context, arguments []driver.NamedValue) (driver.Result, error) {
 	ctx, span := s.engine.startSpan(ctx, s.about)
-	result, err := s.fullStmt.ExecContext(ctx, arguments)
+	result, err := s.Stmt.ExecContext(ctx, arguments)
 	s.engine.endSpan(span, err)
 	return result, err
 }
@@ -131,10 +100,10 @@ func (s tracedStmt) ExecContext(ctx context.Context, arguments []driver.NamedVal
 // QueryContext runs the statement with rows.
 func (s tracedStmt) QueryContext(ctx context.Context, arguments []driver.NamedValue) (driver.Rows, error) {
 	if !tracing.Recording(ctx) {
-		return s.fullStmt.QueryContext(ctx, arguments)
+		return s.Stmt.QueryContext(ctx, arguments)
 	}
 	return s.engine.query(ctx, s.about, func(ctx context.Context) (driver.Rows, error) {
-		return s.fullStmt.QueryContext(ctx, arguments)
+		return s.Stmt.QueryContext(ctx, arguments)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
 // A blockingConnector opens connections like those of a server that hangs: once it is
@@ -27,33 +28,16 @@ func (c blockingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return blockingConn{conn.(fullConn), c}, nil
-}
-
-type fullConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.Pinger
-	driver.SessionResetter
+	return blockingConn{sqlconn.Wrap(conn), c}, nil
 }
 
 type blockingConn struct {
-	fullConn
+	sqlconn.Conn
 	connector blockingConnector
 }
 
-func (c blockingConn) CheckNamedValue(v *driver.NamedValue) error {
-	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
-		return checker.CheckNamedValue(v)
-	}
-	return driver.ErrSkip
-}
-
 func (c blockingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	tx, err := c.fullConn.BeginTx(ctx, o)
+	tx, err := c.Conn.BeginTx(ctx, o)
 	return blockingTx{tx, c.connector}, err
 }
 

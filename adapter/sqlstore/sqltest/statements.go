@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"slices"
 	"sync"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
 // Statements records the statements that go through the connections of a pool; pass its
@@ -53,50 +55,25 @@ func (c watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watchedConn{conn.(fullConn), c.statements}, nil
-}
-
-// A fullConn has the optional methods that the connections of all engines implement.
-type fullConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.Pinger
-	driver.SessionResetter
+	return &watchedConn{sqlconn.Wrap(conn), c.statements}, nil
 }
 
 type watchedConn struct {
-	fullConn
+	sqlconn.Conn
 	statements *Statements
 }
 
-// IsValid calls the connection's method, if it has one.
-func (c *watchedConn) IsValid() bool {
-	v, ok := c.fullConn.(driver.Validator)
-	return !ok || v.IsValid()
-}
-
-// CheckNamedValue calls the connection's method, or leaves the value to database/sql.
-func (c *watchedConn) CheckNamedValue(v *driver.NamedValue) error {
-	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
-		return checker.CheckNamedValue(v)
-	}
-	return driver.ErrSkip
-}
-
 func (c *watchedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	stmt, err := c.fullConn.PrepareContext(ctx, text)
+	stmt, err := c.PrepareStmt(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	c.statements.prepare(text)
-	return watchedStmt{stmt.(fullStmt), text, c.statements}, nil
+	return watchedStmt{stmt, text, c.statements}, nil
 }
 
 func (c *watchedConn) ExecContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Result, error) {
-	result, err := c.fullConn.ExecContext(ctx, text, arguments)
+	result, err := c.Conn.ExecContext(ctx, text, arguments)
 	if err != driver.ErrSkip { // database/sql then prepares it
 		c.statements.execute(text)
 	}
@@ -104,33 +81,25 @@ func (c *watchedConn) ExecContext(ctx context.Context, text string, arguments []
 }
 
 func (c *watchedConn) QueryContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Rows, error) {
-	rows, err := c.fullConn.QueryContext(ctx, text, arguments)
+	rows, err := c.Conn.QueryContext(ctx, text, arguments)
 	if err != driver.ErrSkip { // database/sql then prepares it
 		c.statements.execute(text)
 	}
 	return rows, err
 }
 
-// A fullStmt has the optional methods that the prepared statements of all engines
-// implement.
-type fullStmt interface {
-	driver.Stmt
-	driver.StmtExecContext
-	driver.StmtQueryContext
-}
-
 type watchedStmt struct {
-	fullStmt
+	sqlconn.Stmt
 	text       string
 	statements *Statements
 }
 
 func (s watchedStmt) ExecContext(ctx context.Context, arguments []driver.NamedValue) (driver.Result, error) {
 	s.statements.execute(s.text)
-	return s.fullStmt.ExecContext(ctx, arguments)
+	return s.Stmt.ExecContext(ctx, arguments)
 }
 
 func (s watchedStmt) QueryContext(ctx context.Context, arguments []driver.NamedValue) (driver.Rows, error) {
 	s.statements.execute(s.text)
-	return s.fullStmt.QueryContext(ctx, arguments)
+	return s.Stmt.QueryContext(ctx, arguments)
 }
