@@ -28,6 +28,19 @@ func NewTable(routes []*Route) *Table {
 // Routes returns the routes in the order in which they are tried.
 func (t *Table) Routes() []*Route { return t.routes }
 
+// ResourcesOfCalls returns the resource of each call, by the name of the call.
+func (t *Table) ResourcesOfCalls() map[string]string {
+	resources := map[string]string{}
+	for _, r := range t.routes {
+		for _, call := range r.Calls {
+			if call != "" {
+				resources[call] = r.Resource
+			}
+		}
+	}
+	return resources
+}
+
 // Match returns the first route that matches path, with its parameters, or nil if there is
 // none. path is the request target after /api/rest, still encoded and without the query.
 // Match ignores leading and trailing slashes; an empty segment inside is a segment. It

@@ -106,7 +106,7 @@ type API struct {
 // New returns an API that answers with service. It fails if SpoolDir is not writable or a
 // metric cannot be registered.
 func New(service *mapping.Service, options Options) (*API, error) {
-	a := &API{service: service, Options: options, resources: resourcesOf(service.Table())}
+	a := &API{service: service, Options: options, resources: service.Table().ResourcesOfCalls()}
 	a.Log, a.requestLog = withIDs(a.Log.Handler())
 	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
 	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}

@@ -74,19 +74,6 @@ func (h logHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
 // WithGroup returns a handler whose attributes are in a group.
 func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }
 
-// resourcesOf returns the resource of each call.
-func resourcesOf(table *contract.Table) map[string]string {
-	resources := map[string]string{}
-	for _, r := range table.Routes() {
-		for _, call := range r.Calls {
-			if call != "" {
-				resources[call] = r.Resource
-			}
-		}
-	}
-	return resources
-}
-
 // log logs an answered request. ctx is that of the request before it had a trail. log builds
 // the record itself, because a Logger looks up the calling line each time, which costs as much
 // as three attributes.

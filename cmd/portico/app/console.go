@@ -15,7 +15,6 @@ import (
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/migration"
 )
 
@@ -53,7 +52,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 			Plan:       p.plan,
 			Routes:     func() []string { return migration.Lines(newRules(p.current().Routes)) },
 			Preview:    p.previewRoutes,
-			ResourceOf: p.resourceOf(),
+			ResourceOf: p.service.Table().ResourcesOfCalls(),
 		},
 		Callers:     webconsole.Callers{Load: p.callers, Refused: p.refused.all},
 		Credentials: p.credentials(),
@@ -67,17 +66,6 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 		},
 		Differences: webconsole.Differences{Load: p.differences, Ignored: func() []string { return p.current().Shadow.Ignore }},
 	})
-}
-
-// resourceOf returns the resource of each call.
-func (p *consoleParts) resourceOf() map[string]string {
-	of := map[string]string{}
-	for _, route := range contract.Routes(contract.StandardFields()) {
-		for _, call := range route.Calls {
-			of[call] = route.Resource
-		}
-	}
-	return of
 }
 
 // situation returns what this process and its store know about the migration.
