@@ -16,9 +16,8 @@ import (
 // maxConsumers is the maximum number of consumers that have metrics of their own.
 const maxConsumers = 50
 
-// Names in place of a consumer's, none of which can be the beginning of a consumer's key.
+// Names in place of a consumer's, beside that of Guests.
 const (
-	guestConsumer  = "guest"
 	keyConsumer    = "api_key" // all callers with an API key
 	otherConsumers = "other"   // beyond maxConsumers, or not known
 )
@@ -32,6 +31,14 @@ type consumerMetrics struct {
 	adding   sync.Mutex // serializes changes of series, each of which replaces the map
 }
 
+// claimedConsumer returns the name of the consumer that a request claims, "" without a signature.
+func claimedConsumer(r *http.Request) string {
+	if !auth.Signed(r.Header.Get("Authorization")) {
+		return ""
+	}
+	return redact.Consumer(r)
+}
+
 // consumerSeries are the metrics of one consumer.
 type consumerSeries struct{ ok, clientErrors, serverErrors prometheus.Counter }
 
@@ -42,7 +49,7 @@ func newConsumerMetrics() *consumerMetrics {
 			"consumer is the beginning of its key, guest, api_key, or other beyond the first 50 consumers and for those that were never accepted.",
 	}, []string{"consumer", "outcome"})}
 	m.series.Store(&map[string]*consumerSeries{})
-	for _, name := range []string{guestConsumer, keyConsumer, otherConsumers} {
+	for _, name := range []string{redact.Guest, keyConsumer, otherConsumers} {
 		m.add(name)
 	}
 	return m
@@ -66,9 +73,10 @@ func (m *consumerMetrics) add(name string) *consumerSeries {
 	return s
 }
 
-// observe counts the reply to a call of the contract.
-func (m *consumerMetrics) observe(r *http.Request, response *mapping.Response) {
-	s := m.of(r, response)
+// observe counts the reply to a call of the contract. consumer is the name of the consumer that
+// the call claims, "" without a signature.
+func (m *consumerMetrics) observe(consumer string, response *mapping.Response) {
+	s := m.of(consumer, response)
 	switch cause(response) {
 	case "client":
 		s.clientErrors.Inc()
@@ -79,20 +87,22 @@ func (m *consumerMetrics) observe(r *http.Request, response *mapping.Response) {
 	}
 }
 
-func (m *consumerMetrics) of(r *http.Request, response *mapping.Response) *consumerSeries {
+func (m *consumerMetrics) of(name string, response *mapping.Response) *consumerSeries {
 	known := *m.series.Load()
-	authorization := r.Header.Get("Authorization")
-	if !auth.Signed(authorization) {
-		if response.Role == "" || response.Role == mapping.UnknownRole || response.Role == guestConsumer {
-			return known[guestConsumer]
+	if name == "" {
+		if response.Role == "" || response.Role == mapping.UnknownRole || response.Role == redact.Guest {
+			return known[redact.Guest]
 		}
 		return known[keyConsumer]
 	}
-	name := redact.Consumer(r)
-	if s := known[name]; s != nil && name != guestConsumer {
+	switch name {
+	case redact.Guest, redact.Unnamed, keyConsumer, otherConsumers: // a stranger can claim these, too
+		return known[otherConsumers]
+	}
+	if s := known[name]; s != nil {
 		return s
 	}
-	if response.Status >= http.StatusBadRequest || name == redact.Unnamed || name == guestConsumer {
+	if response.Status >= http.StatusBadRequest {
 		return known[otherConsumers]
 	}
 	m.adding.Lock()

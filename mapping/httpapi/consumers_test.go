@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 // consumerCounts returns the calls that are counted, by consumer and outcome, without zeros.
@@ -58,6 +59,8 @@ func TestConsumerMetrics(t *testing.T) {
 		{"a stranger", `OAuth oauth_consumer_key="invented"`, "/", mapping.Response{Status: 401}, "other client_error"},
 		{"a key that cannot be shown", `OAuth oauth_consumer_key="a<b"`, "/", accepted, "other ok"},
 		{"a key that is a Guest's name", `OAuth oauth_consumer_key="guest"`, "/", accepted, "other ok"},
+		{"a key that is the name of API keys", `OAuth oauth_consumer_key="api_key"`, "/", accepted, "other ok"},
+		{"a key that is the name of others", `OAuth oauth_consumer_key="other"`, "/", accepted, "other ok"},
 		{"an API key", "Bearer secret", "/", accepted, "api_key ok"},
 		{"a wrong API key", "Bearer secret", "/", mapping.Response{Status: 401, Role: "guest"}, "guest client_error"},
 	} {
@@ -66,7 +69,7 @@ func TestConsumerMetrics(t *testing.T) {
 			call := func(authorization, target string, response mapping.Response) {
 				r := httptest.NewRequest(http.MethodGet, target, nil)
 				r.Header.Set("Authorization", authorization)
-				m.observe(r, &response)
+				m.observe(claimedConsumer(r), &response)
 			}
 			want := map[string]float64{tt.want: 1}
 			if tt.authorization == known {
@@ -90,7 +93,7 @@ func TestConsumersAreBounded(t *testing.T) {
 		for i := range all {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.Header.Set("Authorization", fmt.Sprintf(`OAuth oauth_consumer_key="key%d"`, i))
-			m.observe(r, &mapping.Response{Status: 200, Role: "admin"})
+			m.observe(claimedConsumer(r), &mapping.Response{Status: 200, Role: "admin"})
 		}
 	}
 	counts := consumerCounts(t, m)
@@ -149,13 +152,13 @@ func BenchmarkObserve(b *testing.B) {
 			r.Header.Set(tt.header, tt.value)
 			response := &mapping.Response{Call: "getProduct", Role: "admin", Format: "json", Status: 200}
 			if tt.name == "guest" {
-				response.Role = guestConsumer
+				response.Role = redact.Guest
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				id, _ := traceOf(r)
 				m.observe(response, false, 20e6, id)
-				m.consumers.observe(r, response)
+				m.consumers.observe(claimedConsumer(r), response)
 			}
 		})
 	}

@@ -34,6 +34,9 @@ type state struct {
 	took     time.Duration
 	buffer   []byte // for the body; kept for other requests
 	trail    *trail // nil until something that the request calls may log
+	trace    string // id of the trace, "" for none
+	sampled  bool   // the trace is recorded
+	consumer string // name of the consumer that the request claims, "" without a signature
 }
 
 // stateKey is the key of the state among the values of gin's context.
@@ -147,19 +150,21 @@ func (a *API) measure(c *gin.Context) {
 	a.Metrics.inFlight.Inc()
 	defer a.Metrics.inFlight.Dec()
 	s := stateOf(c)
+	s.trace, s.sampled = traceOf(c.Request)
+	s.consumer = claimedConsumer(c.Request)
 	c.Next()
 	s.end = time.Now()
 	s.took = s.end.Sub(start)
 	if s.response.Status == 0 { // not answered by Portico
 		s.response = mapping.Response{Status: s.Status(), Call: s.call()}
 	}
-	trace, sampled := traceOf(c.Request)
-	if !sampled {
-		trace = ""
+	exemplar := ""
+	if s.sampled {
+		exemplar = s.trace
 	}
-	a.Metrics.observe(&s.response, s.broken, s.took, trace)
+	a.Metrics.observe(&s.response, s.broken, s.took, exemplar)
 	if s.isCall {
-		a.Metrics.consumers.observe(c.Request, &s.response)
+		a.Metrics.consumers.observe(s.consumer, &s.response)
 	}
 	if s.response.Problem != "" && a.Refused != nil {
 		a.Refused(RefusedRequest{s.request.HTTP, s.request.Client, s.response.Call, s.response.Problem})

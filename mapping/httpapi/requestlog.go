@@ -32,8 +32,7 @@ type trailKey struct{}
 // logs.
 func leaveTrail(c *gin.Context, s *state) {
 	if s.trail == nil {
-		s.trail = &trail{id: s.id}
-		s.trail.trace, _ = traceOf(c.Request)
+		s.trail = &trail{id: s.id, trace: s.trace}
 		ctx := context.WithValue(c.Request.Context(), trailKey{}, s.trail)
 		c.Request = c.Request.WithContext(guard.WithMeter(ctx, &s.trail.upstream))
 	}
@@ -99,9 +98,7 @@ func (a *API) log(ctx context.Context, s *state) {
 	}
 	add("resource", a.resources[response.Call])
 	add("parameters", redact.ParameterNames(r.URL.RawQuery))
-	if len(r.Header["Authorization"]) > 0 && redact.Signed(r) {
-		add("consumer", redact.Consumer(r))
-	}
+	add("consumer", s.consumer)
 	if response.KeyID != 0 {
 		attributes = append(attributes, slog.Int64("api_key", response.KeyID))
 	}
@@ -118,8 +115,7 @@ func (a *API) log(ctx context.Context, s *state) {
 	if s.broken {
 		attributes = append(attributes, slog.Bool("cut", true))
 	}
-	trace, _ := traceOf(r)
-	add(traceIDKey, trace)
+	add(traceIDKey, s.trace)
 	record.AddAttrs(attributes...)
 	_ = a.requestLog.Handle(ctx, record) // there is nobody to report the error to
 }
