@@ -17,12 +17,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
-const (
-	// maxRefusedCalls is the number of refused calls that are remembered.
-	maxRefusedCalls = 200
-	// maxRefusedPath is the number of bytes of their paths.
-	maxRefusedPath = 200
-)
+// maxRefusedCalls is the number of refused calls that are remembered.
+const maxRefusedCalls = 200
 
 // refusedCalls are the latest calls whose credentials were refused. It is safe for concurrent use.
 type refusedCalls struct {
@@ -33,11 +29,10 @@ type refusedCalls struct {
 
 // add remembers a call, in place of the oldest one if there are too many.
 func (c *refusedCalls) add(r httpapi.RefusedRequest) {
-	path := r.Request.URL.EscapedPath()
 	call := webconsole.RefusedCall{
 		Time: time.Now(), Consumer: strings.Clone(redact.Consumer(r.Request)), Call: r.Call, Method: contract.MethodLabel(r.Request.Method),
 		// Clones, or the whole head of the request would stay in memory.
-		Path: strings.Clone(path[:min(len(path), maxRefusedPath)]), Agent: strings.Clone(mask.Agent(r.Request.Header)), Client: r.Client, Problem: r.Problem,
+		Path: strings.Clone(redact.Path(r.Request.URL.EscapedPath())), Agent: strings.Clone(mask.Agent(r.Request.Header)), Client: r.Client, Problem: r.Problem,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
