@@ -17,8 +17,8 @@ import (
 // Options configure an Adapter.
 type Options struct {
 	Replica Replica
-	// Writes makes clients' writes in the local replica, such as one that enters them in an
-	// outbox; nil means Replica. What is undone or reconciled bypasses it.
+	// Writes stores clients' writes in the local replica, for example through an adapter that
+	// adds them to an outbox; nil means Replica. Undoing and reconciling use Replica.
 	Writes  adapter.Adapter
 	Backend Backend
 	// Schemas describe the records; nil means adapter.NewSchemas.

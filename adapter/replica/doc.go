@@ -31,8 +31,8 @@
 //     The writer stores a write intent in the mapping of the root, whose lock it holds,
 //     before it writes, and clears it afterwards. An intent found later means that a
 //     process died or did not learn the outcome: the backend is asked, and the replica
-//     follows it, possibly with less exact values than were written. Another system is told of
-//     clients' writes (Options.Writes) only while there is no intent. Scans leave an intent
+//     follows it, possibly with less exact values than were written. While there is
+//     an intent, the outbox (Options.Writes) releases nothing of the root. Scans leave an intent
 //     of another process alone for a minute, as that process may still be writing; reads
 //     and writes of the record wait two seconds for it. Reconciling overwrites no intent that
 //     it has not seen. If a process dies between committing a new root and storing its

@@ -16,8 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// newMirroredFixture returns a fixture whose clients' writes are to be repeated elsewhere, and
-// the outbox with them.
+// newMirroredFixture returns a fixture whose clients' writes enter an outbox, and the outbox.
 func newMirroredFixture(t *testing.T) (*fixture, sqlstore.Outbox) {
 	t.Helper()
 	start, err := demoSnapshot()
@@ -60,8 +59,8 @@ func entries(t *testing.T, box sqlstore.Outbox) []outbox.Entry {
 	return all
 }
 
-// TestOutboxReleased checks that nobody is told of a client's write before the backend has it, and
-// of one that it refuses never.
+// TestOutboxReleased checks that the outbox releases a client's write only after the backend has
+// confirmed it, and that a write which the backend refuses leaves nothing to deliver.
 func TestOutboxReleased(t *testing.T) {
 	f, box := newMirroredFixture(t)
 	due := func() []outbox.Entry {
@@ -134,7 +133,8 @@ func idsOf(all []outbox.Entry) (ids []int64) {
 }
 
 // TestOutboxUndoneImport checks that an import which the backend refuses leaves the outbox as it
-// was: the difference that the other system has made is added when the backend takes it.
+// was, so that the other system's change of a quantity is still added when the backend accepts the
+// import later.
 func TestOutboxUndoneImport(t *testing.T) {
 	f, box := newMirroredFixture(t)
 	if err := f.update(adapter.StockItems, 1, 0, values{"qty": "50.0000"}); err != nil {

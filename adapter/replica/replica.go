@@ -39,8 +39,9 @@ type Replica interface {
 	// Records are read without them. Kinds: NotFound where there are none, because the record
 	// was imported without its file; Unavailable, Internal.
 	FileContent(ctx context.Context, file string) ([]byte, error)
-	// Pending returns what another system still has to be told of a root, as an import may
-	// change it; nil if nothing. RestorePending restores it if the import is undone.
+	// Pending returns the part of a root's outbox entries that an import may change, as JSON;
+	// nil if the root has no entries. RestorePending puts it back after the import was undone.
+	// Kinds: Unavailable, Internal.
 	Pending(ctx context.Context, root adapter.Resource, key adapter.Key) (json.RawMessage, error)
 	RestorePending(ctx context.Context, before json.RawMessage) error
 }

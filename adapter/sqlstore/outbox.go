@@ -51,12 +51,12 @@ func (o Outbox) dueBy(ctx context.Context, by int64, parked bool, limit int) ([]
 		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id AND "+isReleased+" ORDER BY retry_ms, entry_id LIMIT ?", flag(parked), by, limit)
 }
 
-// isReleased is true of entries whose root no write is in progress at a backend: one that the
-// backend refuses is undone here, so nobody else may be told of it.
+// isReleased selects the entries whose root has no write intent: a write that is still in
+// progress at a backend may be refused there, and is then undone here.
 const isReleased = "COALESCE((SELECT 1 FROM backend_record WHERE backend_record.resource = outbox_entry.root AND backend_record.legacy_id = outbox_entry.root_key AND backend_record.note IS NOT NULL), 0) = 0"
 
-// ByID returns the entries with some ids, in their order, except those for which Due would
-// wait for a backend now. Kinds: Unavailable, Internal.
+// ByID returns the entries with some ids, in their order, except those that
+// Due leaves out because a write of the root is in progress at a backend. Kinds: Unavailable, Internal.
 func (o Outbox) ByID(ctx context.Context, ids ...int64) ([]outbox.Entry, error) {
 	arguments := idArguments(ids)
 	all, err := selectEntries(ctx, o.db.readStatements.query, inList("entry_id", arguments)+" AND "+isReleased+" ORDER BY entry_id", arguments...)
