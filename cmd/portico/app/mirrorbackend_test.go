@@ -76,16 +76,24 @@ func TestMirrorWithBackend(t *testing.T) {
 			}
 		})
 	}
-	execute(t, front.old, nameCustomer(1, "Refused"), "UPDATE cataloginventory_stock_item SET qty = qty - 2 WHERE item_id = 2")
+	const touched = "UPDATE customer_entity SET updated_at = updated_at + INTERVAL 1 SECOND WHERE entity_id = 1" // a poll reads no date twice
+	execute(t, front.old, nameCustomer(1, "Refused"), touched, "UPDATE cataloginventory_stock_item SET qty = qty - 2 WHERE item_id = 2")
 	if got, err := writer.call(t.Context(), "PUT", "/stockitems/2", `{"qty": 77, "min_sale_qty": 2}`); err != nil || got.status != http.StatusOK {
 		t.Errorf("%d %s %v", got.status, got.body, err)
 	}
 	pollUntil(t, "what the old shop has sold", func() bool {
 		return strings.Contains(writer.get(t, "/stockitems/2").body, `"qty":"75.0000"`) && strings.Contains(old.get(t, "/stockitems/2").body, `"min_sale_qty":"2.0000"`)
 	})
+	pollUntil(t, "the record that the backend refuses", func() bool {
+		return scrapeMetrics(t, p.ops).sum("portico_follow_parked_records", "") == 1
+	})
 	if got := writer.get(t, "/customers/1"); !strings.Contains(got.body, "Grace") {
 		t.Errorf("what the backend refuses is here: %s", got.body)
 	}
+	// What the backend takes is not tried again, so the stop below interrupts no import.
+	execute(t, front.old, nameCustomer(1, "Taken"), touched)
+	pollUntil(t, "what the backend takes", func() bool { return strings.Contains(writer.get(t, "/customers/1").body, "Taken") })
+	pollUntil(t, "no parked record", func() bool { return scrapeMetrics(t, p.ops).sum("portico_follow_parked_records", "") == 0 })
 	p.stop(t)
 	if out, _, err := console(front.environ).with(ownConsumer()...).run(t, "ids", "check", "--config", front.config); err != nil || out != "nothing found\n" {
 		t.Errorf("portico ids check says %s%v", out, err)
