@@ -35,7 +35,7 @@ const testMemoryLimit = "GOMEMLIMIT=off"
 // run runs a command. It cancels commands that do not end.
 func (c console) run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	return c.runWith(t, nil, waitTimeout, arguments...)
+	return c.runWith(t, nil, 4*waitTimeout, arguments...) // a sweep takes 20 s
 }
 
 // runWith is run with in as standard input, for commands that may take longer.
