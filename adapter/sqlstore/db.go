@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,7 +65,8 @@ type DB struct {
 	media                                                 *blobStore
 	sealer                                                sealer
 	growth                                                growth
-	hasListingTable                                       bool // product_listing is a table, which needs updates, not a view
+	hasListingTable                                       bool     // product_listing is a table, which needs updates, not a view
+	migrations                                            []string // those that Open has run
 	closed                                                atomic.Bool
 	nonceUses                                             atomic.Uint64
 	passwordCost                                          int
@@ -114,7 +116,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	db.readerOf[adapter.Products], db.readerOf[adapter.ProductImages] = db.products, newProductImages(db.records[adapter.ProductImages])
 	db.stores = rules.Stores(ruled{db: db}, db.readerOf)
 	if err = db.Ping(ctx); err == nil && o.Migrate {
-		err = engine.migrate(ctx, pools.writer, o.Logger)
+		db.migrations, err = engine.migrate(ctx, pools.writer, o.Logger)
 	}
 	if err == nil {
 		db.hasListingTable, err = engine.isTable(ctx, db.readers.QueryContext, "product_listing")
@@ -130,6 +132,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	return db, nil
 }
+
+// Migrations returns the names of the migrations that Open has run, in their order; none if the
+// tables were those of this version, or without Options.Migrate.
+func (db *DB) Migrations() []string { return slices.Clone(db.migrations) }
 
 // HashPassword returns the bcrypt hash of a password at the cost of
 // Options.PasswordCost.

@@ -138,7 +138,7 @@ func TestMigrateListing(t *testing.T) {
 // migrateAgain runs migrations that a test has undone, and only those.
 func migrateAgain(t *testing.T, db *DB) {
 	t.Helper()
-	if err := db.engine.runMigrations(t.Context(), db.writer, nil, goose.WithAllowOutofOrder(true)); err != nil {
+	if _, err := db.engine.runMigrations(t.Context(), db.writer, nil, goose.WithAllowOutofOrder(true)); err != nil {
 		t.Fatal(err)
 	}
 }

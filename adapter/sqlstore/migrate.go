@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"path"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -14,36 +16,38 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrate runs the migrations and logs them to logger unless that is nil. It takes a
-// lock of the engine itself, because goose creates its own table before it locks, and
-// concurrent processes see that table half created on MySQL.
-func (e *engine) migrate(ctx context.Context, writer *sql.DB, logger *slog.Logger) error {
+// migrate runs the migrations, logs them to logger unless that is nil, and returns the names
+// of those that the database lacked. It takes a lock of the engine itself, because goose
+// creates its own table before it locks, and concurrent processes see that table half created
+// on MySQL.
+func (e *engine) migrate(ctx context.Context, writer *sql.DB, logger *slog.Logger) (applied []string, err error) {
 	l := e.migrationLock
 	if l.lock == "" {
 		return e.runMigrations(ctx, writer, logger)
 	}
 	conn, err := writer.Conn(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
 	done, err := l.do(ctx, conn, l.lock)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !done {
-		return errMigrationLock
+		return nil, errMigrationLock
 	}
-	err = e.runMigrations(ctx, writer, logger)
+	applied, err = e.runMigrations(ctx, writer, logger)
 	_, unlockErr := l.do(context.WithoutCancel(ctx), conn, l.unlock)
-	return errors.Join(err, unlockErr)
+	return applied, errors.Join(err, unlockErr)
 }
 
-// runMigrations runs the migrations that the database lacks. Tests give further options.
-func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog.Logger, options ...goose.ProviderOption) error {
+// runMigrations runs the migrations that the database lacks, and returns their names. Tests
+// give further options.
+func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog.Logger, options ...goose.ProviderOption) (applied []string, err error) {
 	files, err := fs.Sub(migrations, "migrations/"+e.migrations)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options = append(options, goose.WithDisableGlobalRegistry(true))
 	if logger != nil {
@@ -51,10 +55,13 @@ func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog
 	}
 	provider, err := goose.NewProvider(e.dialect, writer, files, options...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = provider.Up(ctx)
-	return err
+	results, err := provider.Up(ctx)
+	for _, r := range results {
+		applied = append(applied, strings.TrimSuffix(path.Base(r.Source.Path), ".sql"))
+	}
+	return applied, err
 }
 
 var errMigrationLock = errors.New("another process is migrating the database")

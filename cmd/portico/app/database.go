@@ -41,19 +41,25 @@ func openStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slo
 	if len(cfg.Auth.SecretKey) == 0 {
 		log.Warn("secrets of consumers and tokens are stored unencrypted: set auth.secret_key (PORTICO_AUTH_SECRET_KEY)")
 	}
-	schemas, err := storeSchemas(cfg)
+	options, err := storeOptions(cfg, log)
 	if err != nil {
 		return nil, err
 	}
+	options.Migrate = migrate
+	return sqlstore.Open(ctx, options)
+}
+
+// storeOptions returns how to open Portico's own database without touching its tables.
+func storeOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error) {
+	schemas, err := storeSchemas(cfg)
 	section := cfg.Sections[sqlSection]
-	return sqlstore.Open(ctx, sqlstore.Options{
+	return sqlstore.Options{
 		Schemas:      schemas,
 		DSN:          section["dsn"],
 		MediaDir:     cmp.Or(section["media_dir"], sqlstore.MediaDir(section["dsn"])),
-		Migrate:      migrate,
 		SecretKey:    string(cfg.Auth.SecretKey),
 		PasswordCost: cfg.Auth.PasswordCost,
 		Logger:       log,
 		Trace:        cfg.Tracing.Endpoint != "",
-	})
+	}, err
 }
