@@ -49,6 +49,8 @@ func notRun() map[string]string {
 		"docker ":     "needs a Docker daemon, and fetches images",
 		"go install ": "fetches a published version",
 		"go test ./":  "runs this test",
+		"helm ":       "needs Helm and a cluster; TestChart runs what needs no cluster",
+		"kubectl ":    "needs a cluster",
 	}
 }
 
