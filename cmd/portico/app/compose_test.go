@@ -3,21 +3,25 @@ package app
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // A composeFile has the parts of config/compose.yaml that the tests check.
 type composeFile struct {
 	Services map[string]struct {
 		Build, Image             string
+		EnvFile                  []string `yaml:"env_file"`
 		Environment              map[string]string
 		Ports, Volumes, Networks []string
 		Secrets                  []string
@@ -28,8 +32,21 @@ type composeFile struct {
 	Secrets           map[string]struct{ Environment string }
 }
 
-// substitution matches a variable of a compose file.
-var substitution = regexp.MustCompile(`\$\{([A-Za-z_0-9]+)([^}]*)\}`)
+// substitution matches a variable of a compose file whose default, or message if it is missing,
+// has no variable.
+var substitution = regexp.MustCompile(`\$\{([A-Za-z_0-9]+)([^${}]*)\}`)
+
+// substitute replaces the variables of a text, the innermost first.
+func substitute(text string, replace func(name, operator, argument string) string) string {
+	for substitution.MatchString(text) {
+		text = substitution.ReplaceAllStringFunc(text, func(found string) string {
+			parts := substitution.FindStringSubmatch(found)
+			operator := parts[2][:min(2, len(parts[2]))]
+			return replace(parts[1], operator, parts[2][len(operator):])
+		})
+	}
+	return text
+}
 
 // readConfigFile decodes a file in the folder config, and returns its text.
 func readConfigFile(t *testing.T, name string, into any) (text string) {
@@ -114,22 +131,105 @@ func TestCompose(t *testing.T) {
 }
 
 // checkSubstitutions checks that each value from the environment has a default or an error
-// message.
+// message, and that the beginning of the file names those without a default.
 func checkSubstitutions(t *testing.T, text string) {
 	t.Helper()
-	all := substitution.FindAllStringSubmatch(text, -1)
-	if len(all) == 0 {
+	all := 0
+	substitute(text, func(name, operator, argument string) string {
+		all++
+		if argument == "" || operator != ":?" && operator != ":-" {
+			t.Errorf("%s may be missing or empty", name)
+		}
+		if operator == ":?" && !strings.Contains(text, "#   export "+name+"=") {
+			t.Errorf("the beginning of the file does not say to set %s", name)
+		}
+		return "x"
+	})
+	if all == 0 {
 		t.Error("nothing comes from the environment")
 	}
-	for _, found := range all {
-		message, demanded := strings.CutPrefix(found[2], ":?")
-		value, hasDefault := strings.CutPrefix(found[2], ":-")
-		if !(demanded && message != "") && !(hasDefault && value != "") {
-			t.Errorf("%s may be missing or empty", found[0])
+}
+
+// TestComposeSettingsFile checks that the file of settings names every setting, without a value:
+// docker compose takes that from the environment. After a change of the settings run:
+//
+//	go test ./cmd/portico/app -run ComposeSettingsFile -update
+func TestComposeSettingsFile(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("# Every setting, each with its value in the environment, or in .env, if it has one there.\n# Written by TestComposeSettingsFile.\n")
+	for _, s := range newProgram().settings() {
+		want.WriteString(s.Variable() + "\n")
+	}
+	path := filepath.Join("..", "..", "..", "config", "settings.env")
+	if *update {
+		if err := os.WriteFile(path, []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(text, "#   export "+found[1]+"=") {
-			t.Errorf("the beginning of the file does not say to set %s", found[1])
+		return
+	}
+	if diff := cmp.Diff(want.String(), readText(t, path)); diff != "" {
+		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestComposeModel checks with the library of docker compose that every setting of the environment
+// reaches the container, and that the container has no other variables without it.
+func TestComposeModel(t *testing.T) {
+	nightly.Only(t, "chart")
+	tool := filepath.Join(t.TempDir(), "compose")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", tool, ".")
+	build.Dir = filepath.Join("testdata", "compose")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	// A copy, which may have a file .env.
+	folder := t.TempDir()
+	for _, name := range []string{"compose.yaml", "settings.env"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(readText(t, filepath.Join("..", "..", "..", "config", name))), 0o600); err != nil {
+			t.Fatal(err)
 		}
+	}
+	demanded := []string{"PORTICO_OPS_TOKEN=" + opsToken, "PORTICO_AUTH_SECRET_KEY=" + secretKey, "POSTGRES_PASSWORD=p", "GRAFANA_PASSWORD=g"}
+	var settings []string
+	for _, s := range newProgram().settings() {
+		settings = append(settings, s.Variable()+"=value-of-"+s.Name)
+	}
+	var file composeFile
+	readConfigFile(t, "compose.yaml", &file)
+	for _, tt := range []struct {
+		name              string
+		environ, dotEnv   []string
+		reaches           []string // the variables and values that reach the container
+		onlyThoseOfTheYML bool
+	}{
+		{"nothing but secrets", demanded, nil, demanded[:2], true},
+		{"the environment", append(slices.Clone(demanded), settings...), nil, settings, false},
+		{"a file .env", demanded, settings[2:], []string{"PORTICO_DIALECT=value-of-dialect"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(folder, ".env"), []byte(strings.Join(tt.dotEnv, "\n")+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			command := exec.CommandContext(t.Context(), tool, filepath.Join(folder, "compose.yaml"))
+			command.Env = tt.environ
+			output, err := command.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			var project struct {
+				Services map[string]struct{ Environment map[string]string }
+			}
+			parse(t, string(output), &project)
+			got := project.Services["portico"].Environment
+			for _, want := range tt.reaches {
+				if name, value, _ := strings.Cut(want, "="); got[name] != value {
+					t.Errorf("%s is %q, want %q", name, got[name], value)
+				}
+			}
+			if tt.onlyThoseOfTheYML && len(got) != len(file.Services["portico"].Environment) {
+				t.Errorf("the container gets %v", got)
+			}
+		})
 	}
 }
 
@@ -138,19 +238,28 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 	t.Helper()
 	given := map[string]string{
 		"PORTICO_OPS_TOKEN": opsToken, "PORTICO_AUTH_SECRET_KEY": secretKey, "POSTGRES_PASSWORD": strings.Repeat("5e", 24),
-		"PORTICO_DIALECT": "magento",
 	}
 	known := map[string]bool{}
 	for _, s := range newProgram().settings() {
 		known[s.Variable()] = true
 	}
-	var environ []string
-	for name, text := range file.Services["portico"].Environment {
+	service := file.Services["portico"]
+	if !slices.Equal(service.EnvFile, []string{"settings.env"}) {
+		t.Errorf("the settings come from %q, not from settings.env", service.EnvFile)
+	}
+	environ := []string{"PORTICO_DIALECT=magento"} // as settings.env has it
+	for name, text := range service.Environment {
 		if !known[name] {
 			t.Errorf("%s is no setting", name)
 		}
-		environ = append(environ, name+"="+substitution.ReplaceAllStringFunc(text, func(v string) string {
-			return given[substitution.FindStringSubmatch(v)[1]]
+		if !strings.HasPrefix(text, "${"+name+":") {
+			t.Errorf("%s in the environment does not reach the container", name)
+		}
+		environ = append(environ, name+"="+substitute(text, func(name, operator, argument string) string {
+			if value, ok := given[name]; ok || operator == ":?" {
+				return value
+			}
+			return argument
 		}))
 	}
 	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: environ})
