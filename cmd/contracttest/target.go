@@ -53,13 +53,18 @@ type targetOptions struct {
 // addFlags defines the flags of the target except --fixtures, which "contracttest record"
 // does not have.
 func (o *targetOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.url, "url", "", "base URL of the implementation, `http(s)://host[:port][/path]`, without /api/rest")
+	flags.StringVar(&o.url, "url", "", "base `URL` of the implementation, [http(s)://]host[:port][/path]; without a scheme, http for local and private hosts, otherwise https")
 	flags.StringVar(&o.dialect, "dialect", string(contracttests.Documented), "`DIALECT` of the implementation: documented or magento")
-	flags.StringVar(&o.credentials, "credentials", "", "`FILE` in YAML or JSON with the credentials of the callers, - for standard input (default: those of the demo store)")
+	o.addCredentialsFlag(flags)
 	flags.StringVar(&o.reset, "reset", "", "restore the data of the store before and after the run: with a shell command or a POST to a URL (`CMD|URL`)")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "`TIME` limit for one request")
 	flags.StringVar(&o.ca, "ca", "", "PEM `FILE` with the certificate authorities to trust")
 	flags.BoolVar(&o.insecure, "insecure", false, "trust any certificate")
+}
+
+// addCredentialsFlag defines the flag --credentials.
+func (o *targetOptions) addCredentialsFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&o.credentials, "credentials", "", "`FILE` in YAML or JSON with the credentials of the callers, - for standard input (default: those of the demo store)")
 }
 
 // errNoURL tells new users what to do.
@@ -77,7 +82,10 @@ func (o *targetOptions) target(cmd *cobra.Command) (t contracttests.Target, demo
 	if o.url == "" {
 		return t, false, errNoURL
 	}
-	t.BaseURL, t.Dialect, t.Timeout = o.url, contracttests.Dialect(o.dialect), o.timeout
+	if t.BaseURL, err = contracttests.ParseBaseURL(o.url); err != nil {
+		return t, false, fmt.Errorf("--url: %w", err)
+	}
+	t.Dialect, t.Timeout = contracttests.Dialect(o.dialect), o.timeout
 	if t.Dialect != contracttests.Documented && t.Dialect != contracttests.Magento {
 		return t, false, fmt.Errorf("--dialect must be %s or %s, not %q", contracttests.Documented, contracttests.Magento, o.dialect)
 	}
