@@ -60,5 +60,5 @@ func (c *Client) Do(ctx context.Context, s *Step) (*Reply, error) {
 // variables in place of the credentials.
 func (c *Client) Curl(s *Step) string {
 	r := newRequest(c.session.server, c.session.target.Credentials, s)
-	return c.session.target.Credentials.Redact(curl(c.session.server, &r))
+	return c.session.target.Credentials.Redact(curl(c.session.server, &r, ""))
 }

@@ -248,7 +248,7 @@ func TestRequestCredentials(t *testing.T) {
 	})
 	t.Run("command line", func(t *testing.T) {
 		r := newRequest(srv, c, &Step{As: Customer2, Method: "GET"})
-		got := curl(srv, &r)
+		got := curl(srv, &r, "")
 		if want := ` -H "X-Api-Key: $X_API_KEY_CUSTOMER_2" -H "X-Role: $X_ROLE_CUSTOMER_2" `; !strings.Contains(got, want) {
 			t.Errorf("command %s, want one with %s", got, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // shownCall bounds what a report shows of a request or reply, in bytes.
@@ -98,7 +99,7 @@ func (p *caseRun) runCall(ctx context.Context, c *Call, step int, createdName st
 	request, got, err := p.send(ctx, s)
 	failure := &Failure{
 		Step: step, Call: fmt.Sprintf("%s: %s %s", s.As, s.Method, request.target),
-		Curl: p.run.target.Credentials.Redact(curl(p.run.server, request)), Clause: strings.Join(p.job.c.Clauses, "; "), Expect: e.source,
+		Curl: p.run.target.repeatCommand(p.run.server, request), Clause: strings.Join(p.job.c.Clauses, "; "), Expect: e.source,
 	}
 	if err != nil {
 		failure.Broken = "no answer: " + err.Error()
@@ -243,18 +244,20 @@ func (p *caseRun) send(ctx context.Context, s *Step) (*request, *reply, error) {
 	r := newRequest(p.run.server, p.run.target.Credentials, s)
 	ctx, cancel := context.WithTimeout(ctx, p.run.options.Timeout)
 	defer cancel()
+	start := time.Now()
 	got, err := p.run.server.roundTrip(ctx, &r)
+	took := time.Since(start)
 	if ctx.Err() == nil || err == nil || context.Cause(ctx) == context.DeadlineExceeded {
 		p.run.recordReply(err)
 	}
-	p.result.Calls = append(p.result.Calls, p.run.target.Credentials.newCallLog(&r, s.As, got, err))
+	p.result.Calls = append(p.result.Calls, p.run.target.Credentials.newCallLog(&r, s.As, got, err, start, took))
 	return &r, got, err
 }
 
 // newCallLog returns the log entry of a request and its reply, truncated and without
 // secrets.
-func (c Credentials) newCallLog(r *request, as string, got *reply, err error) CallLog {
-	log := CallLog{As: as, Request: truncate(c.Redact(string(r.maskedBytes())))}
+func (c Credentials) newCallLog(r *request, as string, got *reply, err error, started time.Time, took time.Duration) CallLog {
+	log := CallLog{As: as, Request: truncate(c.Redact(string(r.maskedBytes()))), Started: started.UTC(), Took: took}
 	if err != nil {
 		log.Reply = err.Error()
 	} else {

@@ -102,6 +102,11 @@ type Target struct {
 	TLS         *tls.Config
 	Dialect     Dialect
 	Credentials Credentials
+	// SignCommand is a shell command that prints the headers that authenticate a request,
+	// when --as CALLER, perhaps --form BODY, the method and the URL follow it. Failures
+	// repeat requests with it. If it is empty, they contain shell variables in place of the
+	// credentials.
+	SignCommand string
 	// Fixtures are the objects of the store that cases may use. [Run] skips the cases that
 	// need others.
 	Fixtures Fixtures
@@ -293,15 +298,16 @@ func (p *session) replay(ctx context.Context, c *Exchange) (failures []Failure, 
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		r := newRequest(p.server, p.target.Credentials, s)
+		start := time.Now()
 		got, err := p.send(ctx, &r)
-		calls = append(calls, p.target.Credentials.newCallLog(&r, s.As, got, err))
+		calls = append(calls, p.target.Credentials.newCallLog(&r, s.As, got, err, start, time.Since(start)))
 		want := p.target.Dialect.expectedResponse(s)
 		want.Body = p.server.withBasePath(want.Body)
 		if want.Location != nil {
 			want.Location = new(p.server.withBasePath(*want.Location))
 		}
 		f := Failure{
-			Step: i + 1, Call: fmt.Sprintf("%s: %s %s", s.As, s.Method, r.target), Curl: curl(p.server, &r),
+			Step: i + 1, Call: fmt.Sprintf("%s: %s %s", s.As, s.Method, r.target), Curl: p.target.repeatCommand(p.server, &r),
 			Clause: strings.Join(c.clauseNames(), "; "), Expect: want.text(),
 		}
 		if err != nil {

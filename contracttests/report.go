@@ -51,43 +51,65 @@ func (r *request) maskedBytes() []byte {
 	return shown.bytes()
 }
 
-// curl returns a curl command that repeats the request. It contains shell variables in
-// place of the credentials, so that reports show no secrets.
-func curl(srv server, r *request) string {
+// repeatCommand returns a command line that repeats the request, for a failure. It is
+// empty if the command would have to contain a secret.
+func (t *Target) repeatCommand(srv server, r *request) string {
+	command := curl(srv, r, t.SignCommand)
+	if t.Credentials.Redact(command) != command {
+		return ""
+	}
+	return command
+}
+
+// curl returns a curl command that repeats the request. So that reports show no secrets,
+// curl reads the credentials from the output of sign (see [Target.SignCommand]); if that
+// is empty, the command contains shell variables in their place.
+func curl(srv server, r *request, sign string) string {
 	var b strings.Builder
+	if sign != "" && len(r.auth) > 0 {
+		b.WriteString(sign + " --as " + r.as)
+		if form := bodyParameters(r); form != nil {
+			b.WriteString(" --form " + QuoteShell(*r.body))
+		}
+		b.WriteString(" " + QuoteShell(r.method) + " " + QuoteShell(signedURL(srv, r)) + " | ")
+	}
 	b.WriteString("curl -sS -i --path-as-is -g")
 	if r.method == "HEAD" {
 		b.WriteString(" -I")
 	} else {
-		b.WriteString(" -X " + quoteShell(r.method))
+		b.WriteString(" -X " + QuoteShell(r.method))
 	}
 	// Without -H "NAME:", curl adds these headers itself.
 	for _, name := range []string{"User-Agent", "Accept", "Content-Type"} {
 		if !r.hasHeader(name) {
-			b.WriteString(" -H " + quoteShell(name+":"))
+			b.WriteString(" -H " + QuoteShell(name+":"))
 		}
 	}
 	for _, h := range r.headers {
 		if h.value == "" {
-			b.WriteString(" -H " + quoteShell(h.name+";"))
+			b.WriteString(" -H " + QuoteShell(h.name+";"))
 		} else {
-			b.WriteString(" -H " + quoteShell(h.name+": "+h.value))
+			b.WriteString(" -H " + QuoteShell(h.name+": "+h.value))
 		}
 	}
-	for _, h := range r.auth {
-		fmt.Fprintf(&b, ` -H "%s: $%s"`, h.name, shellVariable(h.name+"_"+r.as))
+	if sign != "" && len(r.auth) > 0 {
+		b.WriteString(" -H @-")
+	} else {
+		for _, h := range r.auth {
+			fmt.Fprintf(&b, ` -H "%s: $%s"`, h.name, shellVariable(h.name+"_"+r.as))
+		}
 	}
 	url := srv.origin() + r.target
 	if isAbsolute(r.target) {
-		b.WriteString(" --request-target " + quoteShell(r.target) + " -H " + quoteShell("Host: "+r.host))
+		b.WriteString(" --request-target " + QuoteShell(r.target) + " -H " + QuoteShell("Host: "+r.host))
 		url = srv.origin()
 	}
 	if r.body != nil {
-		b.WriteString(" --data-raw " + quoteShell(*r.body))
+		b.WriteString(" --data-raw " + QuoteShell(*r.body))
 	} else if n := r.contentLength(); n != "" {
-		b.WriteString(" -H " + quoteShell("Content-Length: "+n))
+		b.WriteString(" -H " + QuoteShell("Content-Length: "+n))
 	}
-	b.WriteString(" " + quoteShell(url))
+	b.WriteString(" " + QuoteShell(url))
 	return b.String()
 }
 
@@ -112,7 +134,8 @@ func (r *request) hasHeader(name string) bool {
 	return false
 }
 
-func quoteShell(s string) string {
+// QuoteShell quotes s as one word of a shell command.
+func QuoteShell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 

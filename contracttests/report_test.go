@@ -24,7 +24,7 @@ func TestCurl(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			srv := mustServer(t, "http://h:1")
 			r := newRequest(srv, testCredentials, &tt.step)
-			if got := curl(srv, &r); got != start+tt.want {
+			if got := curl(srv, &r, ""); got != start+tt.want {
 				t.Errorf("command\n%s\nwant\n%s", got, start+tt.want)
 			}
 		})

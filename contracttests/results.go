@@ -40,7 +40,7 @@ func (r *Result) ID() string { return r.Resource + "/" + r.Name + "/" + r.Format
 type Failure struct {
 	Step   int    `json:"step"`             // number of the step, from 1; 0 for a prerequisite or the reset
 	Call   string `json:"call"`             // "admin: PUT /customers/17"
-	Curl   string `json:"curl"`             // command that repeats the request; credentials are shell variables
+	Curl   string `json:"curl"`             // command that repeats the request, without secrets; "" if it would need them
 	Clause string `json:"clause"`           // clauses of the case, joined with "; "
 	Expect string `json:"expect"`           // expected reply, as written in the case's file (YAML)
 	Broken string `json:"broken,omitempty"` // why there is no reply to compare, or ""
@@ -69,6 +69,9 @@ type CallLog struct {
 	As      string `json:"as"`
 	Request string `json:"request"` // request line, headers, blank line, body
 	Reply   string `json:"reply"`   // status line, headers, blank line, body; or why there is no reply
+
+	Started time.Time     `json:"started,omitzero"`
+	Took    time.Duration `json:"took,omitzero"` // nanoseconds
 }
 
 // Coverage counts the results of the cases that cover one clause.
@@ -94,6 +97,9 @@ type Report struct {
 	Took    float64    `json:"took"`    // seconds
 	Results []Result   `json:"results"` // in the order of the files
 	Clauses []Coverage `json:"clauses"` // in the order of clauses.json
+	// Command is the shell command of the run without the selection of cases, for reports
+	// that say how to repeat one; "" if there is none.
+	Command string `json:"command,omitempty"`
 	// Leftovers are the created objects that could not be deleted: the request that would
 	// delete the object, or a description.
 	Leftovers []string `json:"leftovers,omitempty"`

@@ -97,7 +97,7 @@ func TestBasePath(t *testing.T) {
 			if target, want := strings.Fields(<-requests)[1], strings.ReplaceAll(tt.target, "HOST", srv.host); target != want {
 				t.Errorf("target %s, want %s", target, want)
 			}
-			if command := curl(srv, &r); strings.Contains(command, "/shop/shop") {
+			if command := curl(srv, &r, ""); strings.Contains(command, "/shop/shop") {
 				t.Errorf("the curl command is %s", command)
 			}
 			if location, want := got.header.Get("Location"), strings.ReplaceAll(tt.want, "HOST", srv.host); location != want {

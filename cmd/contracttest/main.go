@@ -62,6 +62,11 @@ func rootCommand() *cobra.Command {
 contract, in the dialect that it speaks: documented, as the contract document says,
 or magento, as the original shop behaves.
 
+--url is the address before /api/rest, with the path of a shop in a subdirectory, such as
+https://shop.example/index.php; a trailing slash or /api/rest is ignored. Without a scheme
+it is http for addresses of this machine and private networks and for names without a dot,
+and https otherwise. The first line that a run prints says which URL is meant.
+
 A demo store needs no other flags. For another store write files with its credentials
 and its fixtures, the objects that cannot be created through the API:
   contracttest credentials > credentials.yaml
@@ -100,6 +105,6 @@ Exit codes: 0 all cases passed, 1 cases failed, 2 the suite could not run or was
 	}
 	o.target.addFlags(root.Flags())
 	o.addFlags(root.Flags())
-	root.AddCommand(recordCommand(), listCommand(), fixturesCommand(), credentialsCommand())
+	root.AddCommand(recordCommand(), signCommand(), listCommand(), fixturesCommand(), credentialsCommand())
 	return root
 }
