@@ -79,6 +79,7 @@ type (
 		All        resourceView // sums over all resources, without cases
 		Skips      []reason
 		Leftovers  []string
+		Causes     []causeView
 		Sections   []sectionView
 		HasResults bool
 
@@ -95,6 +96,7 @@ type (
 		Counts tally
 	}
 	caseView struct {
+		Anchor                 string // id of its element
 		ID, Name, Format, Took string
 		Status                 contracttests.Status
 		Roles                  []string
@@ -107,15 +109,28 @@ type (
 		result                 *contracttests.Result
 		deflate                *flate.Writer // shared by all cases, because each takes a megabyte
 	}
+	// A causeView shows the first failure of a cause and links to the others.
+	causeView struct {
+		Text    string
+		Count   int
+		Open    bool
+		First   caseLink
+		Failure *failureView
+		Others  []caseLink
+	}
+	caseLink struct {
+		Anchor, ID string
+		More       bool // it has other differences than the first
+	}
 	// A linkedText is a text with links to the sections of the specification about it.
 	linkedText struct {
 		Text     string
 		Sections []spec.Section
 	}
 	failureView struct {
-		Where, Curl, Expect, Broken string
-		Differences                 []shownDifference
-		More                        int
+		Where, Again, Curl, Expect, Broken string
+		Differences                        []shownDifference
+		More                               int
 	}
 	sectionView struct {
 		Name    string
@@ -199,6 +214,7 @@ func newPageView(r *contracttests.Report, specification *spec.Spec, deflate *fla
 	}
 	p.Roles, p.Formats = roles(r), formats(r)
 	p.addResults(r, deflate)
+	p.addCauses(r)
 	for _, s := range groupClauses(r) {
 		p.Sections = append(p.Sections, p.newSectionView(s))
 	}
@@ -252,7 +268,8 @@ func (p *pageView) addResults(r *contracttests.Report, deflate *flate.Writer) {
 			p.Resources = append(p.Resources, p.newResourceView(one.Resource))
 		}
 		resource := &p.Resources[at[one.Resource]]
-		view := p.newCaseView(one)
+		view := p.newCaseView(one, r.Command)
+		view.Anchor = anchor(i)
 		view.deflate = deflate
 		view.Open = one.Status == contracttests.Failed && p.Counts.Failed <= maxInitiallyOpen
 		resource.Cases = append(resource.Cases, view)
@@ -260,6 +277,31 @@ func (p *pageView) addResults(r *contracttests.Report, deflate *flate.Writer) {
 		p.All.add(one.Status, view.Roles)
 	}
 }
+
+// maxOpenCauses is the number of causes that are unfolded initially.
+const maxOpenCauses = 3
+
+// addCauses adds the failures by cause.
+func (p *pageView) addCauses(r *contracttests.Report) {
+	anchors := map[*contracttests.Result]string{}
+	for i := range r.Results {
+		anchors[&r.Results[i]] = anchor(i)
+	}
+	for i, c := range findCauses(r) {
+		first := c.First()
+		v := causeView{
+			Text: c.Text, Count: len(c.Failures), Open: i < maxOpenCauses,
+			First: caseLink{anchors[first], printableLine(first.ID()), false}, Failure: newFailureView(first, r.Command),
+		}
+		for j, f := range c.Failures[1:] {
+			v.Others = append(v.Others, caseLink{anchors[f], printableLine(f.ID()), c.more[j+1]})
+		}
+		p.Causes = append(p.Causes, v)
+	}
+}
+
+// anchor returns the id of the element of a result.
+func anchor(index int) string { return fmt.Sprintf("run-%d", index+1) }
 
 // newResourceView returns a view without cases.
 func (p *pageView) newResourceView(name string) resourceView {
@@ -280,8 +322,8 @@ func (v *resourceView) add(s contracttests.Status, roles []string) {
 	}
 }
 
-// newCaseView returns the view of one result.
-func (p *pageView) newCaseView(r *contracttests.Result) caseView {
+// newCaseView returns the view of one result. command is that of the run.
+func (p *pageView) newCaseView(r *contracttests.Result, command string) caseView {
 	v := caseView{
 		ID:       printableLine(r.ID()),
 		Name:     printableLine(r.Name),
@@ -303,17 +345,19 @@ func (p *pageView) newCaseView(r *contracttests.Result) caseView {
 		v.Headline = cmp.Or(printable(truncate(r.Reason, maxPart)), "no reason given")
 	case contracttests.Failed:
 		v.Headline = headline(r.Failure)
-		v.Failure = newFailureView(r.Failure)
+		v.Failure = newFailureView(r, command)
 	}
 	return v
 }
 
-// newFailureView returns the view of a failure, or nil if f is nil.
-func newFailureView(f *contracttests.Failure) *failureView {
+// newFailureView returns the view of the failure of a result, or nil if there are no details.
+func newFailureView(r *contracttests.Result, command string) *failureView {
+	f := r.Failure
 	if f == nil {
 		return nil
 	}
 	v := &failureView{
+		Again:  repeatCase(command, r),
 		Where:  printableLine(truncate(failedCall(f), maxPart)),
 		Expect: printable(truncate(strings.TrimRight(f.Expect, "\n"), maxExpect)),
 		Broken: printable(truncate(f.Broken, maxExpect)),

@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// JSON writes the report as a JSON object on one line, preceded by the counts that
-// scripts need. The output can be decoded into a [contracttests.Report]. It is not
+// JSON writes the report as a JSON object on one line, preceded by the counts and the
+// causes of failures that scripts need. The output can be decoded into a [contracttests.Report]. It is not
 // indented, because that would need its size in memory a second time.
 func JSON(w io.Writer, r *contracttests.Report) error {
 	counts, covered := newTally(r), newCoverage(r)
@@ -28,6 +28,27 @@ func JSON(w io.Writer, r *contracttests.Report) error {
 		Skipped     int `json:"skipped"`
 		Rows        int `json:"rows"`
 		RowsCovered int `json:"rows_covered"`
+		// Causes divide the failed results.
+		Causes []jsonCause `json:"causes"`
 		contracttests.Report
-	}{counts.Passed, counts.Failed, counts.Skipped, covered.Rows, covered.Covered, whole})
+	}{counts.Passed, counts.Failed, counts.Skipped, covered.Rows, covered.Covered, jsonCauses(r), whole})
+}
+
+// A jsonCause is a cause in the JSON report.
+type jsonCause struct {
+	Cause string   `json:"cause"`
+	Runs  []string `json:"runs"` // IDs of the failed results
+}
+
+// jsonCauses returns the causes of the failures of a report.
+func jsonCauses(r *contracttests.Report) []jsonCause {
+	causes := []jsonCause{}
+	for _, c := range findCauses(r) {
+		one := jsonCause{Cause: c.Text}
+		for _, f := range c.Failures {
+			one.Runs = append(one.Runs, f.ID())
+		}
+		causes = append(causes, one)
+	}
+	return causes
 }

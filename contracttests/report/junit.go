@@ -56,10 +56,17 @@ type (
 )
 
 // JUnit writes the report as JUnit XML with one suite for each resource. The class and
-// the name of a test, joined by a slash, are the ID of the result.
+// the name of a test, joined by a slash, are the ID of the result. The type of a failure is
+// its cause, which viewers group by.
 func JUnit(w io.Writer, r *contracttests.Report) error {
 	all := junitSuites{Name: "contract"}
 	at := map[string]int{}
+	types := map[*contracttests.Result]string{}
+	for _, c := range findCauses(r) {
+		for _, f := range c.Failures {
+			types[f] = c.Text
+		}
+	}
 	for i := range r.Results {
 		one := &r.Results[i]
 		if _, ok := at[one.Resource]; !ok {
@@ -74,7 +81,7 @@ func JUnit(w io.Writer, r *contracttests.Report) error {
 			})
 		}
 		suite := &all.Suites[at[one.Resource]]
-		suite.Cases = append(suite.Cases, newJUnitCase(one))
+		suite.Cases = append(suite.Cases, newJUnitCase(one, types[one], r.Command))
 		suite.took += one.Took
 		for _, counts := range []*junitCounts{&suite.junitCounts, &all.junitCounts} {
 			counts.Tests++
@@ -102,8 +109,9 @@ func JUnit(w io.Writer, r *contracttests.Report) error {
 	return err
 }
 
-// newJUnitCase returns the test case of one result.
-func newJUnitCase(r *contracttests.Result) junitCase {
+// newJUnitCase returns the test case of one result. failureType is the cause of a failure,
+// and command that of the run.
+func newJUnitCase(r *contracttests.Result, failureType, command string) junitCase {
 	c := junitCase{
 		Class: printableLine(r.Resource),
 		Name:  printableLine(r.Name + "/" + r.Format),
@@ -114,10 +122,10 @@ func newJUnitCase(r *contracttests.Result) junitCase {
 		c.Skipped = &junitSkipped{cmp.Or(printableLine(truncate(r.Reason, maxPart)), "no reason given")}
 	case contracttests.Failed:
 		t := &terminal{}
-		t.writeFailure(r)
+		t.writeFailure(r, command)
 		c.Failure = &junitFailure{
 			Message: headline(r.Failure),
-			Type:    "contract",
+			Type:    failureType,
 			Text:    "\n" + strings.TrimRight(t.String(), "\n") + "\n",
 		}
 	}

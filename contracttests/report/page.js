@@ -73,11 +73,13 @@
     }
   }
 
-  // restore fills the form from the URL's fragment. It returns false if the fragment
-  // is the id of an element.
+  // restore fills the form from the URL's fragment, which may also be the id of a case.
+  // It returns false if the fragment is the id of another element.
   function restore() {
-    if (location.hash && !location.hash.includes("=")) return false;
-    const state = new URLSearchParams(location.hash.slice(1));
+    const fragment = location.hash.slice(1);
+    const one = cases.find((c) => c.id === fragment);
+    if (fragment && !fragment.includes("=") && !one) return false;
+    const state = new URLSearchParams(one ? { case: one.dataset.id } : fragment);
     form.elements.q.value = state.get("q") || "";
     const statuses = (state.get("status") || "").split(",");
     for (const box of form.elements.status) box.checked = statuses.includes(box.value);

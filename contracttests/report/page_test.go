@@ -229,6 +229,7 @@ func testFragments(t *testing.T, b *browser, r *contracttests.Report) {
 		}},
 		{"clause=" + url.QueryEscape(clause), func(r *contracttests.Result) bool { return slices.Contains(r.Clauses, clause) }},
 		{"case=" + url.QueryEscape(r.Results[7].ID()), func(one *contracttests.Result) bool { return one.ID() == r.Results[7].ID() }},
+		{"run-8", func(one *contracttests.Result) bool { return one.ID() == r.Results[7].ID() }},
 		{"q=gone&status=passed&role=guest&format=json", func(r *contracttests.Result) bool {
 			return strings.Contains(r.Name, "gone") && r.Status == contracttests.Passed && slices.Contains(r.Roles, "guest") && r.Format == "json"
 		}},
@@ -310,6 +311,7 @@ func testLinks(t *testing.T, b *browser, r *contracttests.Report) {
 		}},
 		{"failures", `.lead a`, func(r *contracttests.Result) bool { return r.Status == contracttests.Failed }},
 		{"a clause of a case", `.case.failed .clause`, func(r *contracttests.Result) bool { return slices.Contains(r.Clauses, clause) }},
+		{"the first failure of a cause", `.cause p a`, func(one *contracttests.Result) bool { return one.ID() == r.Results[3].ID() }},
 		{"the case itself", `.case.failed .link`, func(one *contracttests.Result) bool { return one.ID() == r.Results[3].ID() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,6 +16,8 @@ const (
 	maxExpect  = 4000 // bytes shown of an expected reply
 	maxCommand = 64 << 10
 	shownIDs   = 3 // IDs shown of the runs skipped for one reason
+	// shownFailures is the number of IDs shown of the further failures of a cause.
+	shownFailures = 20
 )
 
 // A color is the ANSI code of a color or style of text.
@@ -51,15 +54,13 @@ func (t *terminal) writeLines(indent int, c color, text string) {
 	}
 }
 
-// Table writes the report for a terminal: failures, skipped runs, clauses, leftovers,
+// Table writes the report for a terminal: failures by cause, skipped runs, clauses, leftovers,
 // coverage, and the counts last. Unless verbose is set, it shortens long lists and
 // summarizes the passed clauses of each section in one line.
 func Table(w io.Writer, r *contracttests.Report, colored, verbose bool) error {
 	t := &terminal{colored: colored}
-	for c := range r.Results {
-		if one := &r.Results[c]; one.Status == contracttests.Failed {
-			t.writeFailure(one)
-		}
+	for _, c := range findCauses(r) {
+		t.writeCause(&c, r.Command, verbose)
 	}
 	t.writeSkips(skipReasons(r), verbose)
 	t.writeClauses(groupClauses(r), verbose)
@@ -82,8 +83,46 @@ func Table(w io.Writer, r *contracttests.Report, colored, verbose bool) error {
 	return err
 }
 
-// writeFailure writes what a user needs to understand and repeat a failure.
-func (t *terminal) writeFailure(r *contracttests.Result) {
+// writeCause writes the first failure of a cause in full, and the others by name. Unless
+// all is set, it shortens a long list of names.
+func (t *terminal) writeCause(c *cause, command string, all bool) {
+	if n := len(c.Failures); n > 1 {
+		t.writeLines(0, red, fmt.Sprintf("%d failures have this in common: %s", n, c.Text))
+	}
+	t.writeFailure(c.First(), command)
+	if len(c.Failures) == 1 {
+		return
+	}
+	t.writeLines(2, plain, "the same in:")
+	others := c.Failures[1:]
+	shown := others
+	if !all && len(others) > shownFailures+1 {
+		shown = others[:shownFailures]
+	}
+	for i, f := range shown {
+		line := printableLine(f.ID())
+		if c.more[i+1] {
+			line += t.paint(dim, "  (and other differences)")
+		}
+		t.writeLines(4, plain, line)
+	}
+	if more := len(others) - len(shown); more > 0 {
+		t.writeLines(4, dim, fmt.Sprintf("and %d more, which --verbose lists", more))
+	}
+	fmt.Fprintln(t)
+}
+
+// repeatCase returns the command that runs the case of a result again, or "".
+func repeatCase(command string, r *contracttests.Result) string {
+	if command == "" {
+		return ""
+	}
+	return Pasteable(command + " --run " + contracttests.QuoteShell("^"+regexp.QuoteMeta(r.ID())+"$"))
+}
+
+// writeFailure writes what a user needs to understand and repeat a failure. command is that
+// of the run.
+func (t *terminal) writeFailure(r *contracttests.Result, command string) {
 	fmt.Fprintf(t, "%s  %s\n", t.paint(red, "FAILED"), t.paint(bold, printableLine(r.ID())))
 	f := r.Failure
 	if f == nil {
@@ -93,7 +132,11 @@ func (t *terminal) writeFailure(r *contracttests.Result) {
 	}
 	t.writeLines(2, plain, printableLine(failedCall(f)))
 	t.writeLines(2, plain, printableLine("clause: "+f.Clause))
-	// The command has its line to itself, so that it is easy to copy.
+	// The commands have lines to themselves, so that they are easy to copy.
+	if again := repeatCase(command, r); again != "" {
+		t.writeLines(2, dim, "repeat the case:")
+		t.writeLines(0, plain, again)
+	}
 	if f.Curl != "" {
 		t.writeLines(2, dim, "repeat the request:")
 		t.writeLines(0, plain, Pasteable(truncate(f.Curl, maxCommand)))
