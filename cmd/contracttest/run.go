@@ -26,9 +26,10 @@ import (
 type runOptions struct {
 	target                      targetOptions
 	exchanges, match, skip      string
-	junit, html, json           string
+	junit, html, json, har      string
 	parallel                    int
 	readOnly, failFast, verbose bool
+	github                      bool
 }
 
 // addFlags defines the flags of a run that are not in targetOptions, and --fixtures.
@@ -43,6 +44,8 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.junit, "junit", "", "`FILE` for a report as JUnit XML, - for standard output")
 	flags.StringVar(&o.html, "html", "", "`FILE` for a report as an HTML page")
 	flags.StringVar(&o.json, "json", "", "`FILE` for a report as JSON, - for standard output")
+	flags.StringVar(&o.har, "har", "", "`FILE` for the requests and replies of failed cases in the format HAR 1.2, - for standard output")
+	flags.BoolVar(&o.github, "github", false, "for a step of GitHub Actions: print failures as annotations, and append a summary to the file in GITHUB_STEP_SUMMARY")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print each case when it ends, and all clauses")
 }
 
@@ -66,11 +69,13 @@ func runSuite(cmd *cobra.Command, o *runOptions) error {
 	if err := contracttests.Probe(ctx, p.target); err != nil {
 		return explainInterrupt(ctx, err)
 	}
+	fmt.Fprintf(o.screen(cmd), "testing %s/api/rest, dialect %s\n", p.target.BaseURL, p.target.Dialect)
 	result, err := p.execute(ctx)
 	p.progress.clear()
 	if result == nil {
 		return explainInterrupt(ctx, err)
 	}
+	result.Command = runCommandLine(cmd.Flags(), p.target.BaseURL)
 	if err := errors.Join(explainInterrupt(ctx, err), o.writeReports(cmd, result)); err != nil {
 		return err
 	}
@@ -95,6 +100,7 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	target.SignCommand = signCommandLine(cmd.Flags())
 	p := &plan{target: target, progress: newProgress(cmd.ErrOrStderr(), o.verbose)}
 	if p.suite, err = contracttests.NewSuite(); err != nil {
 		return nil, err
@@ -153,19 +159,19 @@ func defaultParallel(demo bool, d contracttests.Dialect) int {
 // not emerge after the run.
 func (o *runOptions) checkReportPaths() error {
 	stdout := 0
-	for flag, name := range map[string]string{"junit": o.junit, "html": o.html, "json": o.json} {
-		if name == "-" {
+	for _, out := range o.reportFiles() {
+		if out.name == "-" {
 			stdout++
 			continue
 		}
-		if name == "" {
+		if out.name == "" {
 			continue
 		}
-		if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
-			return fmt.Errorf("--%s: folder %s does not exist", flag, filepath.Dir(name))
+		if info, err := os.Stat(filepath.Dir(out.name)); err != nil || !info.IsDir() {
+			return fmt.Errorf("--%s: folder %s does not exist", out.flag, filepath.Dir(out.name))
 		}
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return fmt.Errorf("--%s: %s is a folder", flag, name)
+		if info, err := os.Stat(out.name); err == nil && info.IsDir() {
+			return fmt.Errorf("--%s: %s is a folder", out.flag, out.name)
 		}
 	}
 	if stdout > 1 {
@@ -231,7 +237,7 @@ func (p *plan) skipReason(c *contracttests.Exchange, s *contracttests.Step) stri
 	case p.options.ReadOnly && s.Method != http.MethodGet:
 		return "the run is read-only, but the exchange writes"
 	case strings.HasPrefix(s.Path, "!/oauth/"):
-		return "three-legged OAuth is not part of /api/rest, which the suite tests"
+		return "the exchange needs a user's browser; the cases of oauth test three-legged OAuth"
 	}
 	return ""
 }
@@ -275,25 +281,58 @@ func (p *plan) execute(ctx context.Context) (result *contracttests.Report, err e
 	return result, err
 }
 
-// writeReports writes the reports of all flags, and the report for the terminal. The
-// latter goes to standard error if another report goes to standard output.
+// A reportFile is a report, and the name of the file that it is written to: "" for none, "-"
+// for standard output.
+type reportFile struct {
+	flag, name string
+	write      func(io.Writer, *contracttests.Report) error
+}
+
+// reportFiles returns all reports but the one for the terminal.
+func (o *runOptions) reportFiles() []reportFile {
+	return []reportFile{{"junit", o.junit, report.JUnit}, {"html", o.html, report.HTML}, {"json", o.json, report.JSON}, {"har", o.har, report.HAR}}
+}
+
+// screen returns where the report for the terminal goes: to standard error if another
+// report goes to standard output.
+func (o *runOptions) screen(cmd *cobra.Command) io.Writer {
+	if slices.ContainsFunc(o.reportFiles(), func(f reportFile) bool { return f.name == "-" }) {
+		return cmd.ErrOrStderr()
+	}
+	return cmd.OutOrStdout()
+}
+
+// writeReports writes the reports of all flags, and the report for the terminal.
 func (o *runOptions) writeReports(cmd *cobra.Command, result *contracttests.Report) error {
-	screen := cmd.OutOrStdout()
 	var errs []error
-	for _, out := range []struct {
-		name  string
-		write func(io.Writer, *contracttests.Report) error
-	}{{o.junit, report.JUnit}, {o.html, report.HTML}, {o.json, report.JSON}} {
+	for _, out := range o.reportFiles() {
 		switch out.name {
 		case "":
 		case "-":
-			screen = cmd.ErrOrStderr()
 			errs = append(errs, out.write(cmd.OutOrStdout(), result))
 		default:
 			errs = append(errs, writeFile(out.name, func(w io.Writer) error { return out.write(w, result) }))
 		}
 	}
-	return errors.Join(append(errs, report.Table(screen, result, useColor(screen), o.verbose))...)
+	return errors.Join(append(errs, o.writeScreen(cmd, result))...)
+}
+
+// writeScreen writes the report for the terminal, and what GitHub Actions shows.
+func (o *runOptions) writeScreen(cmd *cobra.Command, result *contracttests.Report) error {
+	screen := o.screen(cmd)
+	if !o.github {
+		return report.Table(screen, result, useColor(screen), o.verbose)
+	}
+	var summary io.Writer = io.Discard
+	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
+		file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }() // a summary that is cut off is no reason to fail
+		summary = file
+	}
+	return cmp.Or(report.GitHub(screen, result, o.verbose), report.Markdown(summary, result))
 }
 
 // writeFile creates or overwrites a file.
