@@ -26,6 +26,8 @@ type Case struct {
 	Finally     []Call         `yaml:"finally"`
 
 	dialectDifferences []DialectDifference // the entries with the numbers in Differences
+	visit              func(*visit) error  // in place of Steps; nil in files
+	visitReads         bool                // visit sends only GET requests
 }
 
 // A Call is one step of a case: a request, and the reply that is expected in each
@@ -212,12 +214,15 @@ func (c *Call) isWrite() bool { return !strings.HasPrefix(c.Call, "GET ") }
 
 // isWrite reports whether the case sends any method but GET.
 func (c *Case) isWrite() bool {
-	return len(c.Make) > 0 || c.Writes != "" || slices.ContainsFunc(c.Steps, func(s Call) bool { return s.isWrite() })
+	return c.visit != nil && !c.visitReads || len(c.Make) > 0 || c.Writes != "" || slices.ContainsFunc(c.Steps, func(s Call) bool { return s.isWrite() })
 }
 
 // callers returns the callers of the case's steps, each once, in order of appearance.
 func (c *Case) callers() []string {
 	var roles []string
+	if c.visit != nil {
+		roles = append(roles, Guest)
+	}
 	for i := range c.Steps {
 		if as := c.Steps[i].caller(); !slices.Contains(roles, as) {
 			roles = append(roles, as)

@@ -34,7 +34,23 @@ type Credentials struct {
 	Admin     Token
 	Customer1 Token
 	Customer2 Token
+	Consent   Consent
 }
+
+// Consent is what the cases of three-legged OAuth need. Without its Consumer they are
+// skipped.
+type Consent struct {
+	// Consumer is a client other than the one of the callers, because letting a client act
+	// revokes its other tokens for the same user. It has registered no callbacks.
+	Consumer Consumer
+	// Customer and Admin are users who can log in. The cases of one without a user name are
+	// skipped.
+	Customer Login
+	Admin    Login
+}
+
+// A Login is what a user logs in with.
+type Login struct{ Username, Password string }
 
 // A Consumer is the OAuth client that all callers share.
 type Consumer struct {
@@ -70,8 +86,8 @@ func DemoCredentialsFile() []byte { return slices.Clone(demoCredentials) }
 // credentials.
 func (c Credentials) Has(as string) bool { return as == Guest || c.token(as).isSet() }
 
-// Equal reports whether both hold the same consumer and tokens. The signature method is
-// ignored.
+// Equal reports whether both hold the same consumer and tokens. The signature method and
+// Consent are ignored.
 func (c Credentials) Equal(other Credentials) bool {
 	for _, as := range []string{Admin, Customer1, Customer2} {
 		a, b := c.token(as), other.token(as)
@@ -163,7 +179,7 @@ func (c Credentials) redactDifferences(ds []Difference) []Difference {
 // secrets returns the values that must not be shown, the longest first, because one may
 // be part of another.
 func (c Credentials) secrets() []string {
-	all := []string{c.Consumer.Key, c.Consumer.Secret}
+	all := []string{c.Consumer.Key, c.Consumer.Secret, c.Consent.Consumer.Key, c.Consent.Consumer.Secret, c.Consent.Customer.Password, c.Consent.Admin.Password}
 	for _, t := range []Token{c.Admin, c.Customer1, c.Customer2} {
 		all = append(all, t.Token, t.Secret, t.Bearer)
 		for _, value := range t.Headers {

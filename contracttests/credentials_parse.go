@@ -43,7 +43,7 @@ func parseCredentials(data []byte) (Credentials, error) {
 	if err != nil {
 		return c, err
 	}
-	if err := root.checkKeys("", "signature", "consumer", Admin, Customer1, Customer2); err != nil {
+	if err := root.checkKeys("", "signature", "consumer", Admin, Customer1, Customer2, "consent"); err != nil {
 		return c, err
 	}
 	if c.Signature, err = root.parseSignature(); err != nil {
@@ -72,6 +72,9 @@ func parseCredentials(data []byte) (Credentials, error) {
 		if callers[as].Token != "" && c.Consumer.Key == "" {
 			return c, fmt.Errorf("%s has an OAuth token, but there is no consumer that it belongs to", as)
 		}
+	}
+	if c.Consent, err = root.parseConsent(); err != nil {
+		return c, err
 	}
 	if !c.Admin.isSet() && !c.Customer1.isSet() && !c.Customer2.isSet() {
 		return c, errors.New("at least one of admin, customer_1 and customer_2 must be set")
@@ -255,6 +258,47 @@ func (s section) parseSignature() (Signature, error) {
 		return HMACSHA1, nil
 	}
 	return "", fmt.Errorf("signature must be %s or %s", Plaintext, HMACSHA1)
+}
+
+// parseConsent returns the section consent.
+func (s section) parseConsent() (c Consent, err error) {
+	consent, err := s.section("consent")
+	if err != nil {
+		return c, err
+	}
+	consumer, err := consent.section("consumer")
+	if err != nil {
+		return c, fmt.Errorf("consent.%w", err)
+	}
+	err = errors.Join(
+		consent.checkKeys("consent", "consumer", "customer", Admin), consumer.checkKeys("consent.consumer", "key", "secret", "name"),
+		consumer.readTexts("consent.consumer", map[string]*string{"key": &c.Consumer.Key, "secret": &c.Consumer.Secret}))
+	if err == nil && (c.Consumer.Key == "") != (c.Consumer.Secret == "") {
+		err = errors.New("consent.consumer needs both a key and a secret")
+	}
+	if err != nil {
+		return c, err
+	}
+	if c.Customer, err = consent.parseLogin("customer"); err != nil {
+		return c, err
+	}
+	c.Admin, err = consent.parseLogin(Admin)
+	return c, err
+}
+
+// parseLogin returns the user at a key of the section consent.
+func (s section) parseLogin(key string) (l Login, err error) {
+	user, err := s.section(key)
+	if err != nil {
+		return l, fmt.Errorf("consent.%w", err)
+	}
+	key = "consent." + key
+	err = errors.Join(user.checkKeys(key, "username", "password"),
+		user.readTexts(key, map[string]*string{"username": &l.Username, "password": &l.Password}))
+	if err == nil && (l.Username == "") != (l.Password == "") {
+		err = fmt.Errorf("%s needs both a username and a password", key)
+	}
+	return l, err
 }
 
 // parseToken returns the credentials of the caller named as. It returns an error unless

@@ -26,6 +26,8 @@ func TestParseCredentials(t *testing.T) {
 		{"bearer", "customer_2: {bearer: abc/def+g==}", Credentials{Signature: Plaintext, Customer2: Token{Bearer: "abc/def+g=="}}},
 		{"headers", "admin: {headers: {X-Api-Key: secret-key, X-Role: admin}}", Credentials{Signature: Plaintext, Admin: Token{Headers: map[string]string{"X-Api-Key": "secret-key", "X-Role": "admin"}}}},
 		{"signed", "signature: HMAC-SHA1\nadmin: {bearer: b}", Credentials{Signature: HMACSHA1, Admin: Token{Bearer: "b"}}},
+		{"consent", "admin: {bearer: b}\nconsent: {consumer: {key: k, secret: s}, customer: {username: a@b.example, password: p q}}", Credentials{
+			Signature: Plaintext, Admin: Token{Bearer: "b"}, Consent: Consent{Consumer: Consumer{"k", "s"}, Customer: Login{"a@b.example", "p q"}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ParseCredentials([]byte(tt.file))
@@ -48,7 +50,7 @@ func TestParseCredentialsErrors(t *testing.T) {
 		{"comments alone", "# nothing yet: " + secret, "the file is empty"},
 		{"nobody", "signature: PLAINTEXT", "at least one of admin, customer_1 and customer_2 must be set"},
 		{"no keys", secret, "line 1: expected KEY: VALUE"},
-		{"unknown key", "amdin: {bearer: " + secret + "}", `unknown key "amdin": use signature, consumer, admin, customer_1, customer_2`},
+		{"unknown key", "amdin: {bearer: " + secret + "}", `unknown key "amdin": use signature, consumer, admin, customer_1, customer_2, consent`},
 		{"unknown key of a caller", "admin: {sercet: " + secret + "}", `unknown key "sercet" of admin: use token, secret, bearer`},
 		{"unknown key of the consumer", "consumer: {k: " + secret + "}", `unknown key "k" of consumer: use key, secret`},
 		{"key twice", "admin: {bearer: x}\nadmin: {bearer: " + secret + "}", "line 2: the key is a duplicate"},
@@ -70,6 +72,11 @@ func TestParseCredentialsErrors(t *testing.T) {
 		{"header of the engine", "admin: {headers: {host: " + secret + "}}", `admin.headers."host" cannot be used as a header`},
 		{"header without value", "admin: {headers: {X-Key: }}", `admin.headers.X-Key has no value`},
 		{"signature", "signature: " + secret + "\nadmin: {bearer: b}", "signature must be PLAINTEXT or HMAC-SHA1"},
+		{"unknown key of consent", "admin: {bearer: b}\nconsent: {user: " + secret + "}", `unknown key "user" of consent: use consumer, customer, admin`},
+		{"unknown key of a user", "admin: {bearer: b}\nconsent: {admin: {name: " + secret + "}}", `unknown key "name" of consent.admin: use username, password`},
+		{"half a consumer of consent", "admin: {bearer: b}\nconsent: {consumer: {secret: " + secret + "}}", "consent.consumer needs both a key and a secret"},
+		{"half a user", "admin: {bearer: b}\nconsent: {customer: {password: " + secret + "}}", "consent.customer needs both a username and a password"},
+		{"text for consent", "admin: {bearer: b}\nconsent: " + secret, "consent must have keys and values"},
 		{"no YAML", "admin: {bearer: " + secret, "invalid YAML or JSON at line 1"},
 		{"no JSON", `{"admin": ` + secret, "invalid JSON at byte 11"},
 		{"JSON and more", `{"admin":{"bearer":"b"}} ` + secret, "text after the JSON object"},

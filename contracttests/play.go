@@ -64,6 +64,9 @@ func (p *caseRun) runSteps(ctx context.Context) error {
 			return err
 		}
 	}
+	if p.job.c.visit != nil {
+		return p.runVisit(ctx)
+	}
 	for i := range p.job.c.Steps {
 		if err := p.runCall(ctx, &p.job.c.Steps[i], i+1, ""); err != nil {
 			return err

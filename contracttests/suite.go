@@ -73,7 +73,11 @@ func loadSuite(fsys fs.FS) (*Suite, error) {
 			}
 		}
 	}
-	return s, s.validate(differences)
+	if err := s.validate(differences); err != nil {
+		return s, err
+	}
+	s.cases = append(s.cases, consentCases()...)
+	return s, nil
 }
 
 // parseCases appends the cases of one YAML file to the suite. The file's name without
