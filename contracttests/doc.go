@@ -8,6 +8,9 @@
 // differ. All of them cite sections of the specification in spec/. [Run] makes the cases
 // subtests of a Go test, and cmd/contracttest runs them for any other implementation.
 //
+// The cases of three-legged OAuth are functions (consentcases.go): they ask for tokens as a
+// program does, and fill in the forms of the pages as a user's browser does.
+//
 // An [Exchange] is a sequence of requests and replies that was recorded from a trusted
 // implementation of the demo store. [Replay] compares a server's replies with the
 // recorded ones byte for byte, and [Record] makes new recordings. A [Client] sends such

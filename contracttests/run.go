@@ -24,6 +24,7 @@ const (
 // after the other.
 type Options struct {
 	Match    *regexp.Regexp // selects cases by the ID of their result; nil selects all
+	Clause   *regexp.Regexp // selects cases by the name of a clause that they cover; nil selects all
 	Parallel int            // number of concurrent cases; 0 means 1
 	ReadOnly bool           // skip cases that send any method but GET
 	// Skip returns the reason why the case with a result of this ID is skipped, or "".
@@ -33,6 +34,11 @@ type Options struct {
 	Timeout  time.Duration // of one request; 0 means 10 s
 	// Done, if not nil, is called after each case. Calls do not overlap.
 	Done func(r *Result, done, total int)
+}
+
+// Selects reports whether Match and Clause select the case of a result.
+func (o *Options) Selects(r *Result) bool {
+	return (o.Match == nil || o.Match.MatchString(r.ID())) && (o.Clause == nil || slices.ContainsFunc(r.Clauses, o.Clause.MatchString))
 }
 
 // Run runs every case of the built-in suite as a parallel subtest of t, named by the ID
@@ -183,7 +189,7 @@ func (r *run) jobs() []job {
 		}
 		for _, format := range c.Formats {
 			j := job{c, format, len(all)}
-			if r.options.Match == nil || r.options.Match.MatchString(j.newResult().ID()) {
+			if r.options.Selects(j.newResult()) {
 				all = append(all, j)
 			}
 		}

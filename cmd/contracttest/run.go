@@ -25,7 +25,8 @@ import (
 // runOptions are the flags of a run.
 type runOptions struct {
 	target                      targetOptions
-	exchanges, match, skip      string
+	exchanges, skip             string
+	match, clause               string
 	junit, html, json, har      string
 	parallel                    int
 	readOnly, failFast, verbose bool
@@ -37,6 +38,7 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.target.fixtures, "fixtures", "", "`FILE` in YAML or JSON with the objects of the store that cannot be created through the API (default: those of the demo store, if the credentials are the demo store's)")
 	flags.StringVar(&o.exchanges, "exchanges", "", "`FOLDER` of recorded exchanges (contracttest record) to replay as well")
 	flags.StringVar(&o.match, "run", "", "run only the cases whose ID resource/name/format matches `REGEX`")
+	flags.StringVar(&o.clause, "clause", "", "run only the cases that cover a clause whose name matches `REGEX`")
 	flags.IntVar(&o.parallel, "parallel", 0, "`NUMBER` of concurrent cases (default: 4 for a demo store in documented, otherwise 1, because the indexers of the original fail if cases write concurrently)")
 	flags.StringVar(&o.skip, "skip", "", "`FILE` in YAML with the cases to skip: a list of {case: REGEX, reason: sentence}")
 	flags.BoolVar(&o.readOnly, "read-only", false, "send only GET requests: skip the cases that write")
@@ -60,7 +62,12 @@ type plan struct {
 
 // runSuite runs the suite and writes the reports. It returns errFailed if cases failed,
 // or if objects could not be deleted.
-func runSuite(cmd *cobra.Command, o *runOptions) error {
+func runSuite(cmd *cobra.Command, o *runOptions) (err error) {
+	defer func() {
+		if o.github && err != nil && !errors.Is(err, errFailed) {
+			_ = report.GitHubError(o.screen(cmd), err) // the error itself is returned
+		}
+	}()
 	p, err := o.plan(cmd)
 	if err != nil {
 		return err
@@ -117,10 +124,11 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 	case o.readOnly && target.Reset != nil:
 		return nil, errors.New("--reset writes, but --read-only forbids it: give one of the two")
 	}
-	if o.match != "" {
-		if p.options.Match, err = regexp.Compile(o.match); err != nil {
-			return nil, fmt.Errorf("--run: %w", err)
-		}
+	if p.options.Match, err = compile("run", o.match); err != nil {
+		return nil, err
+	}
+	if p.options.Clause, err = compile("clause", o.clause); err != nil {
+		return nil, err
 	}
 	if err := o.checkReportPaths(); err != nil {
 		return nil, err
@@ -143,6 +151,18 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 		fmt.Fprintln(cmd.ErrOrStderr(), `contracttest: without --fixtures the cases that need fixtures are skipped; "contracttest fixtures" prints a template`)
 	}
 	return p, nil
+}
+
+// compile returns the pattern of a flag, or nil if it is empty.
+func compile(flag, pattern string) (*regexp.Regexp, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return compiled, nil
 }
 
 // defaultParallel returns the number of concurrent cases if --parallel is not set. The
@@ -258,7 +278,7 @@ func (p *plan) execute(ctx context.Context) (result *contracttests.Report, err e
 	}
 	exchanges := slices.DeleteFunc(p.exchanges, func(c contracttests.Exchange) bool {
 		r := c.Result()
-		return p.options.Match != nil && !p.options.Match.MatchString(r.ID())
+		return !p.options.Selects(&r)
 	})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -276,7 +296,7 @@ func (p *plan) execute(ctx context.Context) (result *contracttests.Report, err e
 		err = nil // --fail-fast has ended the run, and the report has the failure
 	}
 	if err == nil && len(result.Results) == 0 {
-		err = errors.New("no case matches --run; \"contracttest list\" prints all cases")
+		err = errors.New("no case matches --run and --clause; \"contracttest list\" prints all cases")
 	}
 	return result, err
 }

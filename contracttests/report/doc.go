@@ -1,6 +1,6 @@
 // Package report writes the report of a run of the contract suite: as text for a terminal
-// ([Table]), as JSON ([JSON]), as JUnit XML for CI viewers ([JUnit]), and as an HTML page
-// ([HTML]).
+// ([Table]), as JSON ([JSON]), as JUnit XML for CI viewers ([JUnit]), as an HTML page
+// ([HTML]), for GitHub Actions ([GitHub], [Markdown]), and as HTTP messages ([HAR]).
 //
 // # Principles
 //
@@ -10,9 +10,11 @@
 //  2. A failure is shown with a command that repeats the request, the expected reply, the
 //     clause that requires it, and the differences. Each clause, and each difference between
 //     the dialects, is shown with its section of the specification.
-//  3. What was not tested is as visible as what failed: skipped runs, clauses whose runs
+//  3. Failures are grouped by cause, the same kind of difference at the same place, because
+//     one fault of a server fails hundreds of cases (causes.go).
+//  4. What was not tested is as visible as what failed: skipped runs, clauses whose runs
 //     were all skipped, and clauses without a run.
-//  4. The HTML page is one file and loads nothing from the network. Its content security
+//  5. The HTML page is one file and loads nothing from the network. Its content security
 //     policy allows only its own script and style, by their digests; only links to the
 //     specification lead elsewhere. It is readable without JavaScript. The script adds
 //     filters and unfolds requests and replies.

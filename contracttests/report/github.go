@@ -39,6 +39,12 @@ func GitHub(w io.Writer, r *contracttests.Report, verbose bool) error {
 	return err
 }
 
+// GitHubError writes the error that ended a run as an error of a step of GitHub Actions.
+func GitHubError(w io.Writer, err error) error {
+	_, err = fmt.Fprintf(w, "::error title=The contract suite could not run::%s\n", escapeData(printable(truncate(err.Error(), maxAnnotation))))
+	return err
+}
+
 // title returns the cause with the number of its failures.
 func (c *cause) title() string {
 	return truncate(fmt.Sprintf("%s: %s", plural(len(c.Failures), "failure"), c.Text), maxPart)
