@@ -51,6 +51,8 @@ func notRun() map[string]string {
 		"go test ./":  "runs this test",
 		"helm ":       "needs Helm and a cluster; TestChart runs what needs no cluster",
 		"kubectl ":    "needs a cluster",
+		"bash .ci/":   "runs this test",
+		"go build ":   "needs a clone of the repository",
 	}
 }
 
@@ -164,7 +166,7 @@ func blocksOf(page string) (blocks []block, err error) {
 // the same address, and "go run" run the built programs.
 const prelude = `
 set -euo pipefail
-trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 portico() {
   if [ "$1" != serve ]; then command portico "$@"; return; fi
   local ops=$PORTICO_OPS_LISTEN argument before=

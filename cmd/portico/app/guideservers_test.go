@@ -22,6 +22,7 @@ func guides() []guide {
 		{"cmd/portico/OPERATIONS.md", startDatabaseAndRedis},
 		{"config/README.md", nil},
 		{"contracttests/README.md", nil},
+		{".github/CONTRIBUTING.md", nil},
 	}
 }
 
