@@ -167,7 +167,7 @@ func (k *userKind) playExchange(v *visit, token, secret, verifier string) error 
 	if err := v.expect("a refusal of the request token, which the access token has replaced", isProblem(401, "token_rejected")); err != nil {
 		return err
 	}
-	return v.callsAPI(access, accessSecret, k.mine, http.StatusOK)
+	return v.expectCall("a call with the access token", access, accessSecret, isAccepted)
 }
 
 // playVerifier is the way of a program without a callback.

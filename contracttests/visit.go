@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,6 +25,7 @@ type visit struct {
 	call    string // "guest: GET /oauth/authorize"
 	reply   *reply
 	at      *url.URL // of the reply
+	origin  string   // scheme and host of the first URL that the server has sent
 	page    htmlPage // of the reply
 	secrets []string // that the server has sent
 }
@@ -57,15 +59,18 @@ func (v *visit) redact(text string) string {
 	return strings.NewReplacer(pairs...).Replace(v.p.run.target.Credentials.Redact(text))
 }
 
-// send makes a request to a path below the base path, or to a URL of the server, and reads
-// the reply. form is the body; nil means none.
+// send makes a request to a path below the base path, or to a URL that the server has sent,
+// and reads the reply. form is the body; nil means none.
 func (v *visit) send(method, target string, form url.Values, headers map[string]string) error {
 	srv := v.p.run.server
-	if rest, ok := strings.CutPrefix(target, srv.baseURL()); ok && !strings.HasPrefix(target, "/") {
-		target = rest
-	}
 	v.step++
 	v.call = Guest + ": " + method + " " + target
+	if isAbsolute(target) {
+		var err error
+		if target, err = v.below(target); err != nil {
+			return err
+		}
+	}
 	u, err := url.Parse(srv.baseURL() + target)
 	if err != nil || !strings.HasPrefix(target, "/") {
 		return v.broken("the page leads to " + quoteShort(target) + ", which is not on the server")
@@ -98,6 +103,22 @@ func (v *visit) send(method, target string, form url.Values, headers map[string]
 		v.page = parsePage(got.body)
 	}
 	return nil
+}
+
+// below returns the path below the base path of a URL that the server has sent. The server
+// may be known to browsers by another host than the one that is tested, but by one alone.
+func (v *visit) below(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", v.broken("the page leads to " + quoteShort(address) + ", which is not a URL")
+	}
+	origin := u.Scheme + "://" + u.Host
+	v.origin = cmp.Or(v.origin, origin)
+	path, ok := strings.CutPrefix(u.RequestURI(), v.p.run.server.path)
+	if origin != v.origin || !ok {
+		return "", v.broken("the page leads to " + quoteShort(address) + ", which is not on the server")
+	}
+	return path, nil
 }
 
 // hide makes a value that the server has sent a secret.
