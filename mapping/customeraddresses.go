@@ -89,11 +89,11 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 		}
 	}
 	reader := s.addresses.listReader(c.Principal.Role)
-	reader.Unapplied = true
+	reader.Unapplied = c.Route.Modifiers == contract.CheckedModifiers
 	if _, err := reader.Parse(s.addresses.schema, &c.Query); err != nil {
 		return nil, err
 	}
-	return s.addresses.listReply(c, arrayOfRecords, records)
+	return s.addresses.listReply(c, records)
 }
 
 // createCustomerAddress handles POST /customers/:customer_id/addresses. It looks up the

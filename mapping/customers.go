@@ -52,7 +52,7 @@ func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
 // listCustomers handles GET /customers. Where the dialect lets a Customer call it, the
 // list holds only their own record.
 func (s *Service) listCustomers(ctx context.Context, c *Call) (*Reply, error) {
-	return s.customers.answerList(ctx, c, keyedByID, ownerID(c.Principal), s.limits)
+	return s.customers.answerList(ctx, c, ownerID(c.Principal), s.limits)
 }
 
 // createdIn is the value of created_in for customers that an administrator created.

@@ -9,17 +9,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A listLayout says how a list of records is written in JSON (contract 2, convention 2).
-type listLayout uint8
-
-const (
-	arrayOfRecords listLayout = iota
-	keyedByID                 // an object with the ids as keys
-)
-
 // answerList answers a call for a list of r's records. If ownerID is not 0, it lists only
 // the records of that customer.
-func (r *resource) answerList(ctx context.Context, c *Call, layout listLayout, ownerID int64, limits rowLimits) (*Reply, error) {
+func (r *resource) answerList(ctx context.Context, c *Call, ownerID int64, limits rowLimits) (*Reply, error) {
 	wanted, err := r.listReader(c.Principal.Role).Parse(r.schema, &c.Query)
 	if err != nil {
 		return nil, err
@@ -28,27 +20,27 @@ func (r *resource) answerList(ctx context.Context, c *Call, layout listLayout, o
 	if err != nil {
 		return nil, err
 	}
-	return r.listReply(c, layout, records)
+	return r.listReply(c, records)
 }
 
 // listReply replies with a list of records that hold the fields selected by c.
-func (r *resource) listReply(c *Call, layout listLayout, records *rows) (*Reply, error) {
+func (r *resource) listReply(c *Call, records *rows) (*Reply, error) {
 	fields, selectionFault := r.selectFields(c, contract.ListView(c.Format))
 	if len(records.batch) > 0 && selectionFault != nil {
 		return nil, selectionFault
 	}
-	return r.listReplyWith(c, layout, records, fields), nil
+	return r.listReplyWith(c, records, fields), nil
 }
 
 // listReplyWith replies with a list of records that hold the given fields. It reads
 // further batches only after the first has been rendered.
-func (r *resource) listReplyWith(c *Call, layout listLayout, records *rows, fields []int) *Reply {
+func (r *resource) listReplyWith(c *Call, records *rows, fields []int) *Reply {
 	key, _ := r.schema.Index(r.schema.Key)
 	position, renderer := 0, r.newRenderer(c, fields)
 	renderer.shownNull = records.shownNull
 	entry := func(rec adapter.Record) codec.Member {
 		name := rec.Values[key].Text()
-		if layout == arrayOfRecords {
+		if !c.Route.KeyedByID {
 			name = strconv.Itoa(position)
 		}
 		position++

@@ -78,7 +78,7 @@ func (p *orderPart) listForOrder(ctx context.Context, c *Call, order adapter.Key
 	if err != nil {
 		return nil, err
 	}
-	return p.listReply(c, arrayOfRecords, records)
+	return p.listReply(c, records)
 }
 
 // addressesOrderKey returns the key of the order in the path of a call for addresses, if the

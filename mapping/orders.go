@@ -83,7 +83,7 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := parts.listReply(c, keyedByID, records)
+	reply, err := parts.listReply(c, records)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	return s.productCategories.listReply(c, arrayOfRecords, assignments)
+	return s.productCategories.listReply(c, assignments)
 }
 
 // getProductCategory handles GET /products/:id/categories/:category_id. The original

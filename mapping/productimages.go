@@ -38,7 +38,7 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 	if err != nil {
 		return nil, err
 	}
-	return s.productImages.listReply(c, arrayOfRecords, images)
+	return s.productImages.listReply(c, images)
 }
 
 // productImageList selects the images of a product at a store view, by ascending

@@ -151,7 +151,7 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reply.listReplyWith(c, keyedByID, records, fields), nil
+	return reply.listReplyWith(c, records, fields), nil
 }
 
 // productBounds returns the bounds of the products that the caller may list, and adds the

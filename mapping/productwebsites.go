@@ -42,7 +42,7 @@ func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, err
 	if err != nil {
 		return nil, err
 	}
-	return s.productWebsites.listReply(c, arrayOfRecords, websites)
+	return s.productWebsites.listReply(c, websites)
 }
 
 // createProductWebsites handles POST /products/:product_id/websites, with one assignment

@@ -46,7 +46,7 @@ func (s *Service) getStockItem(ctx context.Context, c *Call) (*Reply, error) {
 
 // listStockItems handles GET /stockitems.
 func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
-	return s.stock.answerList(ctx, c, arrayOfRecords, 0, s.limits)
+	return s.stock.answerList(ctx, c, 0, s.limits)
 }
 
 // updateStockItem handles PUT /stockitems/:id. It looks up the record before it checks

@@ -75,6 +75,18 @@ const (
 	DenyLate Access = 'f'
 )
 
+// Modifiers are what a list does with page, limit, order, dir and filter (wire 10).
+type Modifiers uint8
+
+const (
+	// NoModifiers: the list ignores them.
+	NoModifiers Modifiers = iota
+	// CheckedModifiers: the list refuses invalid ones, and holds all records nevertheless.
+	CheckedModifiers
+	// AppliedModifiers: they select and order the records.
+	AppliedModifiers
+)
+
 // A Route is one row of the route table: a path and everything that the pipeline must know
 // about it before a handler runs.
 type Route struct {
@@ -94,8 +106,19 @@ type Route struct {
 	ContentTypeRequired bool
 	// CreatesLists: the body of a POST may be a list of records.
 	CreatesLists bool
+	// KeyedByID: in JSON a list is an object with the ids of the records as keys; otherwise
+	// it is an array (contract 2, convention 2).
+	KeyedByID bool
+	// Modifiers says what the list modifiers do, on a route that lists records.
+	Modifiers Modifiers
+	// Query names the parameters of paths that a call may send in the query instead, if its
+	// path has none of the name (wire 2).
+	Query []string
 	// Fields is the field table of the records.
 	Fields *FieldTable
+	// Shown are the field tables of the records in replies: one for all roles, or one for
+	// an Admin and one for the others.
+	Shown []*FieldTable
 	// Unimplemented is the 405 for calls that do not exist here.
 	Unimplemented FaultKey
 	// NotFound is the 404 for the product in the path.
@@ -176,6 +199,7 @@ const nobody = "dddd"
 // letter for all other methods. Product routes have the field table of an Admin, because
 // only an Admin sends bodies there.
 func Routes(fields *Fields) []*Route {
+	assigned := []*FieldTable{fields.AssignedProducts, fields.PublicAssignedProducts}
 	products := access{"ssii", "sddd", "sddd"}
 	product := access{"siss", "sddd", "sddd"}
 	orderPart := access{"siii", "sddd", nobody}
@@ -189,38 +213,38 @@ func Routes(fields *Fields) []*Route {
 		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer", Fields: fields.Customers,
 			access: perDialect(access{"snss", "snsd", nobody}, access{"siss", "sdsd", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomer", PUT: "updateCustomer", DELETE: "deleteCustomer"}},
-		{Path: "/customers", Shape: Collection, formats: "xxxxx", Help: "customers", Fields: fields.Customers,
+		{Path: "/customers", Shape: Collection, formats: "xxxxx", KeyedByID: true, Modifiers: AppliedModifiers, Help: "customers", Fields: fields.Customers,
 			access: perDialect(access{"ssnn", "ddnn", nobody}, access{"ssii", "sdfd", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomers", POST: "createCustomer"}},
 		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxxx", Help: "one customer address", Fields: fields.CustomerAddresses,
 			access: perDialect(access{"snss", "snss", nobody}, access{"siss", "siss", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomerAddress", PUT: "updateCustomerAddress", DELETE: "deleteCustomerAddress"}},
-		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of a customer", Fields: fields.CustomerAddresses,
+		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Modifiers: CheckedModifiers, Help: "addresses of a customer", Fields: fields.CustomerAddresses,
 			access: perDialect(access{"ssnn", "ssnn", nobody}, access{"ssii", "ssii", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
 
-		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", Fields: fields.AdminProducts, access: sameInBoth(product), Calls: oneProduct},
+		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Query: []string{"store"}, Help: "one product", Fields: fields.AdminProducts, access: sameInBoth(product), Calls: oneProduct},
 		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: fields.AdminProducts, access: sameInBoth(product), Calls: oneProduct},
-		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"store", "category_id"}, Help: "products", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"category_id"}, Help: "products as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"store"}, Help: "products of a category", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
 
-		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Help: "categories of a product",
+		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Query: []string{"store"}, Help: "categories of a product",
 			Unimplemented: CategoryMethodNotImplemented, Fields: fields.ProductCategories,
 			access: perDialect(access{"ssii", "sddd", nobody}, access{"ssii", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "listProductCategories", POST: "createProductCategory"}},
-		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjjj", Help: "one category of a product",
+		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjjj", Query: []string{"store"}, Shown: assigned, Help: "one category of a product",
 			Unimplemented: CategoryMethodNotImplemented, Fields: fields.ProductCategories,
 			access: perDialect(access{"iiis", "iddd", nobody}, access{"sixs", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "getProductCategory", DELETE: "deleteProductCategory"}},
 
-		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Help: "one image of a product", access: sameInBoth(product), Calls: oneImage,
+		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Query: []string{"store"}, Help: "one image of a product", access: sameInBoth(product), Calls: oneImage,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: sameInBoth(product), Calls: oneImage,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
-		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Help: "images of a product", access: sameInBoth(products), Calls: images,
+		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Query: []string{"store"}, Help: "images of a product", access: sameInBoth(products), Calls: images,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: sameInBoth(products), Calls: images,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
@@ -235,27 +259,27 @@ func Routes(fields *Fields) []*Route {
 		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeRequired: true, Fields: fields.StockItems,
 			access: perDialect(access{"sisn", nobody, nobody}, access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "getStockItem", PUT: "updateStockItem"}},
-		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Help: "stock items", ContentTypeRequired: true, Fields: fields.StockItems,
+		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Modifiers: AppliedModifiers, Help: "stock items", ContentTypeRequired: true, Fields: fields.StockItems,
 			access: sameInBoth(access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
 
 		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: sameInBoth(orderPart), Fields: fields.Orders,
 			Calls: [methodCount]string{GET: "getOrder"}},
-		{Path: "/orders", Shape: Collection, formats: "xxxxx", Help: "orders", Fields: fields.Orders,
+		{Path: "/orders", Shape: Collection, formats: "xxxxx", KeyedByID: true, Modifiers: AppliedModifiers, Help: "orders", Fields: fields.Orders,
 			access: perDialect(access{"siii", "sddd", "sddd"}, access{"siii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrders"}},
-		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: sameInBoth(orderPart), Fields: fields.OrderItems,
+		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Modifiers: AppliedModifiers, Help: "lines of an order", access: sameInBoth(orderPart), Fields: fields.OrderItems,
 			Calls: [methodCount]string{GET: "listOrderItems"}},
 		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order", Fields: fields.OrderAddresses,
 			access: perDialect(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "getOrderAddress"}},
-		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of an order", Fields: fields.OrderAddresses,
+		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Modifiers: AppliedModifiers, Help: "addresses of an order", Fields: fields.OrderAddresses,
 			access: perDialect(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "listOrderAddresses"}},
 		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order", Fields: fields.OrderComments,
 			access: sameInBoth(access{"siii", "iddd", nobody}),
 			Calls:  [methodCount]string{GET: "getOrderComment"}},
-		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Help: "comments on an order", Fields: fields.OrderCommentList,
+		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Modifiers: AppliedModifiers, Help: "comments on an order", Fields: fields.OrderCommentList,
 			access: perDialect(access{"siii", "sddd", nobody}, access{"ssii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrderComments", POST: "createOrderComment"}},
 	}
@@ -265,6 +289,13 @@ func Routes(fields *Fields) []*Route {
 			return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Private() })
 		})
 		r.parts = strings.Split(r.Path[1:], "/")
+		switch {
+		case r.Shown != nil:
+		case r.Fields == fields.AdminProducts:
+			r.Shown = []*FieldTable{fields.AdminProducts, fields.PublicProducts}
+		default:
+			r.Shown = []*FieldTable{r.Fields}
+		}
 		if r.Unimplemented == 0 {
 			r.Unimplemented = MethodNotImplemented
 		}
