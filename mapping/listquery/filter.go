@@ -2,7 +2,9 @@ package listquery
 
 import (
 	"errors"
+	"maps"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,6 +37,17 @@ func operators() map[string]adapter.Op {
 		"finset": adapter.InCommaList, "regexp": adapter.Matches,
 	}
 }
+
+// Operators returns the names of the operators of a filter, sorted.
+func Operators() []string {
+	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(operators())), []string{rangeFrom, rangeTo})))
+}
+
+// The two ends of a range in a filter.
+const (
+	rangeFrom = "from"
+	rangeTo   = "to"
+)
 
 func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapter.Condition, error) {
 	filter, sent := query.Get("filter")
@@ -113,8 +126,8 @@ func (f *filterReader) alternatives(a adapter.Attribute, condition []codec.Membe
 		return nil, f.crash
 	}
 	node := codec.Node{Kind: codec.Struct, Members: condition}
-	from, hasFrom := node.Get("from")
-	to, hasTo := node.Get("to")
+	from, hasFrom := node.Get(rangeFrom)
+	to, hasTo := node.Get(rangeTo)
 	if hasFrom || hasTo {
 		return f.between(a, &node, from, to)
 	}

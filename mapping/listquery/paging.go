@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	defaultLimit = 10
-	maxLimit     = 100
+	// DefaultLimit is the number of records on a page of a request without a limit, and
+	// MaxLimit the greatest limit that a request may set.
+	DefaultLimit = 10
+	MaxLimit     = 100
 	// maxOffset is the maximum number of rows that a page number may ask a store to skip; no
 	// list is that long.
 	maxOffset = 1 << 53
@@ -57,7 +59,7 @@ func (p Paging) OffsetIn(total int64) int64 {
 }
 
 func parsePaging(d *contract.Dialect, query *codec.Node) (Paging, error) {
-	p := Paging{Limit: defaultLimit, page: 1, limit: defaultLimit}
+	p := Paging{Limit: DefaultLimit, page: 1, limit: DefaultLimit}
 	if node, sent := query.Get("page"); sent {
 		page, ok := number(node)
 		if !ok {
@@ -73,7 +75,7 @@ func parsePaging(d *contract.Dialect, query *codec.Node) (Paging, error) {
 		if !ok {
 			return p, d.Fault(contract.LimitCrash)
 		}
-		if limit < 0 || limit > maxLimit {
+		if limit < 0 || limit > MaxLimit {
 			return p, d.Fault(contract.LimitError)
 		}
 		p.Limit, p.limit = int64(limit), limit
