@@ -33,6 +33,10 @@ func (f *FormField) OptionalIn(d *Dialect, country string) bool {
 	return slices.Contains(f.optionalIn[d.column], country)
 }
 
+// OptionalSomewhere reports whether there are countries in whose addresses dialect d does not
+// require the field.
+func (f *FormField) OptionalSomewhere(d *Dialect) bool { return len(f.optionalIn[d.column]) > 0 }
+
 // Content is the kind of value that a [FormField] accepts.
 type Content uint8
 
