@@ -32,11 +32,12 @@ func allowedImports() map[string][]string {
 			"cmd/portico/console",
 			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/outbox", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/tracing/otlp", "adapter/transfer",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/auth/diagnose", "mapping/compare", "mapping/consent", "mapping/contract",
-			"mapping/exchange", "mapping/httpapi", "mapping/landing", "mapping/mask", "mapping/migration", "mapping/mirror", "mapping/passthrough", "mapping/recording", "mapping/redact", "mapping/shadow", "mapping/sweep",
+			"mapping/exchange", "mapping/httpapi", "mapping/landing", "mapping/mask", "mapping/migration", "mapping/mirror", "mapping/openapi", "mapping/passthrough", "mapping/recording", "mapping/redact", "mapping/shadow", "mapping/sweep",
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
 		"mapping/httpapi":       {"mapping", "mapping/auth", "mapping/redact", "mapping/consent", "mapping/exchange", "mapping/landing", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter", "adapter/guard", "adapter/tracing"},
+		"mapping/openapi":       {"mapping/contract", "mapping/listquery", "adapter"},
 		"mapping/landing":       {},
 		"mapping/consent":       {"mapping/auth", "mapping/contract", "mapping/ratelimit", "adapter"},
 		"mapping/passthrough":   {"mapping/contract", "adapter", "adapter/tracing"},

@@ -1,0 +1,127 @@
+package openapi
+
+import (
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// computed returns the schema of a field that shows no stored attribute, or nil for one that
+// does. It adds the schemas of its parts.
+func (b *builder) computed(kind *record, t *contract.FieldTable, f *contract.Field) *Schema {
+	s := b.computedValue(kind, t, f)
+	if s == nil {
+		return nil
+	}
+	if s.Description == "" {
+		s.Description = computedHelp()[f.Name]
+	}
+	return s
+}
+
+// computedValue returns the same without a description.
+func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contract.Field) *Schema {
+	if f.Attribute != "" {
+		return nil
+	}
+	switch f.Name {
+	case "stock_data":
+		return &Schema{OneOf: []*Schema{b.record(f.Part), {Type: Types{"null"}}}, MayBeMissing: !b.Dialect.AbsentIsNull}
+	case "addresses", "order_items", "order_comments":
+		parts := list(b.record(f.Part))
+		parts.Type, parts.MayBeMissing = append(parts.Type, "null"), !b.Dialect.AbsentIsNull
+		return parts
+	case "group_price", "tier_price":
+		prices := list(b.priceEntry(kind, t, f.Name))
+		if b.Dialect.OrderedByNull && f.Sort == contract.SortIgnoredAsNull {
+			prices.Type = append(prices.Type, "null")
+		}
+		return prices
+	case "regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax":
+		return &Schema{Type: Types{"number"}}
+	case "is_saleable":
+		return &Schema{OneOf: []*Schema{{Type: Types{"boolean"}}, {Type: Types{"string"}, Enum: []string{"0", "1"}}, {Type: Types{"null"}}}}
+	case "is_in_stock":
+		if b.Dialect.UnmanagedTrue {
+			return &Schema{OneOf: []*Schema{{Type: Types{"string"}, Enum: []string{"0", "1"}}, {Type: Types{"boolean"}, Const: true}}}
+		}
+		return &Schema{Type: Types{"string"}, Enum: []string{"0", "1"}}
+	case "total_reviews_count":
+		return text(integerPattern)
+	case "has_custom_options":
+		return &Schema{Type: Types{"boolean"}}
+	case "image_url", "url", "buy_now_url":
+		return text("^https?://")
+	case mediaGallery:
+		return b.gallery()
+	}
+	return nil
+}
+
+const mediaGallery = "media_gallery"
+
+// priceEntry returns the schema of an entry of a price list: what the rules of its members
+// say, for an Admin, or what the others see of tier_price.
+func (b *builder) priceEntry(kind *record, t *contract.FieldTable, name string) *Schema {
+	if t != kind.tables[0] { // that of an Admin
+		b.doc.Components.Schemas.Set("PublicTierPrice", object(properties(
+			"qty", text(`^[0-9]+(\.[0-9]+)?$`), "price_with_tax", &Schema{Type: Types{"number"}}, "price_without_tax", &Schema{Type: Types{"number"}},
+		), "qty", "price_with_tax", "price_without_tax"))
+		return ref("PublicTierPrice")
+	}
+	rules, flag := contract.GroupPriceRules(), &Schema{Type: Types{"boolean"}}
+	if name == "tier_price" {
+		rules, flag = contract.TierPriceRules(), &Schema{Type: Types{"integer"}}
+	}
+	var members Map[*Schema]
+	var names []string
+	for _, rule := range rules {
+		s := text(decimalPattern)
+		switch {
+		case rule.Check == contract.SetOption:
+			s = text(integerPattern)
+		case rule.Check == contract.SetGroup && name == "tier_price": // a number where it stands for all groups
+			s = &Schema{OneOf: []*Schema{text(integerPattern), {Type: Types{"integer"}}}}
+		case rule.Check == contract.SetGroup:
+			s = text(integerPattern)
+		}
+		members.Set(rule.Field, s)
+		names = append(names, rule.Field)
+	}
+	if b.Dialect.PercentFlags {
+		members.Set("is_percent", flag)
+		names = append(names, "is_percent")
+	}
+	component := camel(name)
+	b.doc.Components.Schemas.Set(component, object(members, names...))
+	return ref(component)
+}
+
+// gallery returns a reference to the schema of media_gallery.
+func (b *builder) gallery() *Schema {
+	b.doc.Components.Schemas.Set("MediaGallery", object(properties(
+		"images", list(b.record(b.Fields.ProductImages)), "values", ref(emptyList)), "images", "values"))
+	return &Schema{Ref: ref("MediaGallery").Ref}
+}
+
+// computedHelp says what the computed fields show.
+func computedHelp() map[string]string {
+	return map[string]string{
+		"stock_data":                "the product's stock item",
+		"addresses":                 "billing and shipping address",
+		"order_items":               "lines of the order",
+		"order_comments":            "comments on the order; a Customer sees those that are visible",
+		"group_price":               "prices for customer groups",
+		"tier_price":                "prices from a quantity on; an Admin sees those of all groups",
+		"regular_price_with_tax":    "price with tax, without any discount",
+		"regular_price_without_tax": "price without tax and any discount",
+		"final_price_with_tax":      "price with tax that the caller pays",
+		"final_price_without_tax":   "price without tax that the caller pays",
+		"is_saleable":               "whether the product can be bought: true or false in lists, 1 or 0 in single records, null in the default scope",
+		"is_in_stock":               "whether the product is in stock",
+		"total_reviews_count":       "number of approved reviews",
+		"has_custom_options":        "whether buyers choose options",
+		"image_url":                 "address of the image",
+		"url":                       "address of the page or file",
+		"buy_now_url":               "address that puts the product into the cart",
+		mediaGallery:                "all images of the product",
+	}
+}

@@ -1,0 +1,169 @@
+package openapi_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/openapi"
+)
+
+// build returns the document of a dialect as a store without changes to the contract has it.
+func build(d *contract.Dialect) *openapi.Document {
+	return openapi.Build(openapi.Options{
+		Dialect: d, Fields: contract.StandardFields(), Schemas: adapter.NewSchemas(), Version: "test", APIKeys: true,
+	})
+}
+
+// load returns a document as another library reads it.
+func load(t testing.TB, document *openapi.Document) *openapi3.T {
+	t.Helper()
+	encoded, err := document.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestValid: another library finds no fault in the documents.
+func TestValid(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		t.Run(d.Name, func(t *testing.T) {
+			if err := load(t, build(d)).Validate(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestEncodings: the same options give the same bytes, and YAML says what JSON says.
+func TestEncodings(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		t.Run(d.Name, func(t *testing.T) {
+			inJSON, err := build(d).JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			inYAML, err := build(d).YAML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fromJSON, fromYAML any // read as YAML both, since JSON is YAML
+			if err := yaml.Unmarshal(inJSON, &fromJSON); err != nil {
+				t.Fatal(err)
+			}
+			if err := yaml.Unmarshal(inYAML, &fromYAML); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
+				t.Errorf("YAML differs from JSON (-JSON +YAML)\n%s", diff)
+			}
+			again, err := build(d).JSON()
+			if err != nil || !bytes.Equal(inJSON, again) {
+				t.Errorf("a second document differs (%v)", err)
+			}
+		})
+	}
+}
+
+// TestStore: the document has what the store adds to the contract, and lacks what it withholds.
+func TestStore(t *testing.T) {
+	fields, err := contract.NewFields(contract.FieldOptions{
+		Added: []contract.AddedField{
+			{Resource: "customers", Name: "tier", Read: []contract.Role{contract.Admin}, Write: []contract.Role{contract.Admin}, InSingle: true},
+			{Resource: "products", Name: "energy", Read: contract.Roles(), InList: true},
+		},
+		Narrowed: []contract.NarrowedFields{
+			{Resource: "customers", Role: contract.Admin, Read: []string{"entity_id", "email"}, Write: []string{"email"}},
+			{Resource: "customers", Role: contract.Customer, Read: []string{"email", "firstname"}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas, err := adapter.NewSchemas().With(adapter.AddedAttribute{Resource: adapter.Customers, Name: "tier", Kind: adapter.KindInteger},
+		adapter.AddedAttribute{Resource: adapter.Products, Name: "energy", Kind: adapter.KindText})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := openapi.Build(openapi.Options{
+		Dialect: contract.Magento(), Fields: fields, Schemas: schemas, Version: "test", Server: "https://shop.example/",
+		Offers: func(r *contract.Route) bool { return r.Resource != "orders" },
+	})
+	if err := load(t, doc).Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	names := func(schema string) string {
+		s, _ := doc.Components.Schemas.Get(schema)
+		var all []string
+		for name := range s.Properties.All() {
+			all = append(all, name)
+		}
+		return strings.Join(all, " ")
+	}
+	if got := names("Customer"); got != "entity_id email firstname tier" {
+		t.Errorf("a customer has %s", got)
+	}
+	if got := names("CustomerUpdate"); !strings.HasPrefix(got, "email") || strings.Contains(got, "group_id") || !strings.Contains(got, "tier") {
+		t.Errorf("an update of a customer has %s", got)
+	}
+	product, _ := doc.Components.Schemas.Get("Product")
+	energy, ok := product.Properties.Get("energy")
+	if views, _ := energy.Readers.Get("guest"); !ok || strings.Join(views, " ") != "list" {
+		t.Errorf("a Guest sees the added field in %q", views)
+	}
+	if _, ok := doc.Paths.Get("/orders"); ok {
+		t.Error("the document has the calls of a resource that the backend does not offer")
+	}
+	if doc.Servers[0].URL != "https://shop.example/api/rest" {
+		t.Errorf("the server is %s", doc.Servers[0].URL)
+	}
+	if _, ok := doc.Components.SecuritySchemes.Get("apiKey"); ok {
+		t.Error("the document has API keys, which the store does not accept")
+	}
+}
+
+// TestOperations: every call of the route table that a role may make is in the document, and
+// its name is unique.
+func TestOperations(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		doc, seen := load(t, build(d)), map[string]bool{}
+		for _, r := range contract.Routes(contract.StandardFields()) {
+			path := regexp.MustCompile(`:(\w+)`).ReplaceAllString(r.Path, "{$1}")
+			for _, m := range contract.Methods() {
+				var roles []any
+				for _, role := range contract.Roles() {
+					if r.Access(d, role, m) == contract.Serve {
+						roles = append(roles, role.String())
+					}
+				}
+				var op *openapi3.Operation
+				if item := doc.Paths.Value(path); item != nil {
+					op = item.GetOperation(m.String())
+				}
+				switch {
+				case len(roles) == 0 && op == nil:
+				case op == nil || len(roles) == 0:
+					t.Errorf("%s: %s %s is served to %v, but its operation is %v", d.Name, m, r.Path, roles, op)
+				case seen[op.OperationID]:
+					t.Errorf("%s: there are two operations %s", d.Name, op.OperationID)
+				case !cmp.Equal(op.Extensions["x-roles"], any(roles)) || op.Extensions["x-call"] != r.Calls[m]:
+					t.Errorf("%s: %s %s has %v and %v", d.Name, m, r.Path, op.Extensions["x-roles"], op.Extensions["x-call"])
+				default:
+					seen[op.OperationID] = true
+				}
+			}
+		}
+	}
+}
