@@ -131,7 +131,7 @@ Start here:
 		Version:       p.version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(p.serveCommand(), p.routesCommand(), p.configCommand(), p.migrateCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.mirrorCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
+	root.AddCommand(p.serveCommand(), p.routesCommand(), p.openapiCommand(), p.configCommand(), p.migrateCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.mirrorCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
 		p.callCommand(), p.oauthCommand(), p.reportCommand(), p.compareCommand(), p.planCommand(), p.versionCommand())
 	return root
 }

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/openapi"
+)
+
+// openapiCommand returns the command "openapi".
+func (p *program) openapiCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "openapi",
+		Short: "Print the interface as an OpenAPI 3.1 document",
+		Long: `Print the interface as an OpenAPI 3.1 document, made from the tables that Portico serves
+it from: every call with its roles, parameters, bodies, answers and errors, in one dialect.
+Generators make clients of it, and other tools check requests and answers against it.
+
+The document describes the store that the configuration describes: with the attributes
+that it adds, without the fields that it hides from every role. What OpenAPI cannot say is
+in extensions that begin with x-, which the description of the document explains. "portico
+serve" offers the same document on the operators' port, at /openapi.json.`,
+		Example: `  portico openapi --dialect magento > store.yaml
+  portico openapi --format json | jq '.paths | keys'
+  npx openapi-typescript store.yaml -o store.ts`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := p.loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			var missing []*contract.Route
+			if a := p.adapter(cfg.Adapter); a != nil {
+				if missing, err = routesNotOffered(cmd, cfg, a); err != nil {
+					return err
+				}
+			}
+			isOffered := func(r *contract.Route) bool {
+				return !slices.ContainsFunc(missing, func(m *contract.Route) bool { return m.Path == r.Path })
+			}
+			document, err := p.openAPI(cfg, isOffered)
+			if err != nil {
+				return err
+			}
+			encode := map[string]func() ([]byte, error){"yaml": document.YAML, "json": document.JSON}[format]
+			if encode == nil {
+				return fmt.Errorf("--format: must be yaml or json (got %q)", format)
+			}
+			encoded, err := encode()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(encoded)
+			return err
+		},
+	}
+	p.addSettingFlags(cmd, "dialect", "adapter", "public_url")
+	cmd.Flags().StringVar(&format, "format", "yaml", "yaml or json")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is the one above
+	return cmd
+}
+
+// openAPI returns the document of the store that cfg describes, with the routes of the
+// records that its backend has.
+func (p *program) openAPI(cfg *config.Config, isOffered func(*contract.Route) bool) (*openapi.Document, error) {
+	d, err := dialect(cfg.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := storeFields(cfg)
+	if err != nil {
+		return nil, err
+	}
+	examples, err := recordedExamples(d)
+	if err != nil {
+		return nil, err
+	}
+	return openapi.Build(openapi.Options{
+		Dialect: d, Fields: fields, Schemas: schemas, Version: p.version, Server: cfg.PublicURL,
+		Offers: isOffered, APIKeys: cfg.Auth.Bearer, JSONWithoutAccept: cfg.AcceptMissing == "json", Examples: examples,
+	}), nil
+}
+
+// recordedExamples returns the recorded calls that hold in a dialect.
+func recordedExamples(d *contract.Dialect) ([]openapi.Example, error) {
+	exchanges, err := contracttests.Exchanges()
+	if err != nil {
+		return nil, err
+	}
+	if d.Name != contract.Magento().Name {
+		exchanges = slices.DeleteFunc(exchanges, func(e contracttests.Exchange) bool { return e.Differs != "" })
+		own, err := contracttests.DocumentedExchanges()
+		if err != nil {
+			return nil, err
+		}
+		exchanges = append(own, exchanges...)
+	}
+	// The recordings leave open what differs from server to server.
+	filled := strings.NewReplacer("{{base_url}}", "https://shop.example", "{{datetime}}", "2012-01-02 03:04:05", "{{any}}", "…")
+	var examples []openapi.Example
+	for _, e := range exchanges {
+		for _, s := range e.Steps {
+			x := openapi.Example{Method: s.Method, Path: s.Path, Status: s.Response.Status, Body: filled.Replace(s.Response.Body)}
+			if s.ContentType != nil && s.Body != nil && *s.ContentType == "application/json" {
+				x.Request = filled.Replace(*s.Body)
+			}
+			if s.Response.ContentType != nil {
+				x.MediaType, _, _ = mime.ParseMediaType(*s.Response.ContentType)
+			}
+			examples = append(examples, x)
+		}
+	}
+	return examples, nil
+}
+
+// serveOpenAPI answers with a document in JSON.
+func serveOpenAPI(document []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write(document) // fails only if the client has disconnected
+	})
+}
