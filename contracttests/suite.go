@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -27,14 +28,28 @@ type Suite struct {
 	fixtures Fixtures // of the demo store; their names are all that a case may use
 }
 
-// A difference is an entry of differences.yaml: one behavior that the two dialects
+// A DialectBehavior is an entry of differences.yaml: one behavior that the two dialects
 // disagree on. Cases refer to it by number.
-type difference struct {
+type DialectBehavior struct {
 	DialectDifference `yaml:",inline"`
 
-	Clause     string `yaml:"clause"`
-	Documented string `yaml:"documented"`
-	Magento    string `yaml:"magento"`
+	Clause     string `yaml:"clause"`     // that determines the behavior in the documented dialect
+	Documented string `yaml:"documented"` // the behavior in this dialect
+	Magento    string `yaml:"magento"`    // and in this one
+}
+
+// DialectBehaviors returns all behaviors that the dialects disagree on, by number.
+func DialectBehaviors() ([]DialectBehavior, error) {
+	data, err := suiteFiles.ReadFile("differences.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []DialectBehavior
+	if err := decodeYAML(data, &all); err != nil {
+		return nil, fmt.Errorf("differences.yaml: %w", err)
+	}
+	slices.SortFunc(all, func(a, b DialectBehavior) int { return cmp.Compare(a.Number, b.Number) })
+	return all, nil
 }
 
 // NewSuite returns the suite that is built into the package. It returns an error if one
@@ -49,7 +64,7 @@ func loadSuite(fsys fs.FS) (*Suite, error) {
 	if s.clauses, err = loadClauses(); err != nil {
 		return nil, fmt.Errorf("clauses.json: %w", err)
 	}
-	var differences []difference
+	var differences []DialectBehavior
 	for _, part := range []struct {
 		pattern string
 		parse   func(name string, data []byte) error
@@ -122,7 +137,7 @@ func (s *Suite) parseCases(file string, data []byte) error {
 // validate sets the demo fixtures, resolves the references between the suite's files, and
 // returns all errors that it finds: duplicate names, unknown references, expectations
 // that contradict each other or could never fail.
-func (s *Suite) validate(differences []difference) error {
+func (s *Suite) validate(differences []DialectBehavior) error {
 	var err error
 	if s.fixtures, err = DemoFixtures(); err != nil {
 		return err
