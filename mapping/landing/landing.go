@@ -3,8 +3,8 @@
 //
 // # Principles
 //
-//  1. Only browsers get the page: [Page.Wanted] is true for GET and HEAD requests of "/" whose
-//     Accept prefers HTML, as that of every browser does. All other clients are answered as if
+//  1. Only browsers get the page: [Page.Wanted] is true for GET and HEAD requests of "/", and of
+//     the topics of a demo, whose Accept prefers HTML, as that of every browser does. All other clients are answered as if
 //     there were no page.
 //  2. Strangers learn the name of the shop and the dialect, but no version.
 //  3. The page has no script, and asks no other host for anything.
@@ -51,6 +51,13 @@ type Demo struct {
 	Examples []Example
 }
 
+// A Topic is another page of a demo store.
+type Topic struct {
+	Path, Title string
+	// Content returns the page below its title. It may be called concurrently.
+	Content func() (template.HTML, error)
+}
+
 // An Example is something to run in a shell.
 type Example struct {
 	Title    string
@@ -66,6 +73,8 @@ type Page struct {
 
 	mu   sync.Mutex
 	demo func(base string) Demo // nil for a store that is no demo
+	// topics are more pages of a demo.
+	topics []Topic
 }
 
 // New returns a Page.
@@ -79,17 +88,30 @@ func New(o Options) (*Page, error) {
 	}, err
 }
 
-// SetDemo makes the page show what demo returns for the base URL that a visitor uses.
-func (p *Page) SetDemo(demo func(base string) Demo) {
+// SetDemo makes the page show what demo returns for the base URL that a visitor uses, and
+// links to topics, which get pages of their own.
+func (p *Page) SetDemo(demo func(base string) Demo, topics ...Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.demo = demo
+	p.demo, p.topics = demo, topics
 }
 
-// Wanted reports whether r is a browser's request for the page. A Host that is neither a plain
+// topic returns the topic with a path, or nil.
+func (p *Page) topic(path string) *Topic {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.topics {
+		if p.topics[i].Path == path {
+			return &p.topics[i]
+		}
+	}
+	return nil
+}
+
+// Wanted reports whether r is a browser's request for the page or for a topic. A Host that is neither a plain
 // name nor an address cannot stand in the commands of the page, and gets none.
 func (p *Page) Wanted(r *http.Request) bool {
-	return r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+	return (r.URL.Path == "/" || p.topic(r.URL.Path) != nil) && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		p.plain.MatchString(r.Host) && prefersHTML(r.Header.Get("Accept"))
 }
 
@@ -122,6 +144,10 @@ type pageData struct {
 	Style               template.CSS
 	Shop, Dialect, Base string
 	Demo                Demo
+	Topics              []Topic
+	// Topic is the topic that is shown in place of everything else, with its content.
+	Topic   *Topic
+	Content template.HTML
 }
 
 // Serve answers a request that wants the page, of a client that used scheme. An error means
@@ -134,8 +160,14 @@ func (p *Page) Serve(w http.ResponseWriter, r *http.Request, scheme string) erro
 	}
 	p.mu.Lock()
 	demo := p.demo
+	data.Topics = p.topics
 	p.mu.Unlock()
-	if demo != nil {
+	if data.Topic = p.topic(r.URL.Path); data.Topic != nil {
+		var err error
+		if data.Content, err = data.Topic.Content(); err != nil {
+			return fmt.Errorf("landing: %w", err)
+		}
+	} else if demo != nil {
 		data.Demo = demo(base)
 	}
 	var body bytes.Buffer

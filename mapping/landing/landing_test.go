@@ -1,7 +1,9 @@
 package landing
 
 import (
+	"errors"
 	"html"
+	"html/template"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -81,6 +83,36 @@ func FuzzAccept(f *testing.F) {
 }
 
 // TestServe: what the page says, and that it says nothing more.
+// TestTopics: a demo has more pages, for browsers alone, and the first page links to them.
+func TestTopics(t *testing.T) {
+	page, err := New(Options{Dialect: "documented"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	topic := request(http.MethodGet, "http://store.example/calls", browsers["Chrome"])
+	if page.Wanted(topic) {
+		t.Error("a store that is no demo has the page")
+	}
+	content := template.HTML("<p>content</p>")
+	page.SetDemo(func(string) Demo { return Demo{Examples: []Example{{"A", "true\n"}}} },
+		Topic{"/calls", "All calls", func() (template.HTML, error) { return content, nil }},
+		Topic{"/broken", "Broken", func() (template.HTML, error) { return "", errors.New("broken") }})
+	if !page.Wanted(topic) || page.Wanted(request(http.MethodGet, "http://store.example/calls", "*/*")) || page.Wanted(request(http.MethodGet, "http://store.example/other", browsers["Chrome"])) {
+		t.Error("the page is not for browsers that ask for it")
+	}
+	for path, want := range map[string]string{
+		"/": `<a href="http://store.example/calls">All calls</a>`, "/calls": "<p>content</p>",
+	} {
+		w := httptest.NewRecorder()
+		if err := page.Serve(w, request(http.MethodGet, "http://store.example"+path, browsers["Chrome"]), "http"); err != nil || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %v\n%s", path, err, w.Body)
+		}
+	}
+	if err := page.Serve(httptest.NewRecorder(), request(http.MethodGet, "http://store.example/broken", browsers["Chrome"]), "http"); err == nil {
+		t.Error("a page without content is served")
+	}
+}
+
 func TestServe(t *testing.T) {
 	example := Example{"A & B", "curl '<x>' \\\n  -d 1\n"}
 	demo := func(base string) Demo {
