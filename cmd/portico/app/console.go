@@ -64,6 +64,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 				p.service.InvalidateChanged(ctx, map[adapter.Resource][]adapter.Key{adapter.Products: {adapter.Key(id)}})
 			},
 		},
+		Reference:   p.ops.reference.forConsole,
 		Differences: webconsole.Differences{Load: p.differences, Ignored: func() []string { return p.current().Shadow.Ignore }},
 	})
 }

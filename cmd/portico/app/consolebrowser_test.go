@@ -70,6 +70,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		"overview": "/", "migration": "/console/migration", "differences": "/console/differences", "ignore": "/console/differences?ignore=price", "samples": "/console/differences?view=samples",
 		"callers": "/console/callers", "caller": "/console/callers?caller=aaaaaaaa", "credentials": "/console/credentials", "keys": "/console/credentials?list=keys",
 		"admins": "/console/credentials?list=admins", "cache": "/console/cache?product=1", "try": "/console/try?call=updateStockItems", "fault": "/console/callers?caller=nobody",
+		"interface": "/console/interface", "dialects": "/console/dialects",
 	}
 	for _, screen := range []struct {
 		name          string

@@ -2,17 +2,21 @@ package app
 
 import (
 	"fmt"
+	"html/template"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/landing"
 	"github.com/portico-commerce/portico/mapping/openapi"
+	"github.com/portico-commerce/portico/mapping/reference"
 )
 
 // openapiCommand returns the command "openapi".
@@ -94,6 +98,65 @@ func (p *program) openAPI(cfg *config.Config, isOffered func(*contract.Route) bo
 	}), nil
 }
 
+// An interfaceReference describes the interface as it is served. Each part is made when it is
+// first asked for.
+type interfaceReference struct {
+	document func() ([]byte, error) // in JSON
+	parts    func() (*reference.Parts, error)
+}
+
+// newReference returns the reference of the store that cfg describes.
+func (p *program) newReference(cfg *config.Config, isOffered func(*contract.Route) bool) *interfaceReference {
+	document := sync.OnceValues(func() (*openapi.Document, error) { return p.openAPI(cfg, isOffered) })
+	return &interfaceReference{
+		document: sync.OnceValues(func() ([]byte, error) {
+			d, err := document()
+			if err != nil {
+				return nil, err
+			}
+			return d.JSON()
+		}),
+		parts: sync.OnceValues(func() (*reference.Parts, error) {
+			d, err := document()
+			if err != nil {
+				return nil, err
+			}
+			known, err := contracttests.DialectBehaviors()
+			if err != nil {
+				return nil, err
+			}
+			differences := make([]reference.Difference, len(known))
+			for i, k := range known {
+				differences[i] = reference.Difference{Number: k.Number, Says: k.Says, Section: k.Section, Documented: k.Documented, Magento: k.Magento}
+			}
+			return reference.Render(d, differences)
+		}),
+	}
+}
+
+// forConsole returns the parts as the console takes them.
+func (r *interfaceReference) forConsole() (calls, dialects template.HTML, err error) {
+	parts, err := r.parts()
+	if err != nil {
+		return "", "", err
+	}
+	return parts.Calls, parts.Differences, nil
+}
+
+// topics returns the pages of a demo for everybody.
+func (r *interfaceReference) topics() []landing.Topic {
+	return []landing.Topic{
+		{Path: "/reference", Title: "All calls with their fields and errors", Content: func() (template.HTML, error) {
+			calls, _, err := r.forConsole()
+			return calls, err
+		}},
+		{Path: "/differences", Title: "Where the two dialects differ", Content: func() (template.HTML, error) {
+			_, dialects, err := r.forConsole()
+			return dialects, err
+		}},
+	}
+}
+
 // recordedExamples returns the recorded calls that hold in a dialect.
 func recordedExamples(d *contract.Dialect) ([]openapi.Example, error) {
 	exchanges, err := contracttests.Exchanges()
@@ -126,11 +189,14 @@ func recordedExamples(d *contract.Dialect) ([]openapi.Example, error) {
 	return examples, nil
 }
 
-// serveOpenAPI answers with a document in JSON.
-func serveOpenAPI(document []byte) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(document) // fails only if the client has disconnected
-	})
+// serveOpenAPI answers with the document of the store in JSON.
+func (o *ops) serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
+	document, err := o.reference.document()
+	if err != nil {
+		http.Error(w, "the document could not be made: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(document) // fails only if the client has disconnected
 }

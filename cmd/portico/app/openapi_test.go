@@ -1,10 +1,13 @@
 package app
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/portico-commerce/portico/mapping/landing"
 )
 
 // TestOpenAPI: another library finds no fault in what the command prints, examples included.
@@ -30,6 +33,55 @@ func TestOpenAPI(t *testing.T) {
 	}
 	if _, _, err := run(t, "openapi", "--format", "xml"); err == nil || !strings.Contains(err.Error(), "--format: must be yaml or json") {
 		t.Errorf("another format: %v", err)
+	}
+}
+
+// TestOpenAPIOfStore: the operators' port has the document that the command prints, with what the
+// store adds and without what it withholds, and no secret of the configuration.
+func TestOpenAPIOfStore(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret-key-of-the-store"
+	file := writeSettings(t, storeFieldsFile)
+	shop := serveLocal(t, true, "PORTICO_CONFIG="+file, "PORTICO_AUTH_BEARER=true", "PORTICO_LEGACY_CONSUMER_SECRET="+secret)
+	served := send(t, http.MethodGet, shop.ops+"/openapi.json", "")
+	printed := console{"PORTICO_AUTH_BEARER=true"}.mustRun(t, "openapi", "--config", file, "--format", "json")
+	if served.status != http.StatusOK || served.body != printed {
+		t.Fatalf("%d: %d bytes are served, and %d are printed", served.status, len(served.body), len(printed))
+	}
+	if strings.Contains(served.body, secret) {
+		t.Error("the document has a secret")
+	}
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(served.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{"Customer": {"loyalty_number"}, "CustomerAddressUpdate": {"floor"}, "Order": {"increment_id"}} {
+		for _, field := range want {
+			if doc.Components.Schemas[name].Value.Properties[field] == nil {
+				t.Errorf("%s has no %s", name, field)
+			}
+		}
+	}
+	if doc.Components.Schemas["Order"].Value.Properties["remote_ip"] != nil {
+		t.Error("an order has a field that the store hides from its only reader")
+	}
+	if doc.Components.SecuritySchemes["apiKey"] == nil {
+		t.Error("API keys are missing")
+	}
+}
+
+// TestReferencePages: a demo has the pages for browsers on the public port; another store has not.
+func TestReferencePages(t *testing.T) {
+	t.Parallel()
+	demo, store := serveLocal(t, true), serveLocal(t, false)
+	demo.app.landing.SetDemo(func(string) landing.Demo { return landing.Demo{} }, demo.app.ops.reference.topics()...)
+	for path, part := range map[string]string{"/reference": `id="listProducts"`, "/differences": `id="difference-1"`} {
+		if got := send(t, http.MethodGet, demo.contract+path, "", "Accept", acceptOfBrowser); got.status != http.StatusOK || !strings.Contains(got.body, part) {
+			t.Errorf("%s: %d\n%.500s", path, got.status, got.body)
+		}
+		if got := send(t, http.MethodGet, store.contract+path, "", "Accept", acceptOfBrowser); got.status != http.StatusNotFound {
+			t.Errorf("%s of a store that is no demo: %d", path, got.status)
+		}
 	}
 }
 

@@ -38,6 +38,7 @@ type ops struct {
 	pprof            bool                        // whether profiles are served
 	shadowSamples    http.HandlerFunc            // samples of differences
 	migration        http.HandlerFunc            // the migrationStatus
+	reference        *interfaceReference
 	// reload reads the configuration again on behalf of by, a phrase for the log; nil: not
 	// offered. It returns the changed settings, or why it took over none of them.
 	reload   func(by string) (changed []string, err error)
@@ -71,6 +72,8 @@ func (o *ops) handler() http.Handler {
 	}
 	mux.Handle("GET /shadow", o.requireToken(o.shadowSamples))
 	mux.Handle("GET /migration", o.requireToken(o.migration))
+	// It has no secret, but says what the store has added and withheld.
+	mux.Handle("GET /openapi.json", o.requireToken(http.HandlerFunc(o.serveOpenAPI)))
 	if o.reload != nil {
 		mux.Handle("POST /reload", o.requireToken(http.HandlerFunc(o.reloadConfig)))
 	}

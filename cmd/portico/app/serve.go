@@ -212,7 +212,7 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		opsAddress := dialAddress(opsListener.Addr())
 		a.landing.SetDemo(func(base string) landing.Demo {
 			return landing.Demo{Console: consoleURL(cfg, opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
-		})
+		}, a.ops.reference.topics()...)
 	}
 	p.printStartup(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
 	about := log.With(p.describe(cfg, data != nil)...)

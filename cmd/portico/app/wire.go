@@ -24,6 +24,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/httpapi"
 	"github.com/portico-commerce/portico/mapping/landing"
 	"github.com/portico-commerce/portico/mapping/mirror"
@@ -257,6 +258,7 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 	opsPort.ping = legacy.wrapPing(upstream.Ping, currentRules)
 	opsPort.shadowSamples = func(w http.ResponseWriter, r *http.Request) { rules.current().watchers.serveShadow(w, r) }
 	opsPort.migration = func(w http.ResponseWriter, r *http.Request) { rules.current().watchers.serveMigration(w, r) }
+	opsPort.reference = p.newReference(cfg, func(r *contract.Route) bool { return mapping.Offers(upstream, r) })
 	opsPort.purge = func(ctx context.Context) error {
 		service.InvalidateLists()
 		return replyCache.Purge(ctx)

@@ -31,6 +31,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -77,6 +78,9 @@ type Options struct {
 	Credentials Credentials
 	Cache       Cache
 	Try         Try
+	// Reference returns the contents of two pages: the calls of the interface, and where its
+	// dialects differ. Both must be safe as they are.
+	Reference func() (calls, dialects template.HTML, err error)
 }
 
 // A Refusal is an error for the person at the browser: it says what was wrong and what to do.
@@ -197,6 +201,8 @@ func (c *Console) routes() []route {
 		{"POST", cachePath + "/purge-product", false, (*visit).purgeProduct},
 		{"GET", tryPath, false, (*visit).showTry},
 		{"POST", tryPath, false, (*visit).sendTry},
+		{"GET", interfacePath, false, (*visit).showInterface},
+		{"GET", dialectsPath, false, (*visit).showDialects},
 	}
 }
 

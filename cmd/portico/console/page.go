@@ -37,7 +37,7 @@ type navItem struct{ Path, Label string }
 
 // navigation returns the links to all pages.
 func navigation() []navItem {
-	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}, {differencesPath, "Differences"}, {callersPath, "Callers"}, {credentialsPath, "Credentials"}, {cachePath, "Cache and circuits"}, {tryPath, "Try it"}}
+	return []navItem{{"/", "Overview"}, {migrationPath, "Migration"}, {differencesPath, "Differences"}, {callersPath, "Callers"}, {credentialsPath, "Credentials"}, {cachePath, "Cache and circuits"}, {tryPath, "Try it"}, {interfacePath, "Interface"}, {dialectsPath, "Dialects"}}
 }
 
 // A page is a template within the frame.
