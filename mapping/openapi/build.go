@@ -111,7 +111,7 @@ func (b *builder) addRoute(r *contract.Route) {
 	}
 	b.doc.Paths.Set(templatePath(r), item)
 	if !slices.ContainsFunc(b.doc.Tags, func(t Tag) bool { return t.Name == r.Resource }) {
-		b.doc.Tags = append(b.doc.Tags, Tag{Name: r.Resource, Description: r.Help})
+		b.doc.Tags = append(b.doc.Tags, Tag{Name: r.Resource})
 	}
 }
 

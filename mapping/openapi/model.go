@@ -46,8 +46,7 @@ type Requirement map[string][]string
 
 // A Tag groups the calls of a resource.
 type Tag struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	Name string `json:"name"`
 }
 
 // A PathItem has the calls of a path.

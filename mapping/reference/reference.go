@@ -43,7 +43,7 @@ type Difference struct {
 // Render returns the pages of a document, and of all differences.
 func Render(doc *openapi.Document, differences []Difference) (*Parts, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"words": openapi.Words, "join": strings.Join, "views": viewsText, "name": schemaName,
+		"words": openapi.Words, "upper": strings.ToUpper, "join": strings.Join, "views": viewsText, "name": schemaName,
 	}).Parse(source)
 	if err != nil {
 		return nil, err
