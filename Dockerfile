@@ -12,7 +12,7 @@ COPY . .
 ARG VERSION=dev
 # Pure Go, SQLite included, so the binary needs no C library.
 RUN CGO_ENABLED=0 go build -trimpath \
-        -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/portico ./cmd/contracttest \
+        -ldflags "-s -w -X github.com/portico-commerce/portico/config/buildinfo.version=${VERSION}" -o /out/ ./cmd/portico ./cmd/contracttest \
     && mkdir /out/data
 
 # Certificate authorities, time zones, /tmp and a user without rights, but no shell.

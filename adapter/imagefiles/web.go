@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-resty/resty/v2"
+
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 const (
@@ -70,7 +72,7 @@ func openWeb(location string) (*web, error) {
 		SetDoNotParseResponse(true). // resty has no limit on responses
 		SetDisableWarn(true).
 		SetLogger(discardLogger{}).
-		SetHeader("User-Agent", "Portico").
+		SetHeader("User-Agent", buildinfo.UserAgent("portico")).
 		SetCookieJar(nil).
 		SetRedirectPolicy(resty.FlexibleRedirectPolicy(maxRedirects), resty.DomainCheckRedirectPolicy(base.Hostname()))
 	return w, nil

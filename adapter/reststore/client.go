@@ -20,6 +20,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/tracing"
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 // A client sends requests to the backend. It is safe for concurrent use.
@@ -76,7 +77,7 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 		SetDoNotParseResponse(true).
 		SetDisableWarn(true).
 		SetLogger(discardLogger{}).
-		SetHeader("User-Agent", "Portico").
+		SetHeader("User-Agent", buildinfo.UserAgent("portico")).
 		SetHeader("Accept", "application/json").
 		SetRedirectPolicy(resty.RedirectPolicyFunc(redirectWithinHost)).
 		SetHeaders(m.Connection.Headers).

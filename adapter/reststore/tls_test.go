@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 func TestAuth(t *testing.T) {
@@ -24,7 +25,7 @@ func TestAuth(t *testing.T) {
 				if got := r.Header.Get(c.header); got != c.want {
 					t.Errorf("%s: %q, want %q", c.header, got, c.want)
 				}
-				if r.Header.Get("X-Shop") != "main" || r.Header.Get("User-Agent") != "Portico" || r.Header.Get("Accept") != "application/json" {
+				if r.Header.Get("X-Shop") != "main" || r.Header.Get("User-Agent") != buildinfo.UserAgent("portico") || r.Header.Get("Accept") != "application/json" {
 					t.Errorf("headers %v", r.Header)
 				}
 				respond(w, 200, noCustomers)

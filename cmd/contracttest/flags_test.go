@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -31,6 +33,19 @@ func execute(t *testing.T, arguments ...string) (stdout, stderr string, err erro
 	cmd.SetErr(&errs)
 	err = cmd.ExecuteContext(t.Context())
 	return out.String(), errs.String(), err
+}
+
+// TestVersion checks that the command "version" prints the build, as text and as JSON.
+func TestVersion(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		var want strings.Builder
+		if err := buildinfo.Read().Write(&want, "contracttest", asJSON); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := execute(t, "version", fmt.Sprintf("--json=%t", asJSON)); err != nil || got != want.String() {
+			t.Errorf("got %q, %v, want %q", got, err, want.String())
+		}
+	}
 }
 
 // TestInvalidFlags checks that errors in flags and files are reported before the first

@@ -15,10 +15,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set when a release is built.
-var version = "dev"
+	"github.com/portico-commerce/portico/config/buildinfo"
+)
 
 // The exit codes.
 const (
@@ -95,7 +94,7 @@ Exit codes: 0 all cases passed, 1 cases failed, 2 the suite could not run or was
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       version,
+		Version:       buildinfo.Read().Version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := setFromEnvironment(cmd.Flags(), os.Getenv); err != nil {
 				return err
@@ -105,6 +104,21 @@ Exit codes: 0 all cases passed, 1 cases failed, 2 the suite could not run or was
 	}
 	o.target.addFlags(root.Flags())
 	o.addFlags(root.Flags())
-	root.AddCommand(recordCommand(), signCommand(), listCommand(), fixturesCommand(), credentialsCommand())
+	root.AddCommand(recordCommand(), signCommand(), listCommand(), fixturesCommand(), credentialsCommand(), versionCommand())
 	return root
+}
+
+// versionCommand returns the command "contracttest version".
+func versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit and date of this program",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return buildinfo.Read().Write(cmd.OutOrStdout(), "contracttest", asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }

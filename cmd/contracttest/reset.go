@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 const (
@@ -47,6 +49,7 @@ func resetByPost(ctx context.Context, client *http.Client, url, token string) er
 	if err != nil {
 		return err
 	}
+	request.Header.Set("User-Agent", buildinfo.UserAgent("contracttest"))
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}

@@ -4,7 +4,4 @@ package main
 
 import "github.com/portico-commerce/portico/cmd/portico/app"
 
-// version is set when a release is built.
-var version = "dev"
-
-func main() { app.Main(app.WithVersion(version)) }
+func main() { app.Main() }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
@@ -366,8 +367,8 @@ func TestFetchShared(t *testing.T) {
 		trusted bool
 		want    string
 	}{
-		{"client", false, "GET /a?b HTTP/1.1|Host: example.com|User-Agent: portico|Accept: text/xml|X-Forwarded-Host: example.com|X-Forwarded-Proto: https|"},
-		{"trusted proxy", true, "GET /a?b HTTP/1.1|Host: example.com|User-Agent: portico|Accept: text/xml|X-Forwarded-Host: shop.example|X-Forwarded-Proto: https|"},
+		{"client", false, "GET /a?b HTTP/1.1|Host: example.com|User-Agent: " + buildinfo.UserAgent("portico") + "|Accept: text/xml|X-Forwarded-Host: example.com|X-Forwarded-Proto: https|"},
+		{"trusted proxy", true, "GET /a?b HTTP/1.1|Host: example.com|User-Agent: " + buildinfo.UserAgent("portico") + "|Accept: text/xml|X-Forwarded-Host: shop.example|X-Forwarded-Proto: https|"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

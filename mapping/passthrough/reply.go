@@ -59,10 +59,6 @@ type Answer struct {
 	Body   []byte
 }
 
-// sharedAgent is the User-Agent of requests whose reply is shared between clients. Some
-// firewalls reject requests without one.
-const sharedAgent = "portico"
-
 // ErrReplyTooLong is wrapped by the error of [System.Fetch] for a reply over the limit.
 var ErrReplyTooLong = errors.New("the reply is too long")
 
@@ -83,7 +79,7 @@ func (s *System) Send(ctx context.Context, method, path string, body []byte, cal
 		return nil, err
 	}
 	r.RequestURI = s.BasePath + path
-	r.Header = http.Header{"User-Agent": {sharedAgent}, "Accept": {"application/json"}}
+	r.Header = http.Header{"User-Agent": {s.agent}, "Accept": {"application/json"}}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -106,7 +102,7 @@ func (s *System) collect(ctx context.Context, asked *http.Request, call Call, mo
 // so the reply cannot depend on anything else.
 func (s *System) FetchShared(ctx context.Context, r *http.Request, call Call, headers []string, most int) (*Answer, error) {
 	asked := r.WithContext(ctx)
-	asked.Header = http.Header{"User-Agent": {sharedAgent}}
+	asked.Header = http.Header{"User-Agent": {s.agent}}
 	for _, name := range append(headers, "X-Forwarded-Host") { // removed later unless a trusted proxy sent it
 		if values := r.Header[name]; len(values) > 0 {
 			asked.Header[name] = values

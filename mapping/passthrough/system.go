@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -43,6 +44,9 @@ type System struct {
 	Options
 	transport *http.Transport
 	quiet     *log.Logger
+	// agent is the User-Agent of requests that no client has sent, or whose reply is shared
+	// between clients. Some firewalls reject requests without one.
+	agent string
 }
 
 const (
@@ -70,7 +74,7 @@ func New(o Options) *System {
 		DisableCompression:     true, // otherwise the transport would ask for compression and remove it
 		// HTTP/2 would change the letter case of headers.
 		Protocols: http1(),
-	}, log.New(io.Discard, "", 0)}
+	}, log.New(io.Discard, "", 0), buildinfo.UserAgent("portico")}
 }
 
 func http1() *http.Protocols {

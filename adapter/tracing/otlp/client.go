@@ -14,6 +14,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 const (
@@ -95,7 +97,7 @@ func (c *client) post(ctx context.Context, body []byte) (wait time.Duration, err
 	}
 	request.Header.Set("Content-Type", "application/x-protobuf")
 	request.Header.Set("Content-Encoding", "gzip")
-	request.Header.Set("User-Agent", "portico")
+	request.Header.Set("User-Agent", buildinfo.UserAgent("portico"))
 	response, err := c.http.Do(request)
 	if err != nil {
 		if inURL, ok := errors.AsType[*url.Error](err); ok {

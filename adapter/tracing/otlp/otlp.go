@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/portico-commerce/portico/adapter/tracing"
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 // Options are the settings of a [Provider].
@@ -31,9 +32,7 @@ type Options struct {
 	// Sample is the share of the traces without a parent that are recorded, 0 to 1. Those
 	// with a parent are recorded if it is.
 	Sample float64
-	// Version is that of the program.
-	Version string
-	Log     *slog.Logger
+	Log    *slog.Logger
 }
 
 // Limits on what waits to be sent: at most queued spans, whose attributes have at most
@@ -56,7 +55,7 @@ type Provider struct{ sdk *sdktrace.TracerProvider }
 // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of the environment describe the process.
 func New(ctx context.Context, o Options) (*Provider, error) {
 	about, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", "portico"), attribute.String("service.version", o.Version)),
+		resource.WithAttributes(attribute.String("service.name", "portico"), attribute.String("service.version", buildinfo.Read().Version)),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -26,7 +27,7 @@ func start(t *testing.T, url string, sample float64) (*otlp.Provider, *bytes.Buf
 	t.Helper()
 	var log bytes.Buffer
 	p, err := otlp.New(t.Context(), otlp.Options{
-		Endpoint: url, Header: http.Header{"Authorization": {"Bearer secret"}}, Sample: sample, Version: "1.2", Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Endpoint: url, Header: http.Header{"Authorization": {"Bearer secret"}}, Sample: sample, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,10 +69,10 @@ func TestExport(t *testing.T) {
 	if n := len(statement.Attributes["db.query.text"]); n != 2048 {
 		t.Errorf("an attribute has %d characters", n)
 	}
-	if r := server.Resource; r["service.name"] != "portico" || r["service.version"] != "1.2" {
+	if r := server.Resource; r["service.name"] != "portico" || r["service.version"] != buildinfo.Read().Version {
 		t.Errorf("the process is %v", r)
 	}
-	if h := collector.Headers()[0]; h.Get("Authorization") != "Bearer secret" || h.Get("Content-Type") != "application/x-protobuf" {
+	if h := collector.Headers()[0]; h.Get("Authorization") != "Bearer secret" || h.Get("User-Agent") != buildinfo.UserAgent("portico") || h.Get("Content-Type") != "application/x-protobuf" {
 		t.Errorf("headers %v", h)
 	}
 }

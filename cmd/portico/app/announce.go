@@ -20,7 +20,7 @@ func (p *program) printStartup(w io.Writer, cfg *config.Config, contract, ops ne
 	if cfg.Server.TLSCert != "" {
 		base = "https://" + dialAddress(contract) + cfg.BasePath()
 	}
-	fmt.Fprintf(w, "Portico %s, dialect %s\n", p.version, cfg.Dialect)
+	fmt.Fprintf(w, "Portico %s, dialect %s\n", p.build.Version, cfg.Dialect)
 	var examples []landing.Example
 	if data != nil {
 		examples = demoExamples(cfg, base, dialAddress(ops), data)

@@ -27,11 +27,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 // A program is what Main runs.
 type program struct {
-	version    string
+	build      buildinfo.Info
 	environ    []string // "NAME=value"
 	backends   []Backend
 	adapters   []Adapter
@@ -42,7 +43,7 @@ type program struct {
 
 // newProgram returns the program with its built-in backends and those of the options.
 func newProgram(options ...Option) *program {
-	p := &program{version: "dev", environ: os.Environ(), backends: []Backend{restBackend()}}
+	p := &program{build: buildinfo.Read(), environ: os.Environ(), backends: []Backend{restBackend()}}
 	for _, option := range options {
 		option(p)
 	}
@@ -61,9 +62,6 @@ func (p *program) getenv(name string) (value string) {
 
 // An Option changes the program that [Main] runs.
 type Option func(*program)
-
-// WithVersion sets the version that the program prints, "dev" by default.
-func WithVersion(version string) Option { return func(p *program) { p.version = version } }
 
 // WithBackend adds a backend to those that the setting "adapter" can name. Its name must
 // be neither that of another one nor that of a section of Portico's own settings.
@@ -128,7 +126,7 @@ Start here:
   portico config              every setting with its value, its source and its default`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       p.version,
+		Version:       p.build.Version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
 	root.AddCommand(p.serveCommand(), p.routesCommand(), p.openapiCommand(), p.configCommand(), p.migrateCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.mirrorCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
@@ -138,12 +136,20 @@ Start here:
 
 // versionCommand returns the command "version".
 func (p *program) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "portico", p.version) },
+		Short: "Print version, commit and date of this program",
+		Long: `Print the version of this program, the commit that it was built from and its date,
+the version of Go, and the platform. A program that was built from sources without
+their repository does not know its commit, and its version is "dev".`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.build.Write(cmd.OutOrStdout(), "portico", asJSON)
+		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }
 
 // settings returns all settings, including those of the backends.

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -133,7 +134,7 @@ func (f *callFlags) newRequest(cmd *cobra.Command, cfg *config.Config, args []st
 		return nil, err
 	}
 	request.Header.Set("Accept", f.accept)
-	request.Header.Set("User-Agent", "portico-call")
+	request.Header.Set("User-Agent", buildinfo.UserAgent("portico-call"))
 	if body != "" {
 		guessed := "application/json"
 		if strings.HasPrefix(strings.TrimSpace(body), "<") {

@@ -206,10 +206,17 @@ func TestConfigCommand(t *testing.T) {
 	}
 }
 
-// TestVersionCommand checks the output of "portico version".
+// TestVersionCommand checks that "portico version" prints the build, as text and as JSON.
 func TestVersionCommand(t *testing.T) {
-	if got, want := mustRun(t, "version"), "portico dev\n"; got != want {
-		t.Errorf("version prints %q, want %q", got, want)
+	build := newProgram().build
+	for _, asJSON := range []bool{false, true} {
+		var want strings.Builder
+		if err := build.Write(&want, "portico", asJSON); err != nil {
+			t.Fatal(err)
+		}
+		if got := mustRun(t, "version", fmt.Sprintf("--json=%t", asJSON)); got != want.String() {
+			t.Errorf("version prints %q, want %q", got, want.String())
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 	}
 	return webconsole.New(webconsole.Options{
 		Token: p.config.OpsToken, Closed: p.program.demoPublic, Scheme: p.scheme,
-		Version: p.program.version, Dialect: p.config.Dialect, Adapter: p.config.Adapter, Demo: p.demo, Log: p.log,
+		Version: p.program.build.Version, Dialect: p.config.Dialect, Adapter: p.config.Adapter, Demo: p.demo, Log: p.log,
 		Gatherer: p.registry, Ready: p.ops.ready, Breakers: p.breakers.all,
 		Changed: func() []config.Row { return config.Changed(p.current().Rows()) },
 		Migration: webconsole.Migration{

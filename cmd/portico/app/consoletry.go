@@ -13,6 +13,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
+	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -66,7 +67,7 @@ func (p *consoleParts) sendCall(ctx context.Context, r webconsole.TryRequest) (*
 	}
 	request.RequestURI, request.RemoteAddr = target, "127.0.0.1:0"
 	request.Header.Set("Accept", r.Accept)
-	request.Header.Set("User-Agent", "portico-console")
+	request.Header.Set("User-Agent", buildinfo.UserAgent("portico-console"))
 	if r.ContentType != "" {
 		request.Header.Set("Content-Type", r.ContentType)
 	}

@@ -67,7 +67,7 @@ func (p *program) replyFingerprint(cfg *config.Config, store string) string {
 			fmt.Fprintf(sum, "%d %s\n", len(text), text)
 		}
 	}
-	write(p.version, buildRevision())
+	write(p.build.Version, buildRevision())
 	for _, row := range cfg.Rows() {
 		if section, _, _ := strings.Cut(row.Name, "."); !slices.Contains(settingsWithoutEffect(), section) {
 			write(row.Name, row.Value)

@@ -54,7 +54,7 @@ func TestLanding(t *testing.T) {
 				return
 			}
 			if tt.status == http.StatusOK {
-				if !strings.Contains(got.body, "/api/rest</code>") || strings.Contains(got.body, "Portico "+newProgram().version) {
+				if !strings.Contains(got.body, "/api/rest</code>") || strings.Contains(got.body, "Portico "+newProgram().build.Version) {
 					t.Errorf("the page:\n%s", got.body)
 				}
 				return

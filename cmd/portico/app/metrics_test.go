@@ -20,7 +20,7 @@ import (
 func TestBuildInfo(t *testing.T) {
 	for _, dialect := range []string{"documented", "magento"} {
 		l := serveLocal(t, false, "PORTICO_DIALECT="+dialect)
-		want := fmt.Sprintf(`portico_build_info{adapter="sql",dialect=%q,go=%q,version=%q} 1`, dialect, runtime.Version(), "dev")
+		want := fmt.Sprintf(`portico_build_info{adapter="sql",dialect=%q,go=%q,version=%q} 1`, dialect, runtime.Version(), newProgram().build.Version)
 		if metrics := send(t, "GET", l.ops+"/metrics", "").body; !slices.Contains(strings.Split(metrics, "\n"), want) {
 			t.Errorf("no line %s", want)
 		}

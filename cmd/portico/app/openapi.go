@@ -93,7 +93,7 @@ func (p *program) openAPI(cfg *config.Config, isOffered func(*contract.Route) bo
 		return nil, err
 	}
 	return openapi.Build(openapi.Options{
-		Dialect: d, Fields: fields, Schemas: schemas, Version: p.version, Server: cfg.PublicURL,
+		Dialect: d, Fields: fields, Schemas: schemas, Version: p.build.Version, Server: cfg.PublicURL,
 		Offers: isOffered, APIKeys: cfg.Auth.Bearer, JSONWithoutAccept: cfg.AcceptMissing == "json", Examples: examples,
 	}), nil
 }

@@ -54,7 +54,7 @@ func (p *program) newBuildInfo(dialect, adapter string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "portico_build_info",
 		Help:        "1, with the version of the program, the Go it was built with, its dialect and its adapter.",
-		ConstLabels: prometheus.Labels{"version": p.version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
+		ConstLabels: prometheus.Labels{"version": p.build.Version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
 	}, func() float64 { return 1 })
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/mapping/migration"
 )
 
@@ -61,6 +62,7 @@ func queryServer(ctx context.Context, server, token string) (*migrationStatus, e
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
+	request.Header.Set("User-Agent", buildinfo.UserAgent("portico"))
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request) // through no proxy
 	if err != nil {
 		return nil, err

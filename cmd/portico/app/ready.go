@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
 // readyQueryTimeout limits the query of a running program, which itself answers within
@@ -55,6 +57,7 @@ func queryReady(ctx context.Context, listens string) error {
 	if err != nil {
 		return err
 	}
+	request.Header.Set("User-Agent", buildinfo.UserAgent("portico"))
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request) // through no proxy
 	if err != nil {
 		return err

@@ -266,7 +266,7 @@ func (p *program) describe(cfg *config.Config, demoStore bool) []any {
 	if !demoStore {
 		database = sqlstore.Location(cfg.Sections[sqlSection]["dsn"])
 	}
-	about := []any{"version", p.version, "dialect", cfg.Dialect, "adapter", cfg.Adapter, "database", database}
+	about := []any{"version", p.build.Version, "dialect", cfg.Dialect, "adapter", cfg.Adapter, "database", database}
 	if cfg.Cache.RedisURL != "" {
 		about = append(about, "redis", cache.Location(cfg.Cache.RedisURL))
 	}

@@ -15,7 +15,7 @@ func (p *program) newTraces(ctx context.Context, cfg *config.Config, log *slog.L
 	if t.Endpoint == "" {
 		return nil, nil
 	}
-	return otlp.New(ctx, otlp.Options{Endpoint: t.Endpoint, Header: t.Headers, Sample: t.Sample, Version: p.version, Log: log})
+	return otlp.New(ctx, otlp.Options{Endpoint: t.Endpoint, Header: t.Headers, Sample: t.Sample, Log: log})
 }
 
 // lastTraces limits the time to send the last traces of a program that could not start.
