@@ -77,6 +77,31 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
+// TestComponentNames: no two components have the same name, whatever their kind and case,
+// because generators make a type of each.
+func TestComponentNames(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		components := build(d).Components
+		seen := map[string]bool{}
+		for _, names := range [][]string{namesOf(components.Schemas), namesOf(components.Parameters), namesOf(components.Responses)} {
+			for _, name := range names {
+				if seen[strings.ToLower(name)] {
+					t.Errorf("%s: there are two components called %s", d.Name, name)
+				}
+				seen[strings.ToLower(name)] = true
+			}
+		}
+	}
+}
+
+// namesOf returns the names of components.
+func namesOf[V any](components openapi.Map[V]) (names []string) {
+	for name := range components.All() {
+		names = append(names, name)
+	}
+	return names
+}
+
 // TestStore: the document has what the store adds to the contract, and lacks what it withholds.
 func TestStore(t *testing.T) {
 	fields, err := contract.NewFields(contract.FieldOptions{
@@ -106,11 +131,7 @@ func TestStore(t *testing.T) {
 	}
 	names := func(schema string) string {
 		s, _ := doc.Components.Schemas.Get(schema)
-		var all []string
-		for name := range s.Properties.All() {
-			all = append(all, name)
-		}
-		return strings.Join(all, " ")
+		return strings.Join(namesOf(s.Properties), " ")
 	}
 	if got := names("Customer"); got != "entity_id email firstname tier" {
 		t.Errorf("a customer has %s", got)

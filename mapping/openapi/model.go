@@ -160,6 +160,7 @@ type Schema struct {
 	Description string       `json:"description,omitempty"`
 	Enum        []string     `json:"enum,omitempty"`
 	Const       any          `json:"const,omitempty"`
+	Format      string       `json:"format,omitempty"`
 	Pattern     string       `json:"pattern,omitempty"`
 	Minimum     *int         `json:"minimum,omitempty"`
 	Maximum     *int         `json:"maximum,omitempty"`

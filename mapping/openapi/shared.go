@@ -17,7 +17,10 @@ const (
 	faultSchema  = "Faults"
 	emptyList    = "EmptyList"
 	numberSchema = "NumberOrText"
-	filterSchema = "Filter"
+	// filterSchema is not Filter: generators make types of parameters, too, of which one is
+	// called filter.
+	filterSchema = "Condition"
+	dirSchema    = "Direction"
 	formSchema   = "FormText"
 )
 
@@ -67,11 +70,15 @@ func (b *builder) addShared() {
 	c.Schemas.Set(faultSchema, b.faultEnvelope())
 	c.Schemas.Set(emptyList, &Schema{Type: Types{"array"}, MaxItems: pointer(0), Items: &Schema{Type: Types{"null"}},
 		Description: "A list without records: an array, also where other lists are objects."})
-	c.Schemas.Set(numberSchema, &Schema{OneOf: []*Schema{{Type: Types{"string"}}, {Type: Types{"number"}}, {Type: Types{"null"}}},
+	// The types have names, because generators invent some for those that have none.
+	c.Schemas.Set("Text", text(""))
+	c.Schemas.Set("Number", &Schema{Type: Types{"number"}, Format: "double"})
+	c.Schemas.Set(numberSchema, &Schema{OneOf: []*Schema{ref("Text"), ref("Number"), {Type: Types{"null"}}},
 		Description: "A number, as a number or as a text. An empty text or null removes the value."})
 	c.Schemas.Set(formSchema, &Schema{Type: Types{"string"},
 		Description: "The members of the body in JSON as form-encoded pairs: entity_id=1&sku=… A nested member has its path in brackets; null is left out."})
 	c.Schemas.Set(filterSchema, filterCondition())
+	c.Schemas.Set(dirSchema, &Schema{Type: Types{"string"}, Enum: []string{"asc", "desc"}})
 	b.addParameters()
 	for _, status := range []int{400, 401, 403, 404, 405, 429, 500, 503} {
 		c.Responses.Set(faultResponse(strconv.Itoa(status)), b.faultResponse(status))
@@ -131,7 +138,7 @@ func (b *builder) addParameters() {
 	p.Set("limit", &Parameter{Name: "limit", In: "query",
 		Schema:      &Schema{Type: Types{"integer"}, Minimum: pointer(0), Maximum: pointer(listquery.MaxLimit), Default: listquery.DefaultLimit},
 		Description: fmt.Sprintf("Records of a page, at most %d; 0 for all records on one page.", listquery.MaxLimit)})
-	p.Set("dir", &Parameter{Name: "dir", In: "query", Schema: &Schema{Type: Types{"string"}, Enum: []string{"asc", "desc"}},
+	p.Set("dir", &Parameter{Name: "dir", In: "query", Schema: ref(dirSchema),
 		Description: "Direction of order, in either letter case; desc if it is not sent."})
 	p.Set("filter", &Parameter{Name: "filter", In: "query", Style: "deepObject", Explode: pointer(true),
 		Schema: &Schema{Type: Types{"object"}, Additional: ref(filterSchema)},
@@ -148,16 +155,19 @@ func emptyRecords(d *contract.Dialect) string {
 	return ", and so is a record of which attrs selects only fields that it lacks"
 }
 
-// filterCondition returns the schema of an entry of filter.
+// filterCondition returns the schema of an entry of filter. Portico accepts more, such as nested
+// alternatives; generators make simple types of what is here.
 func filterCondition() *Schema {
 	conditions := properties("attribute", &Schema{Type: Types{"string"}, Description: "Name of the field."})
-	value := &Schema{AnyOf: []*Schema{{Type: Types{"string"}}, {Type: Types{"array"}, Items: &Schema{Type: Types{"string"}}}}}
 	for _, operator := range listquery.Operators() {
-		conditions.Set(operator, value)
+		conditions.Set(operator, text(""))
 	}
-	return &Schema{Type: Types{"object"}, Properties: conditions, Required: []string{"attribute"}, Additional: &Schema{},
+	for _, operator := range []string{"in", "nin"} {
+		conditions.Set(operator, &Schema{Type: Types{"array"}, Items: text("")})
+	}
+	return &Schema{Type: Types{"object"}, Properties: conditions, Required: []string{"attribute"}, Additional: text(""),
 		Description: "A condition: the name of a field and one operator with its value. from and to are a range. in and nin take a list: [in][]=1&[in][]=2. " +
-			"Without an operator every other member is an alternative: a value, or a condition of its own."}
+			"Without an operator every other member is an alternative value."}
 }
 
 // pathParameter returns a parameter of a path.

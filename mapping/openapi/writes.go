@@ -100,6 +100,8 @@ func (b *builder) input(r *contract.Route, m contract.Method, roles []contract.R
 		s.Properties.Set(f.Name, field)
 		if b.required(kind, f, m) || batch && f.Name == r.KeyField() {
 			s.Required = append(s.Required, f.Name)
+			// Portico refuses null in the place of a required text.
+			field.Type = slices.DeleteFunc(field.Type, func(t string) bool { return t == "null" })
 		}
 	}
 	return ref(name)
