@@ -1,0 +1,13 @@
+module example.com/storeclient
+
+go 1.26.0
+
+require (
+	github.com/dghubble/oauth1 v0.7.3
+	github.com/oapi-codegen/runtime v1.9.0
+)
+
+require (
+	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+)
