@@ -74,13 +74,15 @@ func TestGuides(t *testing.T) {
 	for _, g := range guides() {
 		t.Run(g.path, func(t *testing.T) {
 			t.Parallel()
-			g.run(t, path)
+			g.run(t, path, 2*time.Minute)
 		})
 	}
 }
 
-// run runs the guide. path has the folders of the programs.
-func (g *guide) run(t *testing.T, path string) {
+// run runs the guide. path has the folders of the programs. Commands that take longer than
+// timeout are killed.
+func (g *guide) run(t *testing.T, path string, timeout time.Duration) {
+	t.Helper()
 	blocks, err := blocksOf(readText(t, filepath.Join("..", "..", "..", g.path)))
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +102,7 @@ func (g *guide) run(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	var output bytes.Buffer
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
@@ -282,7 +284,7 @@ func shows(printed, want string) (missing string, ok bool) {
 func TestGuideBlocks(t *testing.T) {
 	reasons := notRun()
 	used := map[string]bool{}
-	for _, g := range guides() {
+	for _, g := range allGuides() {
 		blocks, err := blocksOf(readText(t, filepath.Join("..", "..", "..", g.path)))
 		if err != nil {
 			t.Errorf("%s: %v", g.path, err)
@@ -369,7 +371,7 @@ func TestShows(t *testing.T) {
 func TestGuideLinks(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	pages := []string{"cmd/portico/CHANGELOG.md"}
-	for _, g := range guides() {
+	for _, g := range allGuides() {
 		pages = append(pages, g.path)
 	}
 	links := regexp.MustCompile(`\]\(([^)\s]+)\)`)

@@ -26,6 +26,9 @@ func guides() []guide {
 	}
 }
 
+// allGuides returns the guides, with that to generated clients, which runs at night.
+func allGuides() []guide { return append(guides(), clientsGuide("documented")) }
+
 // startLegacyShop starts a legacy shop: its database, and a server that answers from a
 // copy.
 func startLegacyShop(t *testing.T, folder string) []string {
