@@ -8,7 +8,7 @@ func customerSchema() *Schema {
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer"},
 		{Name: "website_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the website of registration, or 0"},
 		{Name: "store_id", Kind: KindInteger, Doc: "id of the store view of registration, 0 when created by an administrator"},
-		{Name: "email", Kind: KindText, Required: true, Doc: "e-mail address, unique within the website by Fold"},
+		{Name: "email", Kind: KindText, Required: true, Doc: "e-mail address, unique within the website without regard to letter case"},
 		{Name: "group_id", Kind: KindInteger, Required: true, Doc: "id of the customer group, not 0"},
 		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the customer was created"},
 		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the customer, or one of the default addresses, was last changed"},

@@ -143,7 +143,7 @@ func (b *builder) addParameters() {
 	p.Set("filter", &Parameter{Name: "filter", In: "query", Style: "deepObject", Explode: pointer(true),
 		Schema: &Schema{Type: Types{"object"}, Additional: ref(filterSchema)},
 		Description: "Conditions that all must hold: filter[1][attribute]=name&filter[1][eq]=value. The names 1, 2, … are of the client's choice. " +
-			"OpenAPI does not define deepObject for two levels, so that some generators leave it out: then build the query by hand. " +
+			"OpenAPI does not define deepObject for two levels: with a client that cannot write them, build the query by hand. " +
 			"The fields that a list accepts are in x-list, filterable."})
 }
 
