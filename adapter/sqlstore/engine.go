@@ -92,6 +92,8 @@ type engine struct {
 	// classify returns the kind of a driver's error, and whether the transaction failed
 	// only because of concurrent ones, so that it is worth a retry.
 	classify func(error) (kind adapter.ErrorKind, again bool)
+	// inspector finds out what a database of the engine is like.
+	inspector inspector
 }
 
 // pools are the connections to one database.

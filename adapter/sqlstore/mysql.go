@@ -68,8 +68,9 @@ func mysqlEngine() *engine {
 				return "ALTER TABLE " + c.table + " AUTO_INCREMENT = " + strconv.FormatInt(key, 10)
 			},
 		},
-		decimal:  func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
-		classify: classifyMySQL,
+		decimal:   func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
+		classify:  classifyMySQL,
+		inspector: inspectMySQL(),
 	}
 }
 

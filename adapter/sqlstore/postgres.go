@@ -70,8 +70,9 @@ func postgresEngine() *engine {
 			},
 			passKey: passPostgres,
 		},
-		decimal:  func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
-		classify: classifyPostgres,
+		decimal:   func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
+		classify:  classifyPostgres,
+		inspector: inspectPostgres(),
 	}
 }
 

@@ -52,8 +52,9 @@ func sqliteEngine() *engine {
 			passKey: passSQLite,
 		},
 		// The column stores the double nearest to the decimal.
-		decimal:  func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },
-		classify: classifySQLite,
+		decimal:   func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },
+		classify:  classifySQLite,
+		inspector: inspectSQLite(),
 	}
 }
 
