@@ -27,6 +27,7 @@ const (
 func allowedImports() map[string][]string {
 	return map[string][]string{
 		"cmd/portico":         {"cmd/portico/app"},
+		"cmd/portico/doctor":  {},
 		"cmd/portico/console": {"mapping/migration", "mapping/ratelimit", "config", "adapter"},
 		"cmd/portico/app": {
 			"cmd/portico/console",
