@@ -17,8 +17,8 @@ const (
 	credentialLength = 32
 	// nonceLength is the number of significant characters of a nonce.
 	nonceLength = 32
-	// timestampAhead is how far a client's clock may be ahead, in seconds.
-	timestampAhead = 600
+	// TimestampAhead is how far a client's clock may be ahead of this machine's.
+	TimestampAhead = 10 * time.Minute
 )
 
 // failedNonceLife is how long a nonce that came with a wrong signature counts as used for the
@@ -32,7 +32,7 @@ func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer
 	}
 	if c.oauth.text("oauth_signature_method") != methodPlaintext {
 		timestamp, now := leadingInteger(c.oauth.text("oauth_timestamp")), a.now().Unix()
-		if timestamp <= 0 || timestamp > now+timestampAhead || a.timestampMaxAge > 0 && timestamp < now-int64(a.timestampMaxAge/time.Second) {
+		if timestamp <= 0 || timestamp > now+int64(TimestampAhead/time.Second) || a.timestampMaxAge > 0 && timestamp < now-int64(a.timestampMaxAge/time.Second) {
 			return adapter.Consumer{}, problem("timestamp_refused")
 		}
 		if !c.request.Again {

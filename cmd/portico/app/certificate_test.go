@@ -31,13 +31,19 @@ type keyPair struct{ cert, key []byte }
 // newKeyPair returns a new pair with the given serial number, which is valid for as many hours.
 func newKeyPair(t *testing.T, serial int64) keyPair {
 	t.Helper()
+	return newKeyPairUntil(t, serial, time.Now().Add(time.Duration(serial)*time.Hour))
+}
+
+// newKeyPairUntil returns a new pair with the given serial number, which is valid until a time.
+func newKeyPairUntil(t *testing.T, serial int64, until time.Time) keyPair {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "Portico's test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Duration(serial) * time.Hour),
+		NotBefore: until.Add(-100 * 24 * time.Hour), NotAfter: until,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

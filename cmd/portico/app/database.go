@@ -52,14 +52,19 @@ func openStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slo
 // storeOptions returns how to open Portico's own database without touching its tables.
 func storeOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error) {
 	schemas, err := storeSchemas(cfg)
-	section := cfg.Sections[sqlSection]
 	return sqlstore.Options{
 		Schemas:      schemas,
-		DSN:          section["dsn"],
-		MediaDir:     cmp.Or(section["media_dir"], sqlstore.MediaDir(section["dsn"])),
+		DSN:          cfg.Sections[sqlSection]["dsn"],
+		MediaDir:     mediaDir(cfg),
 		SecretKey:    string(cfg.Auth.SecretKey),
 		PasswordCost: cfg.Auth.PasswordCost,
 		Logger:       log,
 		Trace:        cfg.Tracing.Endpoint != "",
 	}, err
+}
+
+// mediaDir returns the folder of the image files.
+func mediaDir(cfg *config.Config) string {
+	section := cfg.Sections[sqlSection]
+	return cmp.Or(section["media_dir"], sqlstore.MediaDir(section["dsn"]))
 }

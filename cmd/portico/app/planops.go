@@ -74,7 +74,7 @@ func queryServer(ctx context.Context, server, token string) (*migrationStatus, e
 	switch response.StatusCode {
 	case http.StatusOK:
 	case http.StatusUnauthorized:
-		return nil, errors.New("it wants another ops.token (PORTICO_OPS_TOKEN)")
+		return nil, errOtherToken
 	default:
 		return nil, fmt.Errorf("it answers %d, so it is no operators' port of this version", response.StatusCode)
 	}
@@ -84,6 +84,8 @@ func queryServer(ctx context.Context, server, token string) (*migrationStatus, e
 	}
 	return status, nil
 }
+
+var errOtherToken = errors.New("it wants another ops.token (PORTICO_OPS_TOKEN)")
 
 // addShadows puts the counts of servers together: they begin when the first one has begun to
 // compare. It returns nil if none of them compares.

@@ -157,9 +157,14 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *a
 }
 
 // memoryReserve is the memory, in bytes, that the program takes beside what settings
-// limit. Above the sum of both, the garbage collector runs more often, so that garbage
-// left by attackers does not accumulate.
+// limit.
 const memoryReserve = 32 << 20
+
+// memoryBudget returns the memory, in bytes, above which the garbage collector runs more often,
+// so that garbage left by attackers does not accumulate.
+func memoryBudget(cfg *config.Config) int64 {
+	return cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + memoryReserve
+}
 
 // serve serves the contract and the operators' port until ctx ends. It then drains, and
 // waits for requests in flight unless another signal arrives. live reloads the configuration
@@ -167,7 +172,7 @@ const memoryReserve = 32 << 20
 func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, live *liveConfig, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if p.getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + memoryReserve)
+		debug.SetMemoryLimit(memoryBudget(cfg))
 	}
 	a, err := p.newApp(ctx, cfg, db, data, log)
 	if err != nil {

@@ -160,6 +160,7 @@ func (w *watchers) serveShadow(rw http.ResponseWriter, r *http.Request) {
 // A migrationStatus is what a process knows of a migration. The operators' port serves it
 // under /migration, for "portico plan".
 type migrationStatus struct {
+	Listen string   `json:"listen"` // address of the contract's port, as configured
 	Routes []string `json:"routes"` // in force, as describeRoutes says them
 	// Shadow has the counts of shadow reads, nil without a shadowed route.
 	Shadow *shadowStatus `json:"shadow"`
@@ -180,7 +181,7 @@ func (w *watchers) serveMigration(rw http.ResponseWriter, _ *http.Request) {
 
 // status returns what this process knows of the migration.
 func (w *watchers) status() migrationStatus {
-	status := migrationStatus{Routes: describeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
+	status := migrationStatus{Listen: w.config.Listen, Routes: describeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
 	if s := w.counted; s != nil {
 		status.Shadow = &shadowStatus{s.Since().UTC(), s.Counts()}
 	}
