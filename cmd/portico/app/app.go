@@ -123,14 +123,15 @@ another backend.
 Start here:
   portico serve --demo        a store with demo data on http://127.0.0.1:8080
   portico routes              every call: path, roles, format and where it is handled
-  portico config              every setting with its value, its source and its default`,
+  portico config              every setting with its value, its source and its default
+  portico doctor              whether Portico would run well with the configuration`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       p.build.Version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
 	root.AddCommand(p.serveCommand(), p.routesCommand(), p.openapiCommand(), p.configCommand(), p.migrateCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.mirrorCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
-		p.callCommand(), p.oauthCommand(), p.reportCommand(), p.compareCommand(), p.planCommand(), p.versionCommand())
+		p.doctorCommand(), p.callCommand(), p.oauthCommand(), p.reportCommand(), p.compareCommand(), p.planCommand(), p.versionCommand())
 	return root
 }
 

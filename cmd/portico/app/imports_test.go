@@ -30,7 +30,7 @@ func allowedImports() map[string][]string {
 		"cmd/portico/doctor":  {},
 		"cmd/portico/console": {"mapping/migration", "mapping/ratelimit", "config", "adapter"},
 		"cmd/portico/app": {
-			"cmd/portico/console",
+			"cmd/portico/console", "cmd/portico/doctor",
 			"adapter", "adapter/dataset", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/outbox", "adapter/reststore", "adapter/replica", "adapter/sqlstore", "adapter/tracing/otlp", "adapter/transfer",
 			"cache", "config", "config/buildinfo", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/auth/diagnose", "mapping/compare", "mapping/consent", "mapping/contract",
 			"mapping/exchange", "mapping/httpapi", "mapping/landing", "mapping/mask", "mapping/migration", "mapping/mirror", "mapping/openapi", "mapping/passthrough", "mapping/recording", "mapping/redact", "mapping/reference", "mapping/shadow", "mapping/sweep",
