@@ -125,6 +125,8 @@ func (e *examination) checks() []doctor.Check {
 		{Group: "ports", Name: "operators' port", Run: e.checkOpsPort},
 		{Group: "ports", Name: "certificate", Run: e.checkCertificate},
 
+		{Group: "database", Name: "server", Run: e.checkDatabase},
+
 		{Group: "folders", Name: "images", Run: e.checkMedia},
 		{Group: "folders", Name: "temporary files", Run: e.checkSpool},
 
