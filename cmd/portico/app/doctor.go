@@ -130,6 +130,13 @@ func (e *examination) checks() []doctor.Check {
 		{Group: "folders", Name: "images", Run: e.checkMedia},
 		{Group: "folders", Name: "temporary files", Run: e.checkSpool},
 
+		{Group: "redis", Name: "Redis", Run: e.checkRedis},
+
+		{Group: "old shop", Name: "old shop", Run: e.checkLegacy},
+		{Group: "old shop", Name: "followed database", Run: e.checkFollow},
+
+		{Group: "backend", Name: "backend", Run: e.checkBackend},
+
 		{Group: "machine", Name: "open files", Run: e.checkOpenFiles},
 		{Group: "machine", Name: "memory", Run: e.checkMemory},
 	}
