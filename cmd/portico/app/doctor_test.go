@@ -1,0 +1,269 @@
+//go:build linux
+
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cmd/portico/doctor"
+)
+
+// diagnose runs "portico doctor --json" on free ports.
+func (c console) diagnose(t *testing.T, arguments ...string) *doctor.Report {
+	t.Helper()
+	anyPort := console{"PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0"}
+	stdout, stderr, err := anyPort.with(c...).run(t, append([]string{"doctor", "--json"}, arguments...)...)
+	r := &doctor.Report{}
+	if json.Unmarshal([]byte(stdout), r) != nil {
+		t.Fatalf("%v\n%s%s", err, stdout, stderr)
+	}
+	if want := r.Level == doctor.Fault; want != (err != nil) || errors.As(err, new(cannotRun)) {
+		t.Errorf("level %s, and the command ends with %v", r.Level, err)
+	}
+	if strings.Contains(stdout+stderr+fmt.Sprint(err), "swordfish") {
+		t.Errorf("the report has a secret:\n%s%s%v", stdout, stderr, err)
+	}
+	return r
+}
+
+// requireFinding fails the test unless a check has a finding of a level that contains a text.
+func requireFinding(t *testing.T, r *doctor.Report, check string, level doctor.Level, text string) {
+	t.Helper()
+	found := slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool {
+		return f.Check == check && f.Level == level && strings.Contains(f.Found+" "+f.Advice, text)
+	})
+	if !found {
+		t.Errorf("no %s of %s that says %q in\n%+v", level, check, text, r.Findings)
+	}
+}
+
+// demoStore returns a console for a store with the records and credentials of the demo store, and
+// the path of its file.
+func demoStore(t *testing.T) (console, string) {
+	t.Helper()
+	dsn := demotest.SQLite(t)
+	return console{"PORTICO_SQL_DSN=" + dsn}, sqlstore.File(dsn)
+}
+
+// TestDoctorGood examines a good configuration, with a database, Redis and an old shop, and
+// compares the whole text.
+func TestDoctorGood(t *testing.T) {
+	redis := newRedis(t)
+	redis.command("CONFIG SET maxmemory 64mb")
+	redis.command("CONFIG SET maxmemory-policy allkeys-lru")
+	shop := newShop(t, time.Now, http.StatusOK, "application/json", `{"1":{"entity_id":"1"}}`)
+	folder := t.TempDir()
+	file := filepath.Join(folder, "portico.yaml")
+	text := "legacy: {url: '" + shop + "'}\nauth: {secret_key: " + secretKey + "}\nops: {token: a-token-for-operators}\ntrusted_proxies: 10.0.0.0/8\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commands := console{"PORTICO_SQL_DSN=" + demotest.Postgres(t), "PORTICO_SQL_MEDIA_DIR=" + filepath.Join(folder, "media"), "PORTICO_CACHE_REDIS_URL=" + redis.url()}.with(
+		"PORTICO_CONFIG="+file, "PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0", "PORTICO_LISTS_SPOOL_DIR="+folder, "PORTICO_LISTS_SPOOL_BYTES=1MiB", "PORTICO_SERVER_MAX_CONNECTIONS=100")
+	commands.mustRun(t, "credentials", "revoke", "--consumer", demotest.Data(t).Consumer.Key)
+	got := commands.mustRun(t, "doctor", "--strict")
+	for _, replaced := range [][2]string{
+		{regexp.QuoteMeta(folder), "FOLDER"}, {`127\.0\.0\.1:\d\d+`, "127.0.0.1:PORT"}, {`/test_\d+`, "/TEST"}, {`(PostgreSQL|Redis) [\d.]+`, "$1 VERSION"},
+		{`[\d.]+ GiB`, "SIZE"}, {`\d+ are allowed`, "NUMBER are allowed"}, {`\d+ differ`, "NUMBER differ"}, {`this (container|machine)\n`, "this machine\n"},
+	} {
+		got = regexp.MustCompile(replaced[0]).ReplaceAllString(got, replaced[1])
+	}
+	if diff := cmp.Diff(`Configuration
+  ok           settings          valid, from FOLDER/portico.yaml; NUMBER differ from their defaults
+  ok           secret files      FOLDER/portico.yaml: closed to other users
+  ok           trusted proxies   1 plausible networks
+
+Ports
+  ok           contract port     127.0.0.1:0 is free
+  ok           operators' port   127.0.0.1:0 is free; asks for ops.token
+
+Database
+  ok           server            PostgreSQL VERSION at postgres:127.0.0.1:PORT/TEST
+  ok           migrations        all made
+  ok           rights            the user may write and change tables
+  ok           database clock    as this machine's; timestamps of signed calls may be 10m0s ahead
+  ok           records           the store has records
+  ok           secret key        set, and decrypts the secrets of consumers
+  ok           administrators    no token acts for an administrator
+  ok           demo credentials  not in the store
+
+Folders
+  ok           images            FOLDER/media can be written to, and has SIZE free
+  ok           temporary files   FOLDER can be written to, and has SIZE free
+
+Redis
+  ok           Redis             Redis VERSION at 127.0.0.1:PORT
+  ok           Redis memory      at most 64.00M, policy allkeys-lru
+  ok           Redis clock       as this machine's; timestamps of signed calls may be 10m0s ahead
+
+Old shop
+  ok           old shop          answers calls of the interface (as a Guest: 200)
+  ok           old shop clock    as this machine's; timestamps of signed calls may be 10m0s ahead
+
+Machine
+  ok           open files        NUMBER are allowed, and at most about 484 are needed
+  ok           memory            the settings let Portico take about 256.0 MiB of SIZE of this machine
+
+Not used: certificate, old shop credentials, followed database, backend
+
+no faults, no warnings
+`, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDoctorChangesNothing examines a store that does not exist, and one that does.
+func TestDoctorChangesNothing(t *testing.T) {
+	folder := t.TempDir()
+	r := console{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(folder, "new.db")}.diagnose(t)
+	requireFinding(t, r, "server", doctor.OK, "does not exist yet: portico serve creates it")
+	requireFinding(t, r, "images", doctor.OK, "does not exist yet: portico serve creates it")
+	if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil {
+		t.Errorf("the folder now has %v, %v", entries, err)
+	}
+	commands, path := demoStore(t)
+	before := databaseBytes(t, path)
+	commands.diagnose(t)
+	if databaseBytes(t, path) != before {
+		t.Error("the database has changed")
+	}
+}
+
+// TestDoctorExitCodes checks the exit codes as users see them.
+func TestDoctorExitCodes(t *testing.T) {
+	commands, _ := demoStore(t) // which has warnings
+	commands = commands.with("PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0")
+	for _, tt := range []struct {
+		name      string
+		arguments []string
+		want      string
+		misuse    bool
+	}{
+		{"warnings", nil, "", false},
+		{"strict", []string{"--strict"}, "no faults, 2 warnings", false},
+		{"faults", []string{"--listen", "192.0.2.1:1"}, "2 faults, 1 warning", false},
+		{"an unknown flag", []string{"--fix"}, "unknown flag", true},
+		{"an argument", []string{"database"}, "unknown command", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := commands.run(t, append([]string{"doctor"}, tt.arguments...)...)
+			if (err != nil) != (tt.want != "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) || errors.As(err, new(cannotRun)) != tt.misuse {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestDoctorConfiguration examines configurations with faults.
+func TestDoctorConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "portico.yaml")
+	if err := os.WriteFile(file, []byte("lisen: 127.0.0.1:8080\ndialect: latin\nauth: {secret_key: swordfish}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("all faults at once", func(t *testing.T) {
+		r := console{}.diagnose(t, "--config", file)
+		requireFinding(t, r, "settings", doctor.Fault, "did you mean listen?")
+		requireFinding(t, r, "settings", doctor.Fault, "dialect: \"latin\" must be")
+		requireFinding(t, r, "settings", doctor.Fault, "auth.secret_key: value must")
+		if r.Faults != 3 || len(r.Findings) != 3 {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("no such file", func(t *testing.T) {
+		requireFinding(t, console{}.diagnose(t, "--config", file+"x"), "settings", doctor.Fault, "no such file")
+	})
+	commands, _ := demoStore(t)
+	secret := filepath.Join(t.TempDir(), "ops.token")
+	if err := os.WriteFile(secret, []byte("swordfish-swordfish\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, setting string
+		check         string
+		level         doctor.Level
+		want          string
+	}{
+		{"a secret for all to read", "OPS_TOKEN_FILE=" + secret, "secret files", doctor.Warning, "Run: chmod o= " + secret},
+		{"everyone trusted", "TRUSTED_PROXIES=10.0.0.1,0.0.0.0/0", "trusted proxies", doctor.Warning, "0.0.0.0/0: X-Forwarded-For and its like are trusted from everyone"},
+		{"too many trusted", "TRUSTED_PROXIES=2000::/3", "trusted proxies", doctor.Warning, "a large part of the public Internet"},
+		{"no image folder", "SQL_MEDIA_DIR=/nowhere/at/all", "images", doctor.Fault, "no such file"},
+		{"read-only image folder", "SQL_MEDIA_DIR=/proc", "images", doctor.Fault, "/proc cannot be written to"}, // by root neither
+		{"read-only spool folder", "LISTS_SPOOL_DIR=/proc", "temporary files", doctor.Fault, "lists.spool_dir"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			requireFinding(t, commands.with("PORTICO_"+tt.setting).diagnose(t), tt.check, tt.level, tt.want)
+		})
+	}
+}
+
+// TestDoctorPorts examines ports in use by other programs and by Portico.
+func TestDoctorPorts(t *testing.T) {
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	contract, ops := freeAddress(t), freeAddress(t)
+	p := launch(t, []string{"PORTICO_OPS_TOKEN=" + opsToken}, "--demo", "--listen", contract, "--ops-listen", ops)
+	p.awaitAddresses(t, true)
+	for _, tt := range []struct {
+		name, listen, ops, token string
+		check                    string
+		level                    doctor.Level
+		want                     string
+	}{
+		{"running Portico", contract, ops, opsToken, "contract port", doctor.OK, "in use by the running Portico"},
+		{"its operators' port", contract, ops, opsToken, "operators' port", doctor.OK, "in use by the running Portico; asks for ops.token"},
+		{"another token", contract, ops, opsToken + "x", "operators' port", doctor.Warning, "wants another ops.token"},
+		{"another program", other.Addr().String(), freeAddress(t), "", "contract port", doctor.Fault, "in use by another program"},
+		{"another program beside Portico", other.Addr().String(), ops, opsToken, "contract port", doctor.Fault, "in use by another program: the Portico at ops.listen listens on " + contract},
+		{"another machine", "192.0.2.1:80", "127.0.0.1:0", "", "contract port", doctor.Fault, "Set listen to an address of this machine"},
+		{"a port without a token", "127.0.0.1:0", "127.0.0.1:0", "", "operators' port", doctor.OK, "open to all users of this machine"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			commands, _ := demoStore(t)
+			r := commands.with("PORTICO_LISTEN="+tt.listen, "PORTICO_OPS_LISTEN="+tt.ops, "PORTICO_OPS_TOKEN="+tt.token).diagnose(t)
+			requireFinding(t, r, tt.check, tt.level, tt.want)
+		})
+	}
+}
+
+// TestDoctorCertificate examines certificates of the contract's port.
+func TestDoctorCertificate(t *testing.T) {
+	long, short, past := newKeyPair(t, 2000), newKeyPair(t, 24), newKeyPairUntil(t, 1, time.Now().Add(-time.Hour))
+	commands, _ := demoStore(t)
+	for _, tt := range []struct {
+		name, publicURL string
+		pair            keyPair
+		level           doctor.Level
+		want            string
+	}{
+		{"good", "https://127.0.0.1", long, doctor.OK, "valid for 83 more days"},
+		{"no public URL", "", long, doctor.OK, "valid for 83 more days"},
+		{"ends soon", "", short, doctor.Warning, "valid for 0 more days"},
+		{"expired", "", past, doctor.Fault, "expired on"},
+		{"another name", "https://shop.example", long, doctor.Warning, "is not for shop.example"},
+		{"another key", "", keyPair{long.cert, short.key}, doctor.Fault, "private key does not match public key"},
+		{"no key", "", keyPair{long.cert, nil}, doctor.Fault, "set server.tls_cert"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := commands.with(newKeyFolder(t, tt.pair).environ()...).with("PORTICO_PUBLIC_URL=" + tt.publicURL)
+			requireFinding(t, c.diagnose(t), "certificate", tt.level, tt.want)
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cmd/portico/doctor"
+	"github.com/portico-commerce/portico/config"
+)
+
+// TestIsPublic tells networks of proxies from those of everybody.
+func TestIsPublic(t *testing.T) {
+	for network, want := range map[string]bool{
+		"10.0.0.0/8": false, "192.168.0.0/16": false, "127.0.0.1/32": false, "100.64.0.0/10": false, "fc00::/7": false, "::1/128": false, "203.0.113.7/32": false, "104.16.0.0/13": false, "2a06:98c0::/29": false,
+		"10.0.0.0/7": true, "192.0.0.0/8": true, "8.0.0.0/8": true, "2000::/3": true, "fc00::/6": true,
+	} {
+		if got := isPublic(netip.MustParsePrefix(network)); got != want {
+			t.Errorf("%s: %t", network, got)
+		}
+	}
+}
+
+// TestMemory compares settings with the memory of machines and containers.
+func TestMemory(t *testing.T) {
+	machine := &fstest.MapFile{Data: []byte("MemFree: 1 kB\nMemTotal:        2097152 kB\n")}
+	of := func(name, text string) fstest.MapFS {
+		return fstest.MapFS{"proc/meminfo": machine, name: {Data: []byte(text)}}
+	}
+	const group, oldGroup = "sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"
+	for _, tt := range []struct {
+		name  string
+		root  fstest.MapFS
+		level doctor.Level
+		want  string
+	}{
+		{"a machine", fstest.MapFS{"proc/meminfo": machine}, doctor.OK, "of 2.0 GiB of this machine"},
+		{"a container", of(group, "1073741824\n"), doctor.OK, "of 1.0 GiB of this container"},
+		{"an older system", of(oldGroup, "1073741824\n"), doctor.OK, "of 1.0 GiB of this container"},
+		{"a container without a limit", of(group, "max\n"), doctor.OK, "this machine"},
+		{"an older system without a limit", of(oldGroup, "9223372036854771712\n"), doctor.OK, "this machine"},
+		{"a narrow container", of(group, "314572800\n"), doctor.Warning, "256.0 MiB of 300.0 MiB"},
+		{"a small container", of(group, "134217728\n"), doctor.Fault, "it would be killed under load"},
+		{"another system", fstest.MapFS{}, doctor.NotChecked, "not known"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := &config.Config{Limits: config.Limits{RequestsBytes: 128 << 20, RepliesBytes: 32 << 20}, Cache: config.Cache{MemoryBytes: 64 << 20}}
+			found := (&examination{cfg: cfg, root: tt.root}).checkMemory(t.Context())[0]
+			if found.Level != tt.level || !strings.Contains(found.Found, tt.want) {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}
+
+// TestSpace compares the free space of a folder with what it should have.
+func TestSpace(t *testing.T) {
+	folder := t.TempDir()
+	if _, known := freeSpace(folder); !known {
+		t.Skip("the free space is not known on this system")
+	}
+	for _, tt := range []struct {
+		little, least uint64
+		want          doctor.Level
+	}{{0, 0, doctor.OK}, {math.MaxUint64, 0, doctor.Warning}, {math.MaxUint64, math.MaxUint64, doctor.Fault}} {
+		if found := spaceFinding(folder, "images", tt.little, tt.least); found.Level != tt.want {
+			t.Errorf("%+v", found)
+		}
+	}
+}
+
+// TestOpenFiles compares settings with the limit of this process.
+func TestOpenFiles(t *testing.T) {
+	limit, known := openFilesLimit()
+	if !known {
+		t.Skip("the limit is not known on this system")
+	}
+	for connections, want := range map[int]doctor.Level{0: doctor.OK, int(min(limit, math.MaxInt-otherFiles)): doctor.Warning} {
+		e := &examination{cfg: &config.Config{Server: config.Server{MaxConnections: connections}}}
+		if found := e.checkOpenFiles(t.Context())[0]; found.Level != want {
+			t.Errorf("%d connections: %+v", connections, found)
+		}
+	}
+}
+
+// TestClockFinding judges differences between clocks.
+func TestClockFinding(t *testing.T) {
+	for _, tt := range []struct {
+		ahead, unsure time.Duration
+		want          doctor.Level
+	}{
+		{0, 0, doctor.OK}, {-30 * time.Second, 0, doctor.OK}, {31 * time.Second, 0, doctor.Warning}, {31 * time.Second, time.Second, doctor.OK},
+		{-10 * time.Minute, 0, doctor.Warning}, {10*time.Minute + time.Second, 0, doctor.Fault}, {-10*time.Minute - time.Second, 0, doctor.Fault},
+	} {
+		if found := clockFinding("clock", tt.ahead, tt.unsure); found.Level != tt.want {
+			t.Errorf("%s ahead: %+v", tt.ahead, found)
+		}
+	}
+}
+
+// TestDatabaseFindings judges inspections of databases that no test has at hand.
+func TestDatabaseFindings(t *testing.T) {
+	none, writes, changes := &sqlstore.Inspection{}, &sqlstore.Inspection{MissingWrites: []string{"INSERT"}}, &sqlstore.Inspection{MissingChanges: []string{"CREATE"}}
+	pending := &sqlstore.Inspection{MissingChanges: []string{"CREATE"}, Pending: []int64{1, 2}}
+	for _, tt := range []struct {
+		name  string
+		found doctor.Finding
+		level doctor.Level
+		want  string
+	}{
+		{"an old server", serverFinding(&sqlstore.Inspection{Version: "PostgreSQL 9.6", Oldest: "10"}, "postgres:db/shop"), doctor.Fault, "PostgreSQL 9.6 at postgres:db/shop is too old"},
+		{"no tables", migrationsFinding(pending, true), doctor.OK, "portico serve creates them"},
+		{"no tables, and nobody makes them", migrationsFinding(pending, false), doctor.Fault, "migrations 1, 2 not made"},
+		{"all rights", rightsFinding(none, true), doctor.OK, "may write and change"},
+		{"no writes", rightsFinding(writes, false), doctor.Fault, "INSERT"},
+		{"no changes now", rightsFinding(pending, true), doctor.Fault, "cannot make the migrations"},
+		{"no changes later", rightsFinding(changes, true), doctor.Warning, "the next version"},
+		{"no changes wanted", rightsFinding(changes, false), doctor.OK, "leaves the tables as they are"},
+	} {
+		if tt.found.Level != tt.level || !strings.Contains(tt.found.Found, tt.want) {
+			t.Errorf("%s: %+v", tt.name, tt.found)
+		}
+	}
+}

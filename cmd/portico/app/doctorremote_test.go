@@ -1,0 +1,137 @@
+//go:build linux
+
+package app
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/cmd/portico/doctor"
+)
+
+// TestDoctorRedis examines a Redis that evicts nothing, one without a limit, and none.
+func TestDoctorRedis(t *testing.T) {
+	redis := newRedis(t)
+	commands, _ := demoStore(t)
+	commands = commands.with("PORTICO_CACHE_REDIS_URL=" + strings.Replace(redis.url(), "//", "//:swordfish@", 1))
+	redis.command("CONFIG SET requirepass swordfish")
+	requireFinding(t, commands.diagnose(t), "Redis memory", doctor.Warning, "is not limited")
+	other := commands.with("PORTICO_CACHE_REDIS_URL=" + redis.url())
+	requireFinding(t, other.diagnose(t), "Redis", doctor.Fault, "NOAUTH")
+	requireFinding(t, commands.with("PORTICO_CACHE_REDIS_URL=redis://:swordfish-2@"+redis.address).diagnose(t), "Redis", doctor.Fault, "WRONGPASS")
+	redis.kill()
+	requireFinding(t, commands.diagnose(t), "Redis", doctor.Fault, "connection refused")
+	redis.start()
+	redis.command("CONFIG SET maxmemory 64mb")
+	requireFinding(t, other.diagnose(t), "Redis memory", doctor.Warning, "nothing is evicted")
+}
+
+// newShop returns the URL of an old shop with a clock that answers every call alike.
+func newShop(t *testing.T, now func() time.Time, status int, mediaType, body string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", now().UTC().Format(http.TimeFormat))
+		w.Header().Set("Content-Type", mediaType)
+		answer := status
+		if r.Header.Get("Authorization") == "" && status == http.StatusUnauthorized {
+			answer = http.StatusForbidden
+		}
+		w.WriteHeader(answer)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// newTLSServer returns a server with a certificate that nobody trusts.
+func newTLSServer(t *testing.T, handler http.Handler) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients end handshakes
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// TestDoctorOldShop examines old shops that answer in other ways, or at another time.
+func TestDoctorOldShop(t *testing.T) {
+	const refused = `{"messages":{"error":[{"code":401,"message":"oauth_problem=timestamp_refused"}]}}`
+	ahead := func(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }
+	commands, _ := demoStore(t)
+	for _, tt := range []struct {
+		name, url string
+		check     string
+		level     doctor.Level
+		want      string
+	}{
+		{"Guests refused", newShop(t, time.Now, 403, "application/json", `{"messages":{"error":[{"code":403}]}}`), "old shop", doctor.OK, "as a Guest: 403"},
+		{"a page", newShop(t, time.Now, 200, "text/html; charset=utf-8", "<html>Welcome"), "old shop", doctor.Fault, `status 200, of type "text/html"`},
+		{"another interface", newShop(t, time.Now, 404, "application/json", `{"error":"not found"}`), "old shop", doctor.Fault, "without messages of the interface"},
+		{"elsewhere", newShop(t, time.Now, 301, "text/html", ""), "old shop", doctor.Fault, "redirects calls"},
+		{"closed", newShop(t, time.Now, 503, "text/html", ""), "old shop", doctor.Fault, "cannot answer calls now (status 503)"},
+		{"not there", "http://" + freeAddress(t), "old shop", doctor.Fault, "connection refused"},
+		{"a little ahead", newShop(t, ahead(2*time.Minute), 200, "application/json", "[]"), "old shop clock", doctor.Warning, "2m0s ahead of this machine's"},
+		{"far behind", newShop(t, ahead(-time.Hour), 200, "application/json", "[]"), "old shop clock", doctor.Fault, "1h0m0s behind this machine's; timestamps of signed calls may be 10m0s ahead"},
+		{"credentials accepted", newShop(t, time.Now, 200, "application/json", "[]"), "old shop credentials", doctor.OK, "accepted"},
+		{"credentials refused", newShop(t, time.Now, 401, "application/json", refused), "old shop credentials", doctor.Fault, "status 401, timestamp_refused"},
+		{"credentials without rights", newShop(t, time.Now, 403, "application/json", refused), "old shop credentials", doctor.Warning, "may not read products"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := commands.with(ownConsumer()...).with("PORTICO_LEGACY_URL=" + tt.url).diagnose(t)
+			requireFinding(t, r, tt.check, tt.level, tt.want)
+		})
+	}
+	t.Run("untrusted", func(t *testing.T) {
+		shop := newTLSServer(t, http.NotFoundHandler())
+		r := commands.with("PORTICO_LEGACY_URL=" + shop.URL).diagnose(t)
+		requireFinding(t, r, "old shop certificate", doctor.Fault, "unknown authority")
+		requireFinding(t, r, "old shop", doctor.Fault, "unknown authority")
+	})
+}
+
+// TestDoctorFollow examines databases of old shops.
+func TestDoctorFollow(t *testing.T) {
+	commands, _ := demoStore(t)
+	requireFinding(t, commands.with("PORTICO_FOLLOW_DSN=mysql:u:swordfish@tcp("+freeAddress(t)+")/old").diagnose(t), "followed database", doctor.Fault, "connection refused")
+	requireFinding(t, commands.with("PORTICO_FOLLOW_DSN="+sqltest.MariaDB(t)).diagnose(t), "followed database", doctor.Warning, `log_bin`)
+}
+
+// TestDoctorBackend examines backends.
+func TestDoctorBackend(t *testing.T) {
+	commands, _ := demoStore(t)
+	mapping := filepath.Join(t.TempDir(), "people.yaml")
+	if err := os.WriteFile(mapping, []byte(peopleMapping), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := httptest.NewServer(&peopleBackend{})
+	defer good.Close()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer refusing.Close()
+	secure := newTLSServer(t, &peopleBackend{})
+	for _, tt := range []struct {
+		name, url, mapping string
+		check              string
+		level              doctor.Level
+		want               string
+	}{
+		{"good", good.URL, mapping, "backend", doctor.OK, "answers"},
+		{"refused", refusing.URL, mapping, "backend", doctor.Fault, "401"},
+		{"not there", "http://" + freeAddress(t), mapping, "backend", doctor.Fault, "connection refused"},
+		{"a faulty mapping", good.URL, filepath.Join("doctor_test.go"), "backend", doctor.Fault, "doctor_test.go"},
+		{"no mapping", good.URL, "./nowhere.yaml", "backend", doctor.Fault, "rest.mapping"},
+		{"untrusted", secure.URL, mapping, "backend certificate", doctor.Fault, "unknown authority"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := commands.with("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+tt.url, "PORTICO_REST_MAPPING="+tt.mapping, "PORTICO_REST_SECRET=swordfish").diagnose(t)
+			requireFinding(t, r, tt.check, tt.level, tt.want)
+		})
+	}
+}
