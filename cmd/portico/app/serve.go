@@ -63,7 +63,7 @@ for them.`,
 			}
 			db, err := openStore(cmd.Context(), cfg, log)
 			if err != nil {
-				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use, and sql.media_dir (PORTICO_SQL_MEDIA_DIR) to the folder of its images", err)
+				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use, and sql.media_dir (PORTICO_SQL_MEDIA_DIR) to the folder of its images\n\"portico doctor\" says more", err)
 			}
 			if err := checkSecretKey(cmd.Context(), db.Credentials()); err != nil {
 				return errors.Join(err, db.Close())
@@ -202,11 +202,11 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 	}
 	contractListener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
-		return fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address", err)
+		return fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address; \"portico doctor\" says who uses it", err)
 	}
 	opsListener, err := net.Listen("tcp", cfg.OpsListen)
 	if err != nil {
-		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
+		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address; \"portico doctor\" says who uses it", err), contractListener.Close())
 	}
 	a.ops.contractAddress = dialAddress(contractListener.Addr())
 	opsServer := newServer(cfg, a.ops.handler(), log)
