@@ -77,8 +77,7 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 		SetDoNotParseResponse(true).
 		SetDisableWarn(true).
 		SetLogger(discardLogger{}).
-		SetHeader("User-Agent", buildinfo.UserAgent("portico")).
-		SetHeader("Accept", "application/json").
+		SetHeaders(map[string]string{"User-Agent": buildinfo.UserAgent("portico"), "Accept": "application/json"}).
 		SetRedirectPolicy(resty.RedirectPolicyFunc(redirectWithinHost)).
 		SetHeaders(m.Connection.Headers).
 		SetCookieJar(nil) // calls must not share session cookies

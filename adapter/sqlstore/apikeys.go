@@ -44,7 +44,7 @@ func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapt
 func (c *Credentials) checkKey(ctx context.Context, tx *sql.Tx, k adapter.APIKey) error {
 	switch {
 	case k.Kind == adapter.CustomerKey && k.CustomerID != 0 && k.AdminID == 0:
-		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
+		if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
 			return fmt.Errorf("customer %d: %w", k.CustomerID, err)
 		}
 		return nil
@@ -105,7 +105,7 @@ func (c *Credentials) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 // RevokeKey marks a key as revoked. Kinds: NotFound.
 func (c *Credentials) RevokeKey(ctx context.Context, id int64) error {
 	return c.db.write(ctx, "revoke key", func(tx *sql.Tx) error {
-		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
+		if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
 			return err
 		}
 		_, err := c.db.exec(ctx, tx, "UPDATE api_key SET revoked = 1 WHERE key_id = ?", id)

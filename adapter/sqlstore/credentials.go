@@ -169,11 +169,11 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 	if err != nil {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret", Err: err}
 	}
-	if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
+	if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
 		return 0, fmt.Errorf("consumer %d: %w", t.ConsumerID, err)
 	}
 	if t.CustomerID != 0 {
-		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
+		if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
 			return 0, fmt.Errorf("customer %d: %w", t.CustomerID, err)
 		}
 	}
@@ -190,9 +190,9 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 }
 
 // requireRow fails with sql.ErrNoRows if the statement finds no row.
-func (db *DB) requireRow(ctx context.Context, tx *sql.Tx, text string, argument any) error {
+func (e *engine) requireRow(ctx context.Context, tx *sql.Tx, text string, argument any) error {
 	var one int
-	return tx.QueryRowContext(ctx, db.engine.rebind(text), argument).Scan(&one)
+	return tx.QueryRowContext(ctx, e.rebind(text), argument).Scan(&one)
 }
 
 // insert stores a row and returns its key in keyColumn. The database chooses a key that
@@ -304,7 +304,7 @@ func (c *Credentials) Export(ctx context.Context) ([]adapter.Grant, error) {
 func (c *Credentials) Revoke(ctx context.Context, token string) error {
 	return c.db.write(ctx, "revoke token", func(tx *sql.Tx) error {
 		lower := lookupForm(token)
-		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
+		if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
 			return err
 		}
 		_, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", lower)

@@ -26,7 +26,7 @@ func (c *Credentials) Begin(ctx context.Context, consumerID int64, callback stri
 		return adapter.Token{}, &adapter.Error{Kind: adapter.Internal, Op: "begin grant", Err: err}
 	}
 	err = c.db.write(ctx, "begin grant", func(tx *sql.Tx) error {
-		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
+		if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
 			return err
 		}
 		var err error
@@ -92,7 +92,7 @@ func (c *Credentials) Authorize(ctx context.Context, token string, adminID, cust
 	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
 		admins := adminTx{c.db, tx}
 		if customerID != 0 {
-			if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
+			if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
 				return err
 			}
 		} else if disabled, err := admins.isDisabled(ctx, adminID); err != nil || disabled {
@@ -104,7 +104,7 @@ func (c *Credentials) Authorize(ctx context.Context, token string, adminID, cust
 		}
 		// The lock makes concurrent calls for one user run one after the other, so that
 		// only one token is left.
-		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.engine.lockClause, consumerID); err != nil {
+		if err := c.db.engine.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.engine.lockClause, consumerID); err != nil {
 			return err
 		}
 		result, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET "+owner+" = ?, verifier = ? WHERE token_id = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",

@@ -34,8 +34,8 @@ type Inspection struct {
 // what it tries is rolled back, or can only fail. Kinds: Unavailable, Internal.
 func (db *DB) Inspect(ctx context.Context) (*Inspection, error) {
 	i := &Inspection{}
-	for _, step := range []func(context.Context, *Inspection) error{db.inspectServer, db.inspectClock, db.inspectMigrations, db.inspectRights} {
-		if err := step(ctx, i); err != nil {
+	for _, step := range []func(context.Context, *DB) error{i.addServer, i.addClock, i.addMigrations, i.addRights} {
+		if err := step(ctx, db); err != nil {
 			return nil, db.wrapError(ctx, "inspect database", err)
 		}
 	}
@@ -52,8 +52,8 @@ type inspector struct {
 	rights func(context.Context, *DB, *Inspection) error
 }
 
-// inspectServer adds the version of the server.
-func (db *DB) inspectServer(ctx context.Context, i *Inspection) error {
+// addServer adds the version of the server.
+func (i *Inspection) addServer(ctx context.Context, db *DB) error {
 	found, err := selectColumn[string](ctx, db.readers.QueryContext, db.engine.inspector.versionSQL)
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func olderThan(version, other string) bool {
 	return slices.Compare(numbers(version), numbers(other)) < 0
 }
 
-// inspectClock adds the clock of the server.
-func (db *DB) inspectClock(ctx context.Context, i *Inspection) error {
+// addClock adds the clock of the server.
+func (i *Inspection) addClock(ctx context.Context, db *DB) error {
 	sent := time.Now()
 	found, err := selectColumn[int64](ctx, db.readers.QueryContext, "SELECT "+db.engine.now)
 	if err != nil {
@@ -103,8 +103,8 @@ func (db *DB) inspectClock(ctx context.Context, i *Inspection) error {
 // versionTable is the table in which goose notes the migrations that have run.
 const versionTable = "goose_db_version"
 
-// inspectMigrations compares the migrations that have run with those of the program.
-func (db *DB) inspectMigrations(ctx context.Context, i *Inspection) error {
+// addMigrations compares the migrations that have run with those of the program.
+func (i *Inspection) addMigrations(ctx context.Context, db *DB) error {
 	known, err := db.engine.migrationVersions()
 	if err != nil {
 		return err
@@ -139,8 +139,8 @@ func (e *engine) migrationVersions() (versions []int64, err error) {
 	return versions, nil
 }
 
-// inspectRights adds the rights that the user lacks.
-func (db *DB) inspectRights(ctx context.Context, i *Inspection) error {
+// addRights adds the rights that the user lacks.
+func (i *Inspection) addRights(ctx context.Context, db *DB) error {
 	return db.engine.inspector.rights(ctx, db, i)
 }
 
@@ -148,7 +148,7 @@ func (db *DB) inspectRights(ctx context.Context, i *Inspection) error {
 func probeName() string { return "portico_probe_" + strings.ToLower(rand.Text()[:12]) }
 
 // tryTable creates a table and fills it, and rolls both back.
-func (db *DB) tryTable(ctx context.Context) (err error) {
+func tryTable(ctx context.Context, db *DB) (err error) {
 	tx, err := db.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err

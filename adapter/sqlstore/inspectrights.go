@@ -16,7 +16,7 @@ func inspectSQLite() inspector {
 	return inspector{
 		versionSQL: "SELECT sqlite_version()",
 		describe:   func(string) (name, oldest string) { return "SQLite", "" },
-		rights:     func(ctx context.Context, db *DB, _ *Inspection) error { return db.tryTable(ctx) },
+		rights:     func(ctx context.Context, db *DB, _ *Inspection) error { return tryTable(ctx, db) },
 	}
 }
 
@@ -35,7 +35,7 @@ const insufficientPrivilege = "42501"
 
 // postgresRights tries to create a table, and asks for the rights to those that exist.
 func postgresRights(ctx context.Context, db *DB, i *Inspection) error {
-	err := db.tryTable(ctx)
+	err := tryTable(ctx, db)
 	var refused *pgconn.PgError
 	switch {
 	case errors.As(err, &refused) && refused.Code == insufficientPrivilege:

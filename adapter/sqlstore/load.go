@@ -26,7 +26,7 @@ const (
 // them, Unavailable, Internal.
 func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(done, total int)) error {
 	return db.clearAndLoad(ctx, "load data", data, progress, func(tx *sql.Tx) error {
-		empty, err := db.isEmpty(func(text string) error { return db.requireRow(ctx, tx, text+" LIMIT ?", 1) })
+		empty, err := isEmpty(db.tables, func(text string) error { return db.engine.requireRow(ctx, tx, text+" LIMIT ?", 1) })
 		if err == nil && !empty {
 			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
 		}
@@ -100,7 +100,7 @@ func (db *DB) lockOwners(ctx context.Context, tx *sql.Tx) error {
 // Empty reports whether the database holds no record of any resource. Credentials do
 // not count. Kinds: Unavailable, Internal.
 func (db *DB) Empty(ctx context.Context) (bool, error) {
-	empty, err := db.isEmpty(func(text string) error {
+	empty, err := isEmpty(db.tables, func(text string) error {
 		rows, err := db.readStatements.query(ctx, text+" LIMIT 1")
 		if err != nil {
 			return err
@@ -113,8 +113,8 @@ func (db *DB) Empty(ctx context.Context) (bool, error) {
 
 // isEmpty runs find for every table; find must return sql.ErrNoRows if a statement
 // selects nothing.
-func (db *DB) isEmpty(find func(text string) error) (bool, error) {
-	for _, t := range db.tables {
+func isEmpty(tables []*table, find func(text string) error) (bool, error) {
+	for _, t := range tables {
 		if err := find("SELECT 1 FROM " + t.name); !errors.Is(err, sql.ErrNoRows) {
 			return false, err
 		}
