@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// DefaultLimit is the number of records on a page of a request without a limit, and
-	// MaxLimit the greatest limit that a request may set.
+	// DefaultLimit is the number of records on a page of a request without a limit.
 	DefaultLimit = 10
-	MaxLimit     = 100
+	// MaxLimit is the greatest limit that a request may set.
+	MaxLimit = 100
 	// maxOffset is the maximum number of rows that a page number may ask a store to skip; no
 	// list is that long.
 	maxOffset = 1 << 53

@@ -37,7 +37,7 @@ func TestImportCharset(t *testing.T) {
 func TestImportRate(t *testing.T) {
 	shop := oldShop(t, magento1test.Demo, "", "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
 	arguments := append([]string{"import", "--config", shop.config, "websites"}, shop.from...)
-	if _, _, err := shop.console.run(t, append([]string{"import", "config", "--rate", "1"}, shop.from...)...); err == nil || !strings.Contains(err.Error(), "no time left to pause as the rate demands") {
+	if _, _, err := shop.console.runWith(t, nil, waitTimeout, append([]string{"import", "config", "--rate", "1"}, shop.from...)...); err == nil || !strings.Contains(err.Error(), "no time left to pause as the rate demands") {
 		t.Errorf("%v, want a pause that is too long", err)
 	}
 	if _, _, err := shop.console.run(t, append(arguments, "--rate", "-1")...); err == nil || !strings.Contains(err.Error(), "the rate must not be negative") {
