@@ -140,7 +140,7 @@ func (p *caseRun) explainUnbound(err error) error {
 	case first == "oauth":
 		return skipError("the credentials have no " + string(name))
 	}
-	return fmt.Errorf("{{%s}} has no value: the reply to the request that creates the object has no Location with its id", string(name))
+	return fmt.Errorf("the reply to the request that creates {{%s}} has no Location with its id", string(name))
 }
 
 // newStep returns the request of c with its variables replaced and its body rendered.

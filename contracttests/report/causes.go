@@ -102,12 +102,16 @@ func deviationsOf(f *contracttests.Failure) []deviation {
 // notCreated matches the failure of a prerequisite and the status of the reply.
 var notCreated = regexp.MustCompile(`^\S+ could not be created: (\d{3}) `)
 
+// variable matches the name of what a case needs, which many cases call differently.
+var variable = regexp.MustCompile(`\{\{[^{}]*\}\}`)
+
 // brokenDeviation returns the deviation of a failure without differences.
 func brokenDeviation(broken string) deviation {
 	if found := notCreated.FindStringSubmatch(broken); found != nil {
 		return statusDeviation("200", found[1])
 	}
 	line, _, _ := strings.Cut(broken, "\n")
+	line = variable.ReplaceAllString(line, "the object")
 	return deviation{"broken " + mask(line), printableLine(truncate(line, maxPart))}
 }
 

@@ -57,6 +57,9 @@ func TestFindCauses(t *testing.T) {
 		{"down", []contracttests.Result{
 			failedRun("a", "no answer: dial tcp 127.0.0.1:5: connect: connection refused"), failedRun("b", "no answer: dial tcp 127.0.0.1:6: connect: connection refused"), failedRun("c", "no answer: EOF")},
 			[]string{"no answer: dial tcp 127.0.0.1:5: connect: connection refused: a b", "no answer: EOF: c"}},
+		{"no Location", []contracttests.Result{
+			failedRun("a", "the reply to the request that creates {{product}} has no Location with its id"), failedRun("b", "the reply to the request that creates {{customer}} has no Location with its id")},
+			[]string{"the reply to the request that creates the object has no Location with its id: a b"}},
 		{"spelling", []contracttests.Result{
 			failedRun("a", "", difference{Where: "rendering of the body", Want: "{}", Got: "{ }"}), failedRun("b", "", difference{Where: "rendering of the body", Want: "[]", Got: "[ ]"})},
 			[]string{"the body has the right content, but another spelling or other blanks than the contract requires: a b"}},

@@ -59,7 +59,6 @@ func TestTable(t *testing.T) {
 	got := table(t, smallReport(), false, false)
 	const want = `FAILED  customers/a/xml
   step 2: admin: PUT /customers/17
-  clause: 
   repeat the request:
 curl -sS -i --path-as-is -g -X 'PUT' -H 'User-Agent:' -H "Authorization: $AUTHORIZATION_ADMIN" -H 'Content-Type: application/json' --data-raw '{"firstname":"Bea","note":"it'\''s"}' 'https://shop.example:8443/api/rest/customers/17'
   expected:

@@ -131,7 +131,9 @@ func (t *terminal) writeFailure(r *contracttests.Result, command string) {
 		return
 	}
 	t.writeLines(2, plain, printableLine(failedCall(f)))
-	t.writeLines(2, plain, printableLine("clause: "+f.Clause))
+	if f.Clause != "" {
+		t.writeLines(2, plain, printableLine("clause: "+f.Clause))
+	}
 	// The commands have lines to themselves, so that they are easy to copy.
 	if again := repeatCase(command, r); again != "" {
 		t.writeLines(2, dim, "repeat the case:")
