@@ -3,7 +3,6 @@ package openapi
 import (
 	"cmp"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ func Build(o Options) *Document {
 			Summary:     "Customers, addresses, products, images, websites, categories, stock items and orders of an online store.",
 			Description: description(&o),
 			License:     License{"Apache License 2.0", "Apache-2.0"},
-			Dialect:     DialectInfo{o.Dialect.Name, o.Dialect.Root, flags(o.Dialect)},
+			Dialect:     DialectInfo{o.Dialect.Name, o.Dialect.Root},
 		},
 		Servers: []Server{{URL: strings.TrimSuffix(o.Server, "/") + contract.Base}},
 	}
@@ -70,17 +69,6 @@ type builder struct {
 	records []record
 }
 
-// flags returns the names of the flags that a dialect sets.
-func flags(d *contract.Dialect) []string {
-	var set []string
-	for field, value := range reflect.ValueOf(*d).Fields() {
-		if field.Type.Kind() == reflect.Bool && value.Bool() {
-			set = append(set, field.Name)
-		}
-	}
-	return set
-}
-
 // addRoute adds the calls of a route that at least one role may make.
 func (b *builder) addRoute(r *contract.Route) {
 	item := &PathItem{Summary: strings.ToUpper(r.Help[:1]) + r.Help[1:]}
@@ -91,17 +79,7 @@ func (b *builder) addRoute(r *contract.Route) {
 			continue
 		}
 		served = true
-		op := b.operation(r, m, roles)
-		switch m {
-		case contract.GET:
-			item.Get = op
-		case contract.POST:
-			item.Post = op
-		case contract.PUT:
-			item.Put = op
-		case contract.DELETE:
-			item.Delete = op
-		}
+		*item.slot(m) = b.operation(r, m, roles)
 	}
 	if !served {
 		return

@@ -99,7 +99,7 @@ func (b *builder) priceEntry(kind *record, t *contract.FieldTable, name string) 
 func (b *builder) gallery() *Schema {
 	b.doc.Components.Schemas.Set("MediaGallery", object(properties(
 		"images", list(b.record(b.Fields.ProductImages)), "values", ref(emptyList)), "images", "values"))
-	return &Schema{Ref: ref("MediaGallery").Ref}
+	return ref("MediaGallery")
 }
 
 // computedHelp says what the computed fields show.

@@ -77,6 +77,29 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
+// TestExtensionsAreNamed: the description of the document names every extension in it.
+func TestExtensionsAreNamed(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		doc := build(d)
+		encoded, err := doc.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{"x-example": true} // this document has no examples
+		for _, member := range regexp.MustCompile(`"(x-[a-z-]+)":`).FindAllSubmatch(encoded, -1) {
+			found[string(member[1])] = true
+		}
+		if len(found) < 8 {
+			t.Errorf("%s: few extensions: %v", d.Name, found)
+		}
+		for name := range found {
+			if !regexp.MustCompile(regexp.QuoteMeta(name) + `\b[^-]`).MatchString(doc.Info.Description) {
+				t.Errorf("%s: the description does not name %s", d.Name, name)
+			}
+		}
+	}
+}
+
 // TestComponentNames: no two components have the same name, whatever their kind and case,
 // because generators make a type of each.
 func TestComponentNames(t *testing.T) {

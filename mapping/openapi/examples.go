@@ -82,23 +82,11 @@ func (b *builder) operationOf(e Example) *Operation {
 	if !ok {
 		return nil
 	}
-	m, _ := contract.ParseMethod(e.Method)
-	return item.operation(m)
-}
-
-// operation returns the call of a path with a method, or nil.
-func (p *PathItem) operation(m contract.Method) *Operation {
-	switch m {
-	case contract.GET:
-		return p.Get
-	case contract.POST:
-		return p.Post
-	case contract.PUT:
-		return p.Put
-	case contract.DELETE:
-		return p.Delete
+	m, ok := contract.ParseMethod(e.Method)
+	if !ok {
+		return nil
 	}
-	return nil
+	return *item.slot(m)
 }
 
 // fits reports whether a recorded request is a good example: an object with the required

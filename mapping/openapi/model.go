@@ -18,7 +18,7 @@ type Info struct {
 	Summary     string  `json:"summary"`
 	Description string  `json:"description"`
 	License     License `json:"license"`
-	// Dialect names the dialect, and the flags in which the dialects differ.
+	// Dialect is the dialect that the document describes.
 	Dialect DialectInfo `json:"x-dialect"`
 }
 
@@ -30,15 +30,13 @@ type License struct {
 
 // DialectInfo describes the dialect of a document.
 type DialectInfo struct {
-	Name    string   `json:"name"`
-	XMLRoot string   `json:"xml-root"`
-	Flags   []string `json:"flags"` // those that are set, as in contract.Dialect
+	Name    string `json:"name"`
+	XMLRoot string `json:"xml-root"`
 }
 
 // A Server is a base URL of the interface.
 type Server struct {
-	URL         string `json:"url"`
-	Description string `json:"description,omitempty"`
+	URL string `json:"url"`
 }
 
 // A Requirement names the security scheme that a call needs; an empty one stands for none.
@@ -64,7 +62,6 @@ type Operation struct {
 	OperationID string         `json:"operationId"`
 	Tags        []string       `json:"tags"`
 	Summary     string         `json:"summary"`
-	Description string         `json:"description,omitempty"`
 	Parameters  []*Parameter   `json:"parameters,omitempty"`
 	RequestBody *RequestBody   `json:"requestBody,omitempty"`
 	Responses   Map[*Response] `json:"responses"`
@@ -103,7 +100,6 @@ type Parameter struct {
 	Style       string  `json:"style,omitempty"`
 	Explode     *bool   `json:"explode,omitempty"`
 	Schema      *Schema `json:"schema,omitempty"`
-	Example     any     `json:"example,omitempty"`
 }
 
 // A RequestBody is the body of a call.
@@ -164,14 +160,11 @@ type Schema struct {
 	Pattern     string       `json:"pattern,omitempty"`
 	Minimum     *int         `json:"minimum,omitempty"`
 	Maximum     *int         `json:"maximum,omitempty"`
-	MinLength   int          `json:"minLength,omitempty"`
-	MaxLength   int          `json:"maxLength,omitempty"`
 	MaxItems    *int         `json:"maxItems,omitempty"`
 	MinItems    int          `json:"minItems,omitempty"`
 	Default     any          `json:"default,omitempty"`
 	Items       *Schema      `json:"items,omitempty"`
 	OneOf       []*Schema    `json:"oneOf,omitempty"`
-	AnyOf       []*Schema    `json:"anyOf,omitempty"`
 	Properties  Map[*Schema] `json:"properties,omitzero"`
 	Required    []string     `json:"required,omitempty"`
 	// Names is the schema of the names of members without a property, Additional that of
@@ -180,7 +173,6 @@ type Schema struct {
 	Additional *Schema `json:"additionalProperties,omitempty"`
 	Closed     bool    `json:"-"`
 	XML        *XML    `json:"xml,omitempty"`
-	Example    any     `json:"example,omitempty"`
 
 	// Readers has the roles that may read the field, each with the views that show it
 	// unless attrs selects others: list, single, category, or one of them in one format.

@@ -97,7 +97,7 @@ func (b *builder) attrsParameter(kind *record, r *contract.Route) *Parameter {
 	}
 	name := kind.name + "Field"
 	b.doc.Components.Schemas.Set(name, &Schema{Type: Types{"string"}, Enum: names, Description: "Fields that a record can show."})
-	return &Parameter{Name: "attrs", In: "query", Style: "form", Explode: pointer(false),
+	return &Parameter{Name: "attrs", In: "query", Style: "form", Explode: new(false),
 		Schema:      &Schema{Type: Types{"array"}, Items: ref(name)},
 		Description: "Fields to show, separated by commas: attrs=entity_id,name. Names that the caller may not read are ignored.",
 	}

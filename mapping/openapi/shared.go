@@ -52,8 +52,6 @@ func properties(entries ...any) (m Map[*Schema]) {
 	return m
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // addShared adds the components that calls of all resources refer to.
 func (b *builder) addShared() {
 	c := &b.doc.Components
@@ -68,7 +66,7 @@ func (b *builder) addShared() {
 		})
 	}
 	c.Schemas.Set(faultSchema, b.faultEnvelope())
-	c.Schemas.Set(emptyList, &Schema{Type: Types{"array"}, MaxItems: pointer(0), Items: &Schema{Type: Types{"null"}},
+	c.Schemas.Set(emptyList, &Schema{Type: Types{"array"}, MaxItems: new(0), Items: &Schema{Type: Types{"null"}},
 		Description: "A list without records: an array, also where other lists are objects."})
 	// The types have names, because generators invent some for those that have none.
 	c.Schemas.Set("Text", text(""))
@@ -133,14 +131,14 @@ func (b *builder) rooted(s *Schema) *Schema {
 // addParameters adds the list modifiers that are the same for all lists.
 func (b *builder) addParameters() {
 	p := &b.doc.Components.Parameters
-	p.Set("page", &Parameter{Name: "page", In: "query", Schema: &Schema{Type: Types{"integer"}, Minimum: pointer(0), Default: 1},
+	p.Set("page", &Parameter{Name: "page", In: "query", Schema: &Schema{Type: Types{"integer"}, Minimum: new(0), Default: 1},
 		Description: "Number of the page, from 1. A page beyond the end is the last page."})
 	p.Set("limit", &Parameter{Name: "limit", In: "query",
-		Schema:      &Schema{Type: Types{"integer"}, Minimum: pointer(0), Maximum: pointer(listquery.MaxLimit), Default: listquery.DefaultLimit},
+		Schema:      &Schema{Type: Types{"integer"}, Minimum: new(0), Maximum: new(listquery.MaxLimit), Default: listquery.DefaultLimit},
 		Description: fmt.Sprintf("Records of a page, at most %d; 0 for all records on one page.", listquery.MaxLimit)})
 	p.Set("dir", &Parameter{Name: "dir", In: "query", Schema: ref(dirSchema),
 		Description: "Direction of order, in either letter case; desc if it is not sent."})
-	p.Set("filter", &Parameter{Name: "filter", In: "query", Style: "deepObject", Explode: pointer(true),
+	p.Set("filter", &Parameter{Name: "filter", In: "query", Style: "deepObject", Explode: new(true),
 		Schema: &Schema{Type: Types{"object"}, Additional: ref(filterSchema)},
 		Description: "Conditions that all must hold: filter[1][attribute]=name&filter[1][eq]=value. The names 1, 2, … are of the client's choice. " +
 			"OpenAPI does not define deepObject for two levels: with a client that cannot write them, build the query by hand. " +
@@ -198,19 +196,21 @@ func parameterHelp(name string) string {
 // description says what holds for all calls, and what OpenAPI cannot say.
 func description(o *Options) string {
 	d := o.Dialect
-	element := "<data_item>"
 	paragraphs := []string{
 		"This document is made from the tables that Portico serves the interface from, in the dialect " + d.Name + ".",
 		"## Formats",
 		"Every call is answered in JSON, XML or form-encoded pairs (text/plain), by the header Accept. Numbers, flags and times are texts, as the original reads them from its database: \"qty\": \"99.0000\". " +
-			"In XML the root is <" + d.Root + ">, an entry of a list is " + element + " whatever its schema is called, true is 1, and null and false are empty elements.",
+			"In XML the root is <" + d.Root + ">, an entry of a list is <data_item> whatever its schema is called, true is 1, and null and false are empty elements.",
 		"## What the roles see",
 		"A record holds the fields that its caller may read, so that no property of a record is required. The extension x-readers of a property names the roles that may read it, each with the views that show it unless the parameter attrs selects others: list, single, category, or one of them in one format. x-may-be-missing marks what a record may lack even there. x-roles of a call names the roles that may make it, and x-writers of a property the roles whose values count; values from others are ignored.",
 		"## What OpenAPI cannot say",
 		"- x-list: whether a list in JSON is an object with the ids as names or an array, whether it applies page, limit, order, dir and filter, and by which fields. A list without records is the array [], also where other lists are objects" + emptyRecords(d) + "." +
 			"\n- filter has two levels in deepObject: filter[1][attribute]=name&filter[1][eq]=value." +
 			"\n- A call that changes or adds several records at once is answered with 207, and with an entry of success or error for each record, in order. An entry of error may repeat a record, once for each fault." +
-			"\n- x-faults: every message that a call may be answered with. OAuth 1.0a is an apiKey in the header Authorization, whose description has the form.",
+			"\n- x-faults: every message that a call may be answered with; x-batch-faults: those of single records in an answer with 207." +
+			"\n- x-example: an example in XML, since tools take an example for a value in JSON." +
+			"\n- x-call: the name of the call in logs and metrics, which several paths share. x-dialect: the dialect, and the root element of XML." +
+			"\n- OAuth 1.0a is an apiKey in the header Authorization, whose description has the form.",
 	}
 	if d.NumberedOrders {
 		paragraphs[len(paragraphs)-1] += "\n- In XML the elements of the list of orders are <data_item_1>, <data_item_2> and so on."

@@ -3,6 +3,8 @@ package openapi
 import (
 	"iter"
 	"strings"
+
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // Words says in plain words what a schema allows, apart from what it refers to and from its
@@ -42,13 +44,15 @@ func textWords(s *Schema) string {
 // Operations returns the calls of a path with their methods.
 func (p *PathItem) Operations() iter.Seq2[string, *Operation] {
 	return func(yield func(string, *Operation) bool) {
-		for _, one := range []struct {
-			method string
-			*Operation
-		}{{"GET", p.Get}, {"POST", p.Post}, {"PUT", p.Put}, {"DELETE", p.Delete}} {
-			if one.Operation != nil && !yield(one.method, one.Operation) {
+		for _, m := range contract.Methods() {
+			if op := *p.slot(m); op != nil && !yield(m.String(), op) {
 				return
 			}
 		}
 	}
+}
+
+// slot returns where the call with a method is.
+func (p *PathItem) slot(m contract.Method) **Operation {
+	return [...]**Operation{contract.GET: &p.Get, contract.POST: &p.Post, contract.PUT: &p.Put, contract.DELETE: &p.Delete}[m]
 }

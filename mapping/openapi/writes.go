@@ -12,21 +12,21 @@ import (
 func (b *builder) addWrite(op *Operation, r *contract.Route, m contract.Method, roles []contract.Role) {
 	batch := m == contract.PUT && r.Shape == contract.Collection
 	entry := b.input(r, m, roles, batch)
-	body, inXML := entry, entry
+	body := entry
 	if batch || r.CreatesLists {
 		name := b.recordOf(r.Fields).name + "Batch"
 		b.doc.Components.Schemas.Set(name, list(entry))
-		body, inXML = ref(name), ref(name)
+		body = ref(name)
 	}
 	if r.CreatesLists {
 		name := b.recordOf(r.Fields).name + "OneOrMany"
 		b.doc.Components.Schemas.Set(name, &Schema{OneOf: []*Schema{entry, body}})
-		body, inXML = ref(name), ref(name)
+		body = ref(name)
 	}
 	op.RequestBody = &RequestBody{Required: true}
 	op.RequestBody.Content.Set("application/json", &MediaType{Schema: body})
 	for _, mediaType := range []string{"application/xml", "text/xml"} {
-		op.RequestBody.Content.Set(mediaType, &MediaType{Schema: b.rooted(inXML)})
+		op.RequestBody.Content.Set(mediaType, &MediaType{Schema: b.rooted(body)})
 	}
 	op.RequestBody.Content.Set("text/plain", &MediaType{Schema: ref(formSchema)})
 	if r.ContentTypeRequired || !b.Dialect.DefaultFormats {
