@@ -15,8 +15,8 @@ type userKind struct {
 	// wrongRedirects says that a wrong password redirects to the page; otherwise the reply
 	// is the page.
 	wrongRedirects bool
-	// simple is appended to the parameters of a callback from the pages for pop-ups.
-	simple         map[string]string
+	// simple is the parameter of that name of a callback from the pages for pop-ups.
+	simple         string
 	invalidConfirm string              // message for a request that cannot be confirmed
 	login          func(Consent) Login // the user of the run
 	key            string              // of the user in the credentials
@@ -29,7 +29,7 @@ func userKinds() []userKind {
 	return []userKind{
 		{
 			name: "a customer", form: "/oauth/authorize", wrong: "Invalid login or password.", wrongRedirects: true,
-			simple: map[string]string{"simple": "1"}, invalidConfirm: invalidRequest,
+			simple: "1", invalidConfirm: invalidRequest,
 			login: func(c Consent) Login { return c.Customer }, key: "consent.customer",
 		},
 		{

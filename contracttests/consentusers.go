@@ -126,11 +126,11 @@ func (k *userKind) playConsent(v *visit) error {
 	if err != nil {
 		return err
 	}
-	for target, message := range map[string]string{page: invalidRequest, k.form + "/confirm/?oauth_token=" + token: k.invalidConfirm} {
-		if err := v.get(target); err != nil {
+	for _, decided := range []struct{ target, message string }{{page, invalidRequest}, {k.form + "/confirm/?oauth_token=" + token, k.invalidConfirm}} {
+		if err := v.get(decided.target); err != nil {
 			return err
 		}
-		if err := v.expect("a page without a form, because the user has decided", isPage(message), hasNoForm); err != nil {
+		if err := v.expect("a page without a form, because the user has decided", isPage(decided.message), hasNoForm); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (k *userKind) playVerifier(v *visit) error {
 	if err := v.expect("a page with the verifier", isPage("Authorization confirmed.")); err != nil {
 		return err
 	}
-	verifier, err := v.anyOf(`Verifier code: ([0-9a-f]{32})\b`)
+	verifier, err := v.find(`Verifier code: ([0-9a-f]{32})\b`)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (k *userKind) playPopUp(v *visit) error {
 		if u, err := url.Parse(v.reply.header.Get("Location")); err == nil {
 			v.hide(u.Query().Get("oauth_verifier"))
 		}
-		want := map[string]string{"oauth_token": token, answer.parameter: answer.value, "simple": k.simple["simple"]}
+		want := map[string]string{"oauth_token": token, answer.parameter: answer.value, "simple": k.simple}
 		if err := v.expect("a redirect to the callback", redirectsTo(callback+"&oauth_token="+token, want)); err != nil {
 			return err
 		}

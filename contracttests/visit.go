@@ -241,6 +241,8 @@ func hasNoForm(v *visit) Difference {
 // hex32 is the expected value of a parameter with a token.
 const hex32 = "32 hexadecimal digits"
 
+var thirtyTwoDigits = regexp.MustCompile(`\A[0-9a-f]{32}\z`)
+
 // redirectsTo checks that the reply redirects to a URL that begins with prefix and has these
 // parameters, among others. hex32 matches 32 hexadecimal digits.
 func redirectsTo(prefix string, parameters map[string]string) check {
@@ -256,7 +258,7 @@ func redirectsTo(prefix string, parameters map[string]string) check {
 		query := u.Query()
 		for _, name := range slices.Sorted(maps.Keys(parameters)) {
 			want, got := parameters[name], query.Get(name)
-			if want == hex32 && isHex32(got) {
+			if want == hex32 && thirtyTwoDigits.MatchString(got) {
 				continue
 			}
 			if want != got {
@@ -267,14 +269,23 @@ func redirectsTo(prefix string, parameters map[string]string) check {
 	}
 }
 
+// isForm checks that the reply is form-encoded.
+func isForm(v *visit) Difference {
+	const want = "application/x-www-form-urlencoded"
+	if got := v.reply.header.Get("Content-Type"); normalizeMediaType(got) != want {
+		return Difference{"Content-Type", want, got}
+	}
+	return Difference{}
+}
+
 // isProblem checks that the reply refuses a program.
 func isProblem(status int, problem string) check {
 	return func(v *visit) Difference {
 		if d := hasStatus(status)(v); d.Where != "" {
 			return d
 		}
-		if got := v.reply.header.Get("Content-Type"); normalizeMediaType(got) != "application/x-www-form-urlencoded" {
-			return Difference{"Content-Type", "application/x-www-form-urlencoded", got}
+		if d := isForm(v); d.Where != "" {
+			return d
 		}
 		if want := "oauth_problem=" + problem; v.reply.body != want {
 			return Difference{"body", want, v.reply.body}
@@ -299,10 +310,7 @@ func (v *visit) token(isRequestToken bool) (token, secret string, err error) {
 			v.hide(found[1])
 		}
 	}
-	err = v.expect("a token", hasStatus(http.StatusOK), func(v *visit) Difference {
-		if got := v.reply.header.Get("Content-Type"); normalizeMediaType(got) != "application/x-www-form-urlencoded" {
-			return Difference{"Content-Type", "application/x-www-form-urlencoded", got}
-		}
+	err = v.expect("a token", hasStatus(http.StatusOK), isForm, func(v *visit) Difference {
 		if found == nil || (found[3] != "") != isRequestToken {
 			return Difference{"body", want, v.reply.body}
 		}
@@ -314,11 +322,8 @@ func (v *visit) token(isRequestToken bool) (token, secret string, err error) {
 	return found[1], found[2], nil
 }
 
-// isHex32 reports whether s consists of 32 lower-case hexadecimal digits.
-func isHex32(s string) bool { return regexp.MustCompile(`\A[0-9a-f]{32}\z`).MatchString(s) }
-
-// anyOf returns the text that is found by the first group of pattern on the page.
-func (v *visit) anyOf(pattern string) (string, error) {
+// find returns the text that the first group of pattern matches on the page. It is a secret.
+func (v *visit) find(pattern string) (string, error) {
 	found := regexp.MustCompile(pattern).FindStringSubmatch(v.page.text)
 	if found == nil {
 		return "", v.expect("a page with "+pattern, func(v *visit) Difference {

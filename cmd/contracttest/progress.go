@@ -3,16 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
-
-// useColor reports whether text written to w may be colored (no-color.org).
-func useColor(w io.Writer) bool {
-	return report.IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
 
 // A progress shows the progress of a run: a line for each result if verbose, otherwise a
 // progress bar if w is a terminal.

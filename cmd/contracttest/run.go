@@ -341,7 +341,7 @@ func (o *runOptions) writeReports(cmd *cobra.Command, result *contracttests.Repo
 func (o *runOptions) writeScreen(cmd *cobra.Command, result *contracttests.Report) error {
 	screen := o.screen(cmd)
 	if !o.github {
-		return report.Table(screen, result, useColor(screen), o.verbose)
+		return report.Table(screen, result, report.UseColor(screen), o.verbose)
 	}
 	var summary io.Writer = io.Discard
 	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {

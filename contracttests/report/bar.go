@@ -43,6 +43,11 @@ func (b *Bar) Clear() {
 	}
 }
 
+// UseColor reports whether text written to w may be colored (no-color.org).
+func UseColor(w io.Writer) bool {
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 // IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)

@@ -8,8 +8,9 @@ import (
 )
 
 // JSON writes the report as a JSON object on one line, preceded by the counts and the
-// causes of failures that scripts need. The output can be decoded into a [contracttests.Report]. It is not
-// indented, because that would need its size in memory a second time.
+// causes of failures that scripts need. The output can be decoded into a
+// [contracttests.Report]. It is not indented, because that would need its size in memory a
+// second time.
 func JSON(w io.Writer, r *contracttests.Report) error {
 	counts, covered := newTally(r), newCoverage(r)
 	whole := *r

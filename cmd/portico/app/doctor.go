@@ -85,7 +85,7 @@ wrongly.`, doctorTimeout+time.Second),
 func writeReportOf(cmd *cobra.Command, r *doctor.Report, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	if !asJSON {
-		return r.WriteText(out, report.IsTerminal(out) && os.Getenv("NO_COLOR") == "")
+		return r.WriteText(out, report.UseColor(out))
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

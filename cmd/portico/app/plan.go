@@ -82,7 +82,7 @@ renamed. The exit code is 0 unless the configuration cannot be read.`,
 				encoder.SetIndent("", "  ")
 				return encoder.Encode(plan)
 			}
-			text := planText{Plan: plan, colored: report.IsTerminal(cmd.OutOrStdout()) && os.Getenv("NO_COLOR") == ""}
+			text := planText{Plan: plan, colored: report.UseColor(cmd.OutOrStdout())}
 			return text.write(cmd.OutOrStdout())
 		},
 	}
