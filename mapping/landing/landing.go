@@ -4,8 +4,8 @@
 // # Principles
 //
 //  1. Only browsers get the page: [Page.Wanted] is true for GET and HEAD requests of "/", and of
-//     the topics of a demo, whose Accept prefers HTML, as that of every browser does. All other clients are answered as if
-//     there were no page.
+//     the topics of a demo, whose Accept prefers HTML, as that of every browser does. All other
+//     clients are answered as if there were no page.
 //  2. Strangers learn the name of the shop and the dialect, but no version.
 //  3. The page has no script, and asks no other host for anything.
 //
@@ -108,8 +108,8 @@ func (p *Page) topic(path string) *Topic {
 	return nil
 }
 
-// Wanted reports whether r is a browser's request for the page or for a topic. A Host that is neither a plain
-// name nor an address cannot stand in the commands of the page, and gets none.
+// Wanted reports whether r is a browser's request for the page or for a topic. A Host that is
+// neither a plain name nor an address cannot stand in the commands of the page, and gets none.
 func (p *Page) Wanted(r *http.Request) bool {
 	return (r.URL.Path == "/" || p.topic(r.URL.Path) != nil) && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		p.plain.MatchString(r.Host) && prefersHTML(r.Header.Get("Accept"))

@@ -142,8 +142,8 @@ func fileWithText(t *testing.T, text string) string {
 	return path
 }
 
-// installHelm builds Helm, and returns its path. Like the releases of Helm it renders for a
-// version of Kubernetes unless it is told another one.
+// installHelm builds Helm, and returns its path. This Helm renders for kubernetesVersion; the
+// releases of Helm have such a version built in, too.
 func installHelm(t *testing.T) (path string) {
 	t.Helper()
 	folder := t.TempDir()
