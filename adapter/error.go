@@ -82,8 +82,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // KindOf returns the kind of the [*Error] in err's chain. It returns Internal if there is
 // none, also for a nil error.
 func KindOf(err error) ErrorKind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return Internal

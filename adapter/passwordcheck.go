@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"fmt"
 	"sync/atomic"
 
@@ -23,9 +24,7 @@ type PasswordChecker struct {
 // NewPasswordChecker returns a checker for accounts most of whose hashes are bcrypt's of
 // the given cost, 0 for bcrypt.DefaultCost.
 func NewPasswordChecker(cost int) *PasswordChecker {
-	if cost == 0 {
-		cost = bcrypt.DefaultCost
-	}
+	cost = cmp.Or(cost, bcrypt.DefaultCost)
 	c := &PasswordChecker{compare: bcrypt.CompareHashAndPassword}
 	c.maxRounds.Store(1 << cost)
 	return c

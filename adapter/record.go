@@ -1,6 +1,9 @@
 package adapter
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // A Record holds the values of one record: one for each attribute of its schema, in the
 // schema's order.
@@ -34,6 +37,32 @@ func (r Record) Set(name string, v Value) {
 		panic("adapter: " + string(r.Schema.Resource) + " has no attribute " + name)
 	}
 	r.Values[i] = v
+}
+
+// Lacks returns the names of the attributes that an imported record needs and of which r has
+// no value: see [Schema.Needs].
+func (r Record) Lacks() (names []string) {
+	for i, v := range r.Values {
+		if a := &r.Schema.Attributes[i]; v.Empty() && r.Schema.Needs(a) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Lacking returns what records that are imported together lack, such as
+// "stock_items.min_qty", sorted and without duplicates. The keys of their roots, which the
+// import sets, are not among it.
+func Lacking(records ...Record) (names []string) {
+	for _, r := range records {
+		for _, name := range r.Lacks() {
+			if name != r.Schema.RootAttribute {
+				names = append(names, string(r.Schema.Resource)+"."+name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Size returns the approximate memory size of r in bytes.

@@ -61,6 +61,9 @@ type Attribute struct {
 	// one value for all of them. Any other one that is stored may have values there, which
 	// reads of a store view show: those of attributes of [ScopeGlobal] come from imports.
 	Static bool
+	// Refers is the resource of the record whose key the value is; "" for any other value. Some
+	// values mean no record, such as 0 or 32000, which stand for all.
+	Refers Resource
 	// Nested is the schema of the records of a KindRecords attribute; nil for other kinds.
 	Nested *Schema
 	// Doc says what the value means, and its unit if it has one.
@@ -166,6 +169,12 @@ func (s *Schema) UniqueBy(attributes ...string) *Schema {
 func (s *Schema) WithDistinctNulls() *Schema {
 	s.DistinctNulls = true
 	return s
+}
+
+// Needs reports whether an imported record must have a value of an attribute of s: all required
+// ones except the times of records that clients write, which an import sets.
+func (s *Schema) Needs(a *Attribute) bool {
+	return a.Required && !(s.DistinctNulls && a.ReadOnly && a.Kind == KindTime)
 }
 
 // ReadOnly reports whether clients can only read the records: every attribute is read-only.

@@ -6,10 +6,10 @@ package adapter
 func customerSchema() *Schema {
 	return NewSchema(Customers, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer"},
-		{Name: "website_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the website of registration, or 0"},
-		{Name: "store_id", Kind: KindInteger, Doc: "id of the store view of registration, 0 when created by an administrator"},
+		{Name: "website_id", Kind: KindInteger, Refers: Websites, Required: true, Fixed: true, Doc: "id of the website of registration, or 0"},
+		{Name: "store_id", Kind: KindInteger, Refers: Stores, Doc: "id of the store view of registration, 0 when created by an administrator"},
 		{Name: "email", Kind: KindText, Required: true, Doc: "e-mail address, unique within the website without regard to letter case"},
-		{Name: "group_id", Kind: KindInteger, Required: true, Doc: "id of the customer group, not 0"},
+		{Name: "group_id", Kind: KindInteger, Refers: CustomerGroups, Required: true, Doc: "id of the customer group, not 0"},
 		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the customer was created"},
 		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the customer, or one of the default addresses, was last changed"},
 		{Name: "disable_auto_group_change", Kind: KindInteger, Required: true, Doc: "1: the VAT number does not determine the group"},
@@ -36,7 +36,7 @@ func customerSchema() *Schema {
 func customerAddressSchema() *Schema {
 	return NewSchema(CustomerAddresses, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the address"},
-		{Name: "customer_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of its customer"},
+		{Name: "customer_id", Kind: KindInteger, Refers: Customers, Required: true, Fixed: true, Doc: "id of its customer"},
 		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the address was created"},
 		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the address was last changed"},
 		{Name: "prefix", Kind: KindText, Doc: "title before the name"},
@@ -56,6 +56,6 @@ func customerAddressSchema() *Schema {
 		{Name: "vat_id", Kind: KindText, Doc: "VAT number"},
 		{Name: "is_default_billing", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
 		{Name: "is_default_shipping", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
-		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
+		{Name: "customer_group_id", Kind: KindInteger, Refers: CustomerGroups, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
 	}).Described("addresses of customers").PartOf(Customers, "customer_id").OwnedBy("customer_id").WithDistinctNulls()
 }

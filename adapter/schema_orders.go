@@ -7,8 +7,8 @@ func orderSchema() *Schema {
 	return NewSchema(Orders, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the order"},
 		{Name: "increment_id", Kind: KindText, ReadOnly: true, Doc: "order number, as shown to customers"},
-		{Name: "customer_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer; null for a guest's order and after the customer was deleted"},
-		{Name: "store_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of the store view it was placed in"},
+		{Name: "customer_id", Kind: KindInteger, Refers: Customers, ReadOnly: true, Doc: "id of the customer; null for a guest's order and after the customer was deleted"},
+		{Name: "store_id", Kind: KindInteger, Refers: Stores, Required: true, ReadOnly: true, Doc: "id of the store view it was placed in"},
 		{Name: "state", Kind: KindText, ReadOnly: true, Doc: "state of the order, such as new or processing"},
 		{Name: "status", Kind: KindText, ReadOnly: true, Doc: "status code; every new comment sets it"},
 		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the order was placed"},
@@ -58,9 +58,9 @@ func orderSchema() *Schema {
 func orderItemSchema() *Schema {
 	return NewSchema(OrderItems, "item_id", []Attribute{
 		{Name: "item_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the line"},
-		{Name: "order_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of its order"},
+		{Name: "order_id", Kind: KindInteger, Refers: Orders, Required: true, ReadOnly: true, Doc: "id of its order"},
 		{Name: "parent_item_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the line it is part of"},
-		{Name: "product_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the product; it stays when the product is deleted"},
+		{Name: "product_id", Kind: KindInteger, Refers: Products, ReadOnly: true, Doc: "id of the product; it stays when the product is deleted"},
 		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the line was created"},
 		{Name: "updated_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the line was last changed; every new comment of the order sets it"},
 		{Name: "sku", Kind: KindText, ReadOnly: true, Doc: "the product's SKU when it was ordered"},
@@ -93,7 +93,7 @@ func orderItemSchema() *Schema {
 func orderAddressSchema() *Schema {
 	return NewSchema(OrderAddresses, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the order address"},
-		{Name: "parent_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of its order"},
+		{Name: "parent_id", Kind: KindInteger, Refers: Orders, Required: true, ReadOnly: true, Doc: "id of its order"},
 		{Name: "address_type", Kind: KindText, Required: true, ReadOnly: true, Doc: "billing or shipping"},
 		{Name: "region", Kind: KindText, ReadOnly: true, Doc: "name of the region"},
 		{Name: "postcode", Kind: KindText, ReadOnly: true, Doc: "postal code"},
@@ -118,7 +118,7 @@ func orderAddressSchema() *Schema {
 func orderCommentSchema() *Schema {
 	return NewSchema(OrderComments, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the comment"},
-		{Name: "parent_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of its order"},
+		{Name: "parent_id", Kind: KindInteger, Refers: Orders, Required: true, Fixed: true, Doc: "id of its order"},
 		{Name: "created_at", Kind: KindTime, Required: true, ReadOnly: true, Doc: "when the comment was made"},
 		{Name: "comment", Kind: KindText, Doc: "the text"},
 		{Name: "is_customer_notified", Kind: KindInteger, Required: true, Doc: "1: the customer was notified by e-mail, 0: not notified, 2: not applicable"},

@@ -101,8 +101,8 @@ func productSchema(stock *Schema) *Schema {
 func groupPriceSchema() *Schema {
 	return NewSchema(productGroupPrices, "value_id", []Attribute{
 		{Name: "value_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
-		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "id of the website, 0 for all"},
-		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group, 32000 for all"},
+		{Name: "website_id", Kind: KindInteger, Refers: Websites, Required: true, Doc: "id of the website, 0 for all"},
+		{Name: "cust_group", Kind: KindInteger, Refers: CustomerGroups, Required: true, Doc: "id of the customer group, 32000 for all"},
 		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax"},
 	})
 }
@@ -110,8 +110,8 @@ func groupPriceSchema() *Schema {
 func tierPriceSchema() *Schema {
 	return NewSchema(productTierPrices, "value_id", []Attribute{
 		{Name: "value_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
-		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "id of the website, 0 for all"},
-		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group, 32000 for all"},
+		{Name: "website_id", Kind: KindInteger, Refers: Websites, Required: true, Doc: "id of the website, 0 for all"},
+		{Name: "cust_group", Kind: KindInteger, Refers: CustomerGroups, Required: true, Doc: "id of the customer group, 32000 for all"},
 		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax of one unit"},
 		{Name: "price_qty", Kind: KindDecimal, Required: true, Doc: "quantity from which the price applies"},
 	})
@@ -122,8 +122,8 @@ func tierPriceSchema() *Schema {
 func rulePriceSchema() *Schema {
 	return NewSchema(productRulePrices, "rule_price_id", []Attribute{
 		{Name: "rule_price_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the entry; orders the entries"},
-		{Name: "website_id", Kind: KindInteger, Required: true, Doc: "id of the website"},
-		{Name: "cust_group", Kind: KindInteger, Required: true, Doc: "id of the customer group"},
+		{Name: "website_id", Kind: KindInteger, Refers: Websites, Required: true, Doc: "id of the website"},
+		{Name: "cust_group", Kind: KindInteger, Refers: CustomerGroups, Required: true, Doc: "id of the customer group"},
 		{Name: "rule_date", Kind: KindTime, Required: true, Doc: "the day in the website's time zone, at 00:00:00"},
 		{Name: "price", Kind: KindDecimal, Required: true, Doc: "price without tax"},
 	})
@@ -148,7 +148,7 @@ func rulePriceSchema() *Schema {
 func productImageSchema() *Schema {
 	s := NewSchema(ProductImages, "id", []Attribute{
 		{Name: "id", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "id of the image, unique over all products"},
-		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Static: true, Doc: "id of its product"},
+		{Name: "product_id", Kind: KindInteger, Refers: Products, Required: true, Fixed: true, Static: true, Doc: "id of its product"},
 		{Name: "file", Kind: KindText, Required: true, Fixed: true, Static: true, Doc: "path below the media folder, such as f/r/front.png; only letters, digits and _.- are used"},
 		{Name: "media_type", Kind: KindText, Required: true, Fixed: true, Static: true, Doc: "media type of the bytes"},
 		{Name: "label", Kind: KindText, Scope: ScopeStore, Doc: "text shown for the image at the level; never empty"},
@@ -174,8 +174,8 @@ func productImageSchema() *Schema {
 func productWebsiteSchema() *Schema {
 	return NewSchema(ProductWebsites, "assignment_id", []Attribute{
 		{Name: "assignment_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the assignment"},
-		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the product"},
-		{Name: "website_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the website; once per product"},
+		{Name: "product_id", Kind: KindInteger, Refers: Products, Required: true, Fixed: true, Doc: "id of the product"},
+		{Name: "website_id", Kind: KindInteger, Refers: Websites, Required: true, Fixed: true, Doc: "id of the website; once per product"},
 		{Name: "copies", Kind: KindRecords, Nested: productCopySchema(), Fixed: true, WriteOnly: true, Doc: "which store views get the values of which others"},
 		{Name: "copy_website_values", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "1: values of website scope are copied, too, to all store views of the website"},
 	}).PartOf(Products, "product_id").UniqueBy("product_id", "website_id")
@@ -184,8 +184,8 @@ func productWebsiteSchema() *Schema {
 func productCopySchema() *Schema {
 	return NewSchema(productCopies, "copy_id", []Attribute{
 		{Name: "copy_id", Kind: KindInteger, ReadOnly: true, Doc: "always absent: copies are not stored"},
-		{Name: "store_from", Kind: KindInteger, Doc: "id of the store view whose values are copied"},
-		{Name: "store_to", Kind: KindInteger, Doc: "id of the store view that gets them"},
+		{Name: "store_from", Kind: KindInteger, Refers: Stores, Doc: "id of the store view whose values are copied"},
+		{Name: "store_to", Kind: KindInteger, Refers: Stores, Doc: "id of the store view that gets them"},
 	})
 }
 
@@ -195,8 +195,8 @@ func productCopySchema() *Schema {
 func productCategorySchema() *Schema {
 	return NewSchema(ProductCategories, "assignment_id", []Attribute{
 		{Name: "assignment_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the assignment"},
-		{Name: "product_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the product"},
-		{Name: "category_id", Kind: KindInteger, Required: true, Fixed: true, Doc: "id of the category; once per product"},
+		{Name: "product_id", Kind: KindInteger, Refers: Products, Required: true, Fixed: true, Doc: "id of the product"},
+		{Name: "category_id", Kind: KindInteger, Refers: Categories, Required: true, Fixed: true, Doc: "id of the category; once per product"},
 		{Name: "position", Kind: KindInteger, Required: true, Fixed: true, Doc: "position in the category, ascending; 1 if absent on creation"},
 	}).PartOf(Products, "product_id").UniqueBy("product_id", "category_id")
 }

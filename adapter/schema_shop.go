@@ -8,7 +8,7 @@ func websiteSchema() *Schema {
 		{Name: "website_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the website"},
 		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code by which paths may name the website"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the website"},
-		{Name: "default_store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its default store view"},
+		{Name: "default_store_id", Kind: KindInteger, Refers: Stores, ReadOnly: true, Doc: "id of its default store view"},
 		{Name: "is_default", Kind: KindInteger, ReadOnly: true, Doc: "1: the store's default website, whose default store view callers without one see; without such a website the first one with a default store view is"},
 		{Name: "timezone", Kind: KindText, ReadOnly: true, Doc: "IANA name of its time zone; empty: that of the settings"},
 		{Name: "tax_country", Kind: KindText, ReadOnly: true, Doc: "two-letter code of the country whose tax callers without an address pay; empty: the place of the settings"},
@@ -20,7 +20,7 @@ func websiteSchema() *Schema {
 func storeSchema() *Schema {
 	return NewSchema(Stores, "store_id", []Attribute{
 		{Name: "store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the store view, from 1; 0 names the default scope and is not a record"},
-		{Name: "website_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of its website"},
+		{Name: "website_id", Kind: KindInteger, Refers: Websites, Required: true, ReadOnly: true, Doc: "id of its website"},
 		{Name: "code", Kind: KindText, Required: true, ReadOnly: true, Doc: "code by which paths may name the store view"},
 		{Name: "name", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the store view"},
 	}).Described("store views; at least one unless the data set holds nothing")
@@ -38,7 +38,7 @@ func customerGroupSchema() *Schema {
 func categorySchema() *Schema {
 	return NewSchema(Categories, "category_id", []Attribute{
 		{Name: "category_id", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "id of the category"},
-		{Name: "parent_id", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
+		{Name: "parent_id", Kind: KindInteger, Refers: Categories, Required: true, ReadOnly: true, Static: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
 		{Name: "name", Kind: KindText, Scope: ScopeStore, Required: true, ReadOnly: true, Doc: "name of the category"},
 		{Name: "is_active", Kind: KindInteger, Required: true, ReadOnly: true, Static: true, Doc: "1: shown to customers and guests"},
 	}).Described("categories, whose tree begins below the id 1").Below("parent_id")

@@ -5,7 +5,7 @@ package adapter
 func stockItemSchema() *Schema {
 	return NewSchema(StockItems, "item_id", []Attribute{
 		{Name: "item_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the stock item"},
-		{Name: "product_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of its product"},
+		{Name: "product_id", Kind: KindInteger, Refers: Products, Required: true, ReadOnly: true, Doc: "id of its product"},
 		{Name: "stock_id", Kind: KindInteger, Required: true, ReadOnly: true, Doc: "id of the stock, always 1"},
 		{Name: "qty", Kind: KindDecimal, Required: true, Doc: "quantity on hand, may be negative with backorders"},
 		{Name: "min_qty", Kind: KindDecimal, Required: true, Doc: "quantity at which the item is out of stock"},

@@ -50,7 +50,7 @@ func BenchmarkRedisHit(b *testing.B) {
 	r := newReplica(b, s, func(o *cache.Options) { o.MemoryBytes = 0 })
 	value := string(make([]byte, 4096))
 	r.get("product:1", "miss", value, fillWith(value))
-	client, err := cache.Dial(s.url(), time.Second)
+	client, err := cache.Dial(s.URL(), time.Second)
 	if err != nil {
 		b.Fatal(err)
 	}

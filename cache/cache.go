@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -87,9 +88,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log,
 		generations: newGenerations(), changes: o.Changes, stop: func() {},
 	}
-	if c.maxReply == 0 {
-		c.maxReply = defaultMaxReply
-	}
+	c.maxReply = cmp.Or(c.maxReply, defaultMaxReply)
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -97,9 +96,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 	if c.memory, err = newMemory(o.MemoryBytes); err != nil {
 		return nil, err
 	}
-	if c.metrics, err = newMetrics(o.Registerer, c.memory); err != nil {
-		return nil, err
-	}
+	c.metrics = newMetrics(o.Registerer, c.memory)
 	if o.Redis == nil {
 		return c, nil
 	}
@@ -113,9 +110,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 			}
 		},
 	}
-	if r.lease == 0 {
-		r.lease = defaultLease
-	}
+	r.lease = cmp.Or(r.lease, defaultLease)
 	r.newBreaker()
 	c.remote = r
 	r.start(ctx)

@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // A replica is a Cache with helpers for tests.
@@ -23,11 +24,30 @@ type replica struct {
 	tb       testing.TB
 	registry *prometheus.Registry
 	states   chan string // states of the breaker since the replica was created
+	isGiven  bool        // the options have a client, which can be used once
 }
 
 // newReplica returns a replica that uses the Redis of s, or memory only if s is nil. edit
-// changes its options.
-func newReplica(tb testing.TB, s *server, edit func(*cache.Options)) *replica {
+// changes its options. The tags of the tests share no counter: those of one in a hundred replicas
+// would, and then invalidate each other's replies.
+func newReplica(tb testing.TB, s *apptest.Redis, edit func(*cache.Options)) *replica {
+	tb.Helper()
+	r := openReplica(tb, s, edit)
+	for !r.isGiven && r.SharesCounter("catalog", "product:1", "product:2", "product:3", "product:4", "product:12", "stock", "none", "other") {
+		if err := r.Close(); err != nil {
+			tb.Fatal(err)
+		}
+		r = openReplica(tb, s, edit)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return r
+}
+
+func openReplica(tb testing.TB, s *apptest.Redis, edit func(*cache.Options)) *replica {
 	tb.Helper()
 	r := &replica{tb: tb, registry: prometheus.NewRegistry(), states: make(chan string, 1000)}
 	o := cache.Options{
@@ -38,8 +58,9 @@ func newReplica(tb testing.TB, s *server, edit func(*cache.Options)) *replica {
 	if edit != nil {
 		edit(&o)
 	}
+	r.isGiven = o.Redis != nil
 	if s != nil {
-		client, err := cache.Dial(s.url(), o.Timeout)
+		client, err := cache.Dial(s.URL(), o.Timeout)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -49,11 +70,6 @@ func newReplica(tb testing.TB, s *server, edit func(*cache.Options)) *replica {
 	if r.Cache, err = cache.New(tb.Context(), o); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
 	return r
 }
 

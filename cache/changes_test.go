@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // changes are those of another program, as a test says.
@@ -30,7 +31,7 @@ func TestChanges(t *testing.T) {
 		redis bool
 	}{{"memory", false}, {"redis", true}} {
 		t.Run(tt.name, func(t *testing.T) {
-			var s *server
+			var s *apptest.Redis
 			if tt.redis {
 				s = startRedis(t)
 			}
@@ -40,6 +41,7 @@ func TestChanges(t *testing.T) {
 				all = append(all, newReplica(t, s, func(o *cache.Options) { o.Changes = &seen[i] }))
 			}
 			r, other := all[0], all[1]
+			const kept = "product:2"
 			change := func(tag string) { // by another program, which both replicas will notice
 				for i := range seen {
 					apply := func() { all[i].BeginWrite(t.Context(), []string{tag})() }
@@ -53,14 +55,14 @@ func TestChanges(t *testing.T) {
 				}
 			}
 			r.get("product:1", "miss", "1", fillWith("1"))
-			r.get("product:2", "miss", "2", fillWith("2"))
+			r.get(kept, "miss", "2", fillWith("2"))
 			local("product:1", !tt.redis)
 			change("product:1")
 			local("product:1", false)
-			r.get("product:2", "hit", "2", failingFill)
+			r.get(kept, "hit", "2", failingFill)
 			r.get("product:1", "miss", "1b", fillWith("1b"))
 			if tt.redis {
-				other.get("product:2", "hit", "2", failingFill)
+				other.get(kept, "hit", "2", failingFill)
 				other.get("product:1", "miss", "1b", fillWith("1b")) // it invalidates, too
 				r.get("product:1", "hit", "1b", failingFill)
 			}

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // An upstream holds a version number for each of a few products.
@@ -78,7 +79,7 @@ func TestHistory(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var s *server
+			var s *apptest.Redis
 			if tt.redis {
 				s = startRedis(t)
 			}

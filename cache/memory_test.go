@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // TestMemoryBound stores far more replies than fit into memory. The live heap grows by at
@@ -96,12 +96,12 @@ func TestClose(t *testing.T) {
 	s := startRedis(t)
 	for _, away := range []bool{false, true} {
 		before := runtime.NumGoroutine()
-		client, err := cache.Dial(s.url(), 100*time.Millisecond)
+		client, err := cache.Dial(s.URL(), 100*time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if away {
-			s.pause()
+			s.Pause()
 		}
 		t.Run(map[bool]string{false: "there", true: "away"}[away], func(t *testing.T) {
 			r := newReplica(t, nil, func(o *cache.Options) { o.Redis, o.Timeout = client, 100*time.Millisecond })
@@ -114,7 +114,7 @@ func TestClose(t *testing.T) {
 			}
 		}
 		if away {
-			s.resume()
+			s.Resume()
 		}
 	}
 }

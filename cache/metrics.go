@@ -1,6 +1,9 @@
 package cache
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // Tiers and outcomes of lookups, as metric labels. A lookup counts once for each tier that
 // it asks: memory, if it may answer without Redis, then Redis. The last tier gets the
@@ -27,32 +30,22 @@ type metrics struct {
 	fallbacks     prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, m *memory) (*metrics, error) {
+// newMetrics registers the metrics. It panics if they are registered already.
+func newMetrics(registerer prometheus.Registerer, m *memory) *metrics {
+	register := promauto.With(registerer)
+	counter := func(name, help string) prometheus.Counter {
+		return register.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return register.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	all := &metrics{
-		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_cache_lookups_total",
-			Help: "Lookups of replies to Guests, by tier and outcome.",
-		}, []string{"tier", "outcome"}),
-		invalidations: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_cache_invalidations_total",
-			Help: "Writes of this process that invalidated cached replies.",
-		}),
-		epochs: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_cache_epochs_total",
-			Help: "Times this process invalidated all cached replies, by a purge or after Redis was unavailable.",
-		}),
-		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_redis_commands_total",
-			Help: "Attempted round trips to Redis, by operation.",
-		}, []string{"operation"}),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_redis_errors_total",
-			Help: "Failed round trips to Redis, by operation.",
-		}, []string{"operation"}),
-		fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_nonce_fallbacks_total",
-			Help: "Nonces that were checked in the store only because Redis was unavailable, and are not shared with replicas that have another store.",
-		}),
+		lookups:       counters("portico_cache_lookups_total", "Lookups of replies to Guests, by tier and outcome.", "tier", "outcome"),
+		invalidations: counter("portico_cache_invalidations_total", "Writes of this process that invalidated cached replies."),
+		epochs:        counter("portico_cache_epochs_total", "Times this process invalidated all cached replies, by a purge or after Redis was unavailable."),
+		commands:      counters("portico_redis_commands_total", "Attempted round trips to Redis, by operation.", "operation"),
+		errors:        counters("portico_redis_errors_total", "Failed round trips to Redis, by operation.", "operation"),
+		fallbacks:     counter("portico_nonce_fallbacks_total", "Nonces that were checked in the store only because Redis was unavailable, and are not shared with replicas that have another store."),
 	}
 	// Create rare series with value 0: otherwise the first event would not show as an
 	// increase.
@@ -66,21 +59,7 @@ func newMetrics(reg prometheus.Registerer, m *memory) (*metrics, error) {
 		}
 	}
 	all.memoryHits = all.lookups.WithLabelValues(tierMemory, outcomeHit)
-	collectors := []prometheus.Collector{
-		all.lookups, all.invalidations, all.epochs, all.commands, all.errors, all.fallbacks,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "portico_cache_bytes",
-			Help: "Size of the memory tier in bytes, including overhead.",
-		}, m.bytes),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "portico_cache_entries",
-			Help: "Replies in the memory tier, including invalidated ones.",
-		}, m.len),
-	}
-	for _, c := range collectors {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	register.NewGaugeFunc(prometheus.GaugeOpts{Name: "portico_cache_bytes", Help: "Size of the memory tier in bytes, including overhead."}, m.bytes)
+	register.NewGaugeFunc(prometheus.GaugeOpts{Name: "portico_cache_entries", Help: "Replies in the memory tier, including invalidated ones."}, m.len)
+	return all
 }

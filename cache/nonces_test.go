@@ -78,11 +78,11 @@ func TestNonces(t *testing.T) {
 	expectUsed(t, others, "a", true)
 	expectFresh(t, nonces, "ünïcode {}\n", true)
 	expectFresh(t, nonces, "ünïcode {}\n", false)
-	if life, err := s.client().PTTL(t.Context(), "portico:nonce:a").Result(); life <= nonceTTL-time.Minute || life > nonceTTL || err != nil {
+	if life, err := redisClient(t, s).PTTL(t.Context(), "portico:nonce:a").Result(); life <= nonceTTL-time.Minute || life > nonceTTL || err != nil {
 		t.Errorf("ttl of a nonce: %s, %v", life, err)
 	}
 
-	s.kill()
+	s.Kill()
 	expectFresh(t, nonces, "a", false)
 	expectFresh(t, nonces, "b", true)
 	expectFresh(t, nonces, "b", false)
@@ -91,7 +91,7 @@ func TestNonces(t *testing.T) {
 		t.Errorf("%v fallbacks counted, want 4", n)
 	}
 	r.awaitState("open")
-	s.start()
+	s.Start()
 	r.awaitState("closed")
 	expectFresh(t, nonces, "b", false) // according to the store, although Redis was unavailable
 	expectFresh(t, nonces, "c", true)
@@ -109,7 +109,7 @@ func TestNoncesEvicted(t *testing.T) {
 	s := startRedis(t)
 	nonces := newReplica(t, s, nil).Nonces(&localNonces{})
 	expectFresh(t, nonces, "captured", true)
-	client := s.client()
+	client := redisClient(t, s)
 	for setting, value := range map[string]string{"maxmemory-policy": "allkeys-lru", "maxmemory": "4mb"} {
 		if err := client.ConfigSet(t.Context(), setting, value).Err(); err != nil {
 			t.Fatal(err)

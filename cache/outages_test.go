@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // mustGet returns the value of a name with any outcome. An error fails the test.
@@ -25,14 +26,14 @@ func (r *replica) mustGet(name string, fill cache.Fill) string {
 // An outage is a way in which Redis can fail and recover.
 type outage struct {
 	name       string
-	begin, end func(s *server)
+	begin, end func(s *apptest.Redis)
 }
 
 func outages() []outage {
 	return []outage{
-		{"killed, restarted with its data", func(s *server) { s.save(); s.kill() }, (*server).start},
-		{"killed, restarted empty", func(s *server) { s.save(); s.kill(); s.empty() }, (*server).start},
-		{"paused", (*server).pause, (*server).resume},
+		{"killed, restarted with its data", func(s *apptest.Redis) { s.Command("SAVE"); s.Kill() }, (*apptest.Redis).Start},
+		{"killed, restarted empty", func(s *apptest.Redis) { s.Command("SAVE"); s.Kill(); s.DeleteData() }, (*apptest.Redis).Start},
+		{"paused", (*apptest.Redis).Pause, (*apptest.Redis).Resume},
 	}
 }
 
@@ -95,11 +96,11 @@ func TestRestartIsNoticed(t *testing.T) {
 	writer, idle := newReplica(t, s, nil), newReplica(t, s, nil)
 	writer.get("product:1", "miss", "old", fillWith("old"))
 	idle.get("product:1", "hit", "old", failingFill)
-	s.save()
+	s.Command("SAVE")
 	done := writer.BeginWrite(t.Context(), []string{"product:1"})
 	done()
-	s.kill()
-	s.start()
+	s.Kill()
+	s.Start()
 	for _, r := range []*replica{idle, writer} {
 		if got := r.mustGet("product:1", fillWith("new")); got != "new" {
 			t.Errorf("got %q", got)
@@ -112,9 +113,9 @@ func TestRestartIsNoticed(t *testing.T) {
 func TestRestartRestoresOldData(t *testing.T) {
 	s := startRedis(t)
 	newReplica(t, s, nil).get("product:1", "miss", "old", fillWith("old"))
-	s.save()
-	s.kill()
-	s.start()
+	s.Command("SAVE")
+	s.Kill()
+	s.Start()
 	newReplica(t, s, nil).get("product:1", "hit", "old", failingFill)
 }
 
@@ -122,7 +123,7 @@ func TestRestartRestoresOldData(t *testing.T) {
 // returns no old reply, and stores nothing until the lease expires.
 func TestLease(t *testing.T) {
 	s := startRedis(t)
-	client := s.client()
+	client := redisClient(t, s)
 	short := func(o *cache.Options) { o.Lease = 500 * time.Millisecond }
 	writer, other := newReplica(t, s, short), newReplica(t, s, short)
 	writer.get("product:1", "miss", "old", fillWith("old"))
@@ -187,7 +188,7 @@ func TestSlowCommit(t *testing.T) {
 // has invalidated, even if the message about the write was lost.
 func TestStaleAfterOthersWrite(t *testing.T) {
 	s := startRedis(t)
-	r, client := newReplica(t, s, nil), s.client()
+	r, client := newReplica(t, s, nil), redisClient(t, s)
 	r.get("product:1", "miss", "old", fillWith("old"))
 	// Only memory has the reply.
 	if err := client.Del(t.Context(), fmt.Sprintf("portico:reply:%x", key("product:1"))).Err(); err != nil {
@@ -222,7 +223,7 @@ func TestMemoryWithoutRedis(t *testing.T) {
 	if !r.HasUsable() {
 		t.Error("nothing to answer with")
 	}
-	s.kill()
+	s.Kill()
 	r.awaitState("open")
 	near(false)
 	if r.HasUsable() {
@@ -237,7 +238,7 @@ func TestMemoryWithoutRedis(t *testing.T) {
 		t.Error("nothing to answer with")
 	}
 	r.get("product:1", "bypass", "3", fillWith("3"))
-	s.start()
+	s.Start()
 	r.awaitState("closed")
 	near(false)
 	r.get("product:1", "miss", "4", fillWith("4"))
@@ -279,14 +280,14 @@ func TestPubSub(t *testing.T) {
 func TestStartWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
-	s.kill()
+	s.Kill()
 	r := newReplica(t, s, func(o *cache.Options) { o.Timeout = 100 * time.Millisecond })
 	r.awaitState("open")
 	r.get("product:1", "bypass", "1", fillWith("1"))
 	if err := r.Purge(t.Context()); err == nil {
 		t.Error("Purge without Redis returned no error")
 	}
-	s.start()
+	s.Start()
 	r.awaitState("closed")
 	r.get("product:1", "miss", "2", fillWith("2"))
 	r.get("product:1", "hit", "2", failingFill)
@@ -297,7 +298,7 @@ func TestStartWithoutRedis(t *testing.T) {
 func TestMissedDuringProbe(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
-	client, err := cache.Dial(s.url(), time.Second)
+	client, err := cache.Dial(s.URL(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,9 +313,9 @@ func TestMissedDuringProbe(t *testing.T) {
 		}
 	}))
 	r = newReplica(t, nil, func(o *cache.Options) { o.Redis = client })
-	s.kill()
+	s.Kill()
 	r.awaitState("open")
-	s.start()
+	s.Start()
 	r.awaitState("closed")
 	if n := r.count("portico_cache_epochs_total"); n != 2 || probes != 2 {
 		t.Errorf("%v epochs, want 2", n)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // A clock is a clock that tests set.
@@ -38,7 +39,7 @@ func eachTier(t *testing.T, test func(t *testing.T, r *replica, now *clock)) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var s *server
+			var s *apptest.Redis
 			if tt.redis {
 				s = startRedis(t)
 			}
@@ -137,7 +138,7 @@ func TestStale(t *testing.T) {
 func TestSizes(t *testing.T) {
 	const largest = 1000
 	for _, redis := range []bool{false, true} {
-		var s *server
+		var s *apptest.Redis
 		if redis {
 			s = startRedis(t)
 		}

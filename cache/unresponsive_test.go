@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // TestUnresponsiveRedis counts round trips to a Redis that does not answer, in various
@@ -117,7 +117,7 @@ func respondWith(with string) func(net.Conn) {
 // as an error, and is overwritten.
 func TestCorruptKeys(t *testing.T) {
 	s := startRedis(t)
-	client, ctx := s.client(), t.Context()
+	client, ctx := redisClient(t, s), t.Context()
 	redisKey := fmt.Sprintf("portico:reply:%x", key("product:1"))
 	spoil := func(do func(redis.Pipeliner)) func() {
 		return func() {
@@ -181,7 +181,7 @@ func TestCorruptKeys(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
-	client, err := cache.Dial(s.url(), time.Second)
+	client, err := cache.Dial(s.URL(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

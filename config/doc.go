@@ -2,9 +2,11 @@
 //
 // # Principles
 //
-//  1. One table. A row of [Settings] is the complete definition of a setting: name, kind,
-//     default, help and flag. The environment variable follows from the name. The example
-//     file, the reference and the output of "portico config" are generated from the rows.
+//  1. A setting is written once. A field of [Config], or of a struct in it, is the complete
+//     definition of a setting: its type and its tags give name, kind, default, range, help
+//     and flag, and [Load] stores the value in the field. The environment variable follows
+//     from the name. The example file, the reference and the output of "portico config" are
+//     generated from the [Settings] that the fields define.
 //  2. Four layers. Defaults are overridden by the YAML file, that by PORTICO_* environment
 //     variables, and those by command-line flags. A value keeps the text it was written
 //     as, so a key of zeros is never read as a number.
@@ -14,7 +16,7 @@
 //  4. Secrets are never shown. They have no flag, may be read from a file named by
 //     PORTICO_<NAME>_FILE, and are masked in error messages and listings.
 //  5. A list of entries with the same keys is a [Table]. Tables are set in the YAML file
-//     only. Each key is defined by a row like a setting; the program checks whether an
+//     only. Each key is defined by a field like a setting; the program checks whether an
 //     entry is valid in the contract.
 //  6. A setting says of itself whether a running process can take over a new value
 //     (Setting.Reload). The check of a reload ([Config.Reload]), the listings and the

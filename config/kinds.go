@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -162,9 +163,7 @@ func parseDecimal(text string) (any, error) {
 	if negative && (digits != "" || places != "0000") {
 		sign = "-"
 	}
-	if digits == "" {
-		digits = "0"
-	}
+	digits = cmp.Or(digits, "0")
 	return sign + digits + "." + places, nil
 }
 

@@ -5,14 +5,11 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/knadh/koanf/providers/posflag"
-	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -81,7 +78,8 @@ func (c *Config) WithRoutes(name string, text []byte) (*Config, error) {
 	maps.Copy(l.values, c.loaded.values)
 	maps.Copy(l.entries, c.loaded.entries)
 	maps.Copy(l.origins, c.loaded.origins)
-	routes := routesTable()
+	tables := Tables()
+	routes := tables[slices.IndexFunc(tables, func(t Table) bool { return t.Name == "routes" })]
 	delete(l.entries, routes.Name)
 	delete(l.origins, routes.Name)
 	if len(text) > maxFileBytes {
@@ -105,10 +103,22 @@ func (c *Config) WithRoutes(name string, text []byte) (*Config, error) {
 // finish converts what the layers have set, and validates the combinations.
 func (l *loader) finish() (*Config, error) {
 	sources := l.sources
-	config := newConfig(l.values, sources.Sections)
-	config.Attributes = convertEntries(l, "attributes", newAttribute)
-	config.Fields = convertEntries(l, "fields", newFieldList)
-	config.Routes = convertEntries(l, "routes", newRoute)
+	config := &Config{Sections: map[string]map[string]string{}}
+	into := reflect.ValueOf(config).Elem()
+	assign(into, l.settings, l.values)
+	for _, section := range sources.Sections {
+		texts := map[string]string{}
+		for _, s := range section.Settings {
+			texts[s.Name] = l.values[section.Name+"."+s.Name].text
+		}
+		config.Sections[section.Name] = texts
+	}
+	for _, t := range Tables() {
+		for _, e := range l.entries[t.Name] {
+			list := into.Field(t.field)
+			list.Set(reflect.Append(list, t.decode(e)))
+		}
+	}
 	for _, r := range conditions() {
 		if !slices.ContainsFunc(r.settings, l.faults.hasSetting) {
 			l.addFault(r.settings[0], l.values[r.settings[0]].origin, r.problem(config))
@@ -179,17 +189,10 @@ func (l *loader) addFault(setting, origin, problem string) {
 	}
 }
 
-// applyLayer overrides settings with those of a provider. origin returns where a setting
-// was set.
-func (l *loader) applyLayer(provider koanf.Provider, origin func(name string) string) {
-	given := koanf.New(".")
-	if err := given.Load(provider, nil); err != nil {
-		l.addFault("", origin(""), err.Error())
-	}
-	texts := given.All()
-	for _, name := range given.Keys() {
-		text, _ := texts[name].(string)
-		l.set(name, text, origin(name))
+// applyLayer overrides settings with texts by their names. origin returns where a setting was set.
+func (l *loader) applyLayer(texts map[string]string, origin func(name string) string) {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		l.set(name, texts[name], origin(name))
 	}
 }
 
@@ -263,11 +266,11 @@ func redactURL(text string) string {
 }
 
 func (l *loader) applyDefaults() {
-	texts := map[string]any{}
+	texts := map[string]string{}
 	for _, s := range l.settings {
 		texts[s.Name] = s.Default
 	}
-	l.applyLayer(confmap.Provider(texts, ""), func(string) string { return defaultOrigin })
+	l.applyLayer(texts, func(string) string { return defaultOrigin })
 }
 
 func (l *loader) applyFile(path string) {
@@ -287,7 +290,7 @@ func (l *loader) applyFile(path string) {
 			l.addFault(name, at(name), "unknown setting"+l.suggest(name, l.names()))
 		}
 	}
-	l.applyLayer(confmap.Provider(document.texts, ""), at)
+	l.applyLayer(document.texts, at)
 	for _, t := range tables {
 		if given, ok := document.tables[t.Name]; ok {
 			l.loadTable(t, path, given)
@@ -318,51 +321,45 @@ func (l *loader) applyEnvironment(environ []string) {
 	for _, s := range l.settings {
 		byVariable[s.Variable()] = s
 	}
+	texts := map[string]string{}
 	variables := map[string]string{} // by setting, the variable that set it
-	transform := func(variable, text string) (string, any) {
-		if variable == fileVariable || kubernetesVariable.MatchString(variable) || strings.HasPrefix(variable, testPrefix) {
-			return "", nil
+	for _, entry := range environ {
+		variable, text, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(variable, prefix) || variable == fileVariable || kubernetesVariable.MatchString(variable) || strings.HasPrefix(variable, testPrefix) {
+			continue
 		}
+		origin := "environment " + variable
 		setting, ok := byVariable[variable]
 		if !ok {
 			setting, ok = byVariable[strings.TrimSuffix(variable, "_FILE")]
 			if !ok || !setting.Secret {
 				l.addFault("", "environment "+quoteIfNeeded(variable), "unknown variable"+l.suggest(variable, l.variables()))
-				return "", nil
+				continue
 			}
 			secret, err := readFile(text, maxSecretBytes)
 			if err != nil {
-				l.addFault(setting.Name, "environment "+variable, err.Error())
-				return "", nil
+				l.addFault(setting.Name, origin, err.Error())
+				continue
 			}
 			text = strings.TrimRight(string(secret), "\r\n")
 		}
 		if other, ok := variables[setting.Name]; ok && other != variable {
-			l.addFault(setting.Name, "environment "+variable, "is also set by "+other)
-			return "", nil
+			l.addFault(setting.Name, origin, "is also set by "+other)
+			continue
 		}
-		variables[setting.Name] = variable
-		return setting.Name, text
+		texts[setting.Name], variables[setting.Name] = text, variable
 	}
-	provider := env.Provider("", env.Opt{
-		Prefix:        prefix,
-		TransformFunc: transform,
-		EnvironFunc:   func() []string { return environ },
-	})
-	l.applyLayer(provider, func(name string) string { return "environment " + variables[name] })
+	l.applyLayer(texts, func(name string) string { return "environment " + variables[name] })
 }
 
 func (l *loader) applyFlags(flags *pflag.FlagSet) {
-	byFlag := map[string]string{}
+	texts := map[string]string{}
 	for _, s := range l.settings {
-		if s.Flag != "" {
-			byFlag[s.Flag] = s.Name
+		if f := flags.Lookup(s.Flag); f != nil && f.Changed {
+			texts[s.Name] = f.Value.String()
 		}
 	}
-	provider := posflag.ProviderWithFlag(flags, ".", nil, func(f *pflag.Flag) (string, any) {
-		return byFlag[f.Name], f.Value.String()
-	})
-	l.applyLayer(provider, func(name string) string { return "flag --" + l.byName[name].Flag })
+	l.applyLayer(texts, func(name string) string { return "flag --" + l.byName[name].Flag })
 }
 
 // readFile reads a file of at most limit bytes.

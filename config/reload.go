@@ -1,6 +1,9 @@
 package config
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Reload decides whether a process that runs with c can take over next. Both must come from
 // [Load]. It returns the names of the settings and tables whose values differ, in the order of
@@ -40,15 +43,7 @@ func restartProblem(before, after string) string {
 
 // sameEntries reports whether two lists of entries have the same values in the same order.
 func sameEntries(t Table, before, after []entry) bool {
-	if len(before) != len(after) {
-		return false
-	}
-	for i := range before {
-		if before[i].text(t) != after[i].text(t) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(before, after, func(b, a entry) bool { return b.text(t) == a.text(t) })
 }
 
 // tableOrigin returns where a table is set.

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"strings"
 )
 
@@ -15,82 +17,53 @@ type Table struct {
 	// Identity are the keys whose combination must be unique.
 	Identity []string
 	Example  string // an example entry in YAML
+
+	field int          // of Config
+	entry reflect.Type // of the elements of the field
 }
 
-// Tables returns the definitions of all tables in the order of the example file.
+// Tables returns the definitions of all tables in the order of the example file: those of the
+// fields of [Config] with a tag table.
 func Tables() []Table {
-	roles := []string{"admin", "customer", "guest"}
-	return []Table{
-		{
-			Name: "attributes",
-			Help: "Attributes that the store has besides those of the contract. They can be read, written, filtered and sorted like those.",
-			Keys: []Setting{
-				{Name: "resource", Help: "Resource that has the attribute: customers, customer_addresses or products."},
-				{Name: "name", Help: "Its name in requests and answers, of lower-case letters, digits and underscores. It must not be a name of the contract."},
-				{Name: "kind", Kind: Choice, Choices: []string{"text", "integer", "decimal", "time"},
-					Help: "How its values are written and compared. It cannot change once values are stored."},
-				{Name: "scope", Kind: Choice, Choices: []string{"global", "website", "store"}, Default: "global",
-					Help: "For products: whether websites or store views may have values of their own."},
-				{Name: "roles", Kind: Choices, Choices: roles, Help: "Roles that read it."},
-				{Name: "writers", Kind: Choices, Choices: []string{"admin", "customer"}, Default: "admin", Help: "Roles that write it. Customers write only what is their own, and no products."},
-				{Name: "views", Kind: Choices, Choices: []string{"list", "single"}, Default: "list,single",
-					Help: "Views that show it by default. In other views attrs asks for it."},
-			},
-			Identity: []string{"resource", "name"},
-			Example:  "{resource: customers, name: loyalty_number, kind: text, roles: [admin, customer]}",
-		},
-		{
-			Name: "fields",
-			Help: "Which of the contract's fields a role reads and writes, where it is to have fewer than the contract allows. " +
-				"A role can neither ask for a field that it does not read, nor filter or sort by it.",
-			Keys: []Setting{
-				{Name: "resource", Help: "Resource that has the fields: customers, customer_addresses, products, product_images, product_websites, " +
-					"product_categories, stock_items (in products, too), orders, order_items, order_addresses or order_comments (in orders, too)."},
-				{Name: "role", Kind: Choice, Choices: roles, Help: "Role that the entry restricts."},
-				{Name: "read", Kind: Names, Help: "The only fields that the role reads. Without this key: all. [] means none."},
-				{Name: "write", Kind: Names, Help: "The only fields that the role writes; others that it sends are dropped. Without this key: all. [] means none."},
-			},
-			Identity: []string{"resource", "role"},
-			Example:  "{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}",
-		},
-		routesTable(),
+	var all []Table
+	for field := range reflect.TypeFor[Config]().Fields() {
+		if !strings.HasPrefix(string(field.Tag), "table:") {
+			continue
+		}
+		tag, entry := maps.Collect(pairs(field.Tag)), field.Type.Elem()
+		all = append(all, Table{
+			Name: tag["table"], Help: tag["help"], Reload: tag["reload"] == "true", Keys: taggedSettings(entry),
+			Identity: strings.Fields(tag["identity"]), Example: tag["example"], field: field.Index[0], entry: entry,
+		})
 	}
+	return all
 }
 
 // An Attribute is an entry of the table attributes.
 type Attribute struct {
-	Resource, Name, Kind, Scope string
-	Roles, Writers, Views       []string
+	Resource string   `setting:"resource" help:"Resource that has the attribute: customers, customer_addresses or products."`
+	Name     string   `setting:"name" help:"Its name in requests and answers, of lower-case letters, digits and underscores. It must not be a name of the contract."`
+	Kind     string   `setting:"kind" choices:"text integer decimal time" help:"How its values are written and compared. It cannot change once values are stored."`
+	Scope    string   `setting:"scope" default:"global" choices:"global website store" help:"For products: whether websites or store views may have values of their own."`
+	Roles    []string `setting:"roles" choices:"admin customer guest" help:"Roles that read it."`
+	Writers  []string `setting:"writers" default:"admin" choices:"admin customer" help:"Roles that write it. Customers write only what is their own, and no products."`
+	Views    []string `setting:"views" default:"list,single" choices:"list single" help:"Views that show it by default. In other views attrs asks for it."`
 }
 
 // A FieldList is an entry of the table fields. A nil list means all fields, an empty list
 // none.
 type FieldList struct {
-	Resource, Role string
-	Read, Write    []string
+	Resource string   `setting:"resource" help:"Resource that has the fields: customers, customer_addresses, products, product_images, product_websites, product_categories, stock_items (in products, too), orders, order_items, order_addresses or order_comments (in orders, too)."`
+	Role     string   `setting:"role" choices:"admin customer guest" help:"Role that the entry restricts."`
+	Read     []string `setting:"read" help:"The only fields that the role reads. Without this key: all. [] means none."`
+	Write    []string `setting:"write" help:"The only fields that the role writes; others that it sends are dropped. Without this key: all. [] means none."`
 }
 
-func newAttribute(v values) Attribute {
-	return Attribute{
-		Resource: get[string](v, "resource"), Name: get[string](v, "name"), Kind: get[string](v, "kind"), Scope: get[string](v, "scope"),
-		Roles: get[[]string](v, "roles"), Writers: get[[]string](v, "writers"), Views: get[[]string](v, "views"),
-	}
-}
-
-func newFieldList(v values) FieldList {
-	return FieldList{
-		Resource: get[string](v, "resource"), Role: get[string](v, "role"),
-		Read: get[[]string](v, "read"), Write: get[[]string](v, "write"),
-	}
-}
-
-// convertEntries returns the entries of a table, converted by entry.
-func convertEntries[T any](l *loader, table string, entry func(values) T) []T {
-	var all []T
-	for _, e := range l.entries[table] {
-		all = append(all, entry(e.values))
-	}
-	return all
+// decode returns the value of an entry, such as an [Attribute].
+func (t Table) decode(e entry) reflect.Value {
+	v := reflect.New(t.entry).Elem()
+	assign(v, t.Keys, e.values)
+	return v
 }
 
 // An entry holds the values of one table entry.
@@ -134,7 +107,7 @@ func (l *loader) loadKeys(t Table, e entry, given *document, at func(int) string
 	for i, key := range t.Keys {
 		names[i] = key.Name
 		delete(unknown, key.Name)
-		text, ok := given.texts[key.Name].(string)
+		text, ok := given.texts[key.Name]
 		if !ok && key.Kind == Names {
 			continue
 		}
@@ -176,13 +149,17 @@ func (s Setting) placeholder() any {
 // problem.
 func (l *loader) checkEntry(t Table, e entry) {
 	var err error
-	switch {
-	case t.Name == "attributes" && l.sources.Attribute != nil:
-		err = l.sources.Attribute(newAttribute(e.values))
-	case t.Name == "fields" && l.sources.Fields != nil:
-		err = l.sources.Fields(newFieldList(e.values))
-	case t.Name == "routes":
-		err = checkRoute(newRoute(e.values))
+	switch v := t.decode(e).Interface().(type) {
+	case Attribute:
+		if l.sources.Attribute != nil {
+			err = l.sources.Attribute(v)
+		}
+	case FieldList:
+		if l.sources.Fields != nil {
+			err = l.sources.Fields(v)
+		}
+	case Route:
+		err = v.check()
 	}
 	if err == nil {
 		return

@@ -9,21 +9,17 @@ import (
 
 // Tracing configures traces. Without Endpoint there are none.
 type Tracing struct {
-	Endpoint string // where spans are posted, with the path
-	Sample   float64
-	Headers  http.Header // of the requests to Endpoint; may hold credentials
+	Endpoint string      `setting:"tracing.endpoint" form:"URL" help:"URL of the OpenTelemetry collector that gets traces by OTLP over HTTP, such as http://127.0.0.1:4318. Without a path Portico adds /v1/traces. Empty: nothing is traced."`
+	Sample   float64     `setting:"tracing.sample" form:"share" default:"0.01" help:"Share of the requests that are traced. For a request with a traceparent, its caller has decided: Portico traces what the caller traces."`
+	Headers  http.Header `setting:"tracing.headers" form:"headers" secret:"true" help:"Headers for the collector, such as Authorization=Bearer%20KEY: names and values with percent signs for special characters, separated by commas, as in OTEL_EXPORTER_OTLP_HEADERS."` // may hold credentials
 }
 
-// tracingSettings returns the settings for traces.
-func tracingSettings() []Setting {
-	return []Setting{
-		{Name: "tracing.endpoint", Kind: URL,
-			Help: "URL of the OpenTelemetry collector that gets traces by OTLP over HTTP, such as http://127.0.0.1:4318. Without a path Portico adds /v1/traces. Empty: nothing is traced."},
-		{Name: "tracing.sample", Kind: Decimal, Default: "0.01", Valid: matchPattern(share, "must be a share from 0 to 1, such as 0.01"),
-			Help: "Share of the requests that are traced. For a request with a traceparent, its caller has decided: Portico traces what the caller traces."},
-		{Name: "tracing.headers", Kind: Text, Secret: true, Valid: validHeaders,
-			Help: "Headers for the collector, such as Authorization=Bearer%20KEY: names and values with percent signs for special characters, separated by commas, as in OTEL_EXPORTER_OTLP_HEADERS."},
+// SpansURL returns the URL to which spans are posted.
+func (t Tracing) SpansURL() string {
+	if u, err := url.Parse(t.Endpoint); err == nil && t.Endpoint != "" && u.Path == "" {
+		return t.Endpoint + "/v1/traces"
 	}
+	return t.Endpoint
 }
 
 // maxHeaders is the maximum length of tracing.headers in bytes.
@@ -65,14 +61,4 @@ func isToken(text string) bool {
 // isPrintable reports whether a text can be the value of a header.
 func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
-}
-
-// newTracing converts the settings, which are valid.
-func newTracing(v values) Tracing {
-	t := Tracing{Endpoint: get[string](v, "tracing.endpoint"), Sample: parseNumber(get[string](v, "tracing.sample"))}
-	t.Headers, _ = parseHeaders(get[string](v, "tracing.headers"))
-	if u, err := url.Parse(t.Endpoint); err == nil && t.Endpoint != "" && u.Path == "" {
-		t.Endpoint += "/v1/traces"
-	}
-	return t
 }

@@ -69,8 +69,8 @@ func TestTracingEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Tracing.Endpoint != want {
-			t.Errorf("%q: %q, want %q", endpoint, c.Tracing.Endpoint, want)
+		if c.Tracing.SpansURL() != want {
+			t.Errorf("%q: %q, want %q", endpoint, c.Tracing.SpansURL(), want)
 		}
 	}
 }

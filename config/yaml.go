@@ -16,10 +16,10 @@ const maxDepth = 8
 // A document holds the scalars of a YAML file as text, by full name. "log: {level: warn}"
 // and "log.level: warn" are equivalent.
 type document struct {
-	texts  map[string]any // strings by name; lists are joined with commas
-	empty  []string       // names without a value, which are not set
-	lines  map[string]int // line of each name
-	names  []string       // all names, in file order
+	texts  map[string]string // by name; lists are joined with commas
+	empty  []string          // names without a value, which are not set
+	lines  map[string]int    // line of each name
+	names  []string          // all names, in file order
 	tables map[string]tableEntries
 	line   int // line of its first member
 	faults []lineFault
@@ -57,7 +57,7 @@ func readYAML(text []byte, isTable func(name string) bool) *document {
 }
 
 func newDocument(isTable func(string) bool) *document {
-	return &document{texts: map[string]any{}, lines: map[string]int{}, tables: map[string]tableEntries{}, isTable: isTable}
+	return &document{texts: map[string]string{}, lines: map[string]int{}, tables: map[string]tableEntries{}, isTable: isTable}
 }
 
 func (d *document) addFault(line int, problem string) {

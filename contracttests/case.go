@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,17 +14,17 @@ import (
 // check it. It creates the objects that it needs, so it runs on any store.
 // cases/README.md describes the fields.
 type Case struct {
-	Resource    string         `yaml:"-"` // name of the case's file without extension
-	Name        string         `yaml:"name"`
-	Clauses     []string       `yaml:"clauses"`
-	Dialect     Dialect        `yaml:"dialect"`
-	Differences []int          `yaml:"differences"`
-	Formats     []string       `yaml:"formats"`
-	Make        []prerequisite `yaml:"make"`
-	Exclusive   []string       `yaml:"exclusive"`
-	Writes      string         `yaml:"writes"`
-	Steps       []Call         `yaml:"steps"`
-	Finally     []Call         `yaml:"finally"`
+	Resource    string `yaml:"-"` // name of the case's file without extension
+	Name        string
+	Clauses     []string
+	Dialect     Dialect
+	Differences []int
+	Formats     []string
+	Make        []prerequisite
+	Exclusive   []string
+	Writes      string
+	Steps       []Call
+	Finally     []Call
 
 	dialectDifferences []DialectDifference // the entries with the numbers in Differences
 	visit              func(*visit) error  // in place of Steps; nil in files
@@ -33,45 +34,45 @@ type Case struct {
 // A Call is one step of a case: a request, and the reply that is expected in each
 // dialect. cases/README.md describes the fields.
 type Call struct {
-	As          string            `yaml:"as"`
-	Call        string            `yaml:"call"`
-	Send        *yamlTree         `yaml:"send"`
-	SendAs      string            `yaml:"send_as"`
-	Body        *string           `yaml:"body"`
-	ContentType string            `yaml:"content_type"`
-	Accept      string            `yaml:"accept"`
-	Headers     map[string]string `yaml:"headers"`
-	Formats     []string          `yaml:"formats"`
-	Expect      *Expectation      `yaml:"expect"`
-	Documented  *Expectation      `yaml:"documented"`
-	Magento     *Expectation      `yaml:"magento"`
-	Save        string            `yaml:"save"`
-	Bind        map[string]string `yaml:"bind"`
-	OrSkip      string            `yaml:"or_skip"`
+	As          string
+	Call        string
+	Send        *yamlTree
+	SendAs      string `yaml:"send_as"`
+	Body        *string
+	ContentType string `yaml:"content_type"`
+	Accept      string
+	Headers     map[string]string
+	Formats     []string
+	Expect      *Expectation
+	Documented  *Expectation
+	Magento     *Expectation
+	Save        string
+	Bind        map[string]string
+	OrSkip      string `yaml:"or_skip"`
 }
 
 // An Expectation describes the reply that the contract requires. cases/README.md
 // describes the fields.
 type Expectation struct {
-	Status   int          `yaml:"status"`
-	Crash    bool         `yaml:"crash"`
-	Format   string       `yaml:"format"`
-	Location string       `yaml:"location"`
-	Record   string       `yaml:"record"`
-	List     string       `yaml:"list"`
-	Errors   []errorEntry `yaml:"errors"`
-	Tree     *yamlTree    `yaml:"tree"`
-	Text     *string      `yaml:"text"`
-	Only     []string     `yaml:"only"`
-	Values   *yamlTree    `yaml:"values"`
-	Like     string       `yaml:"like"`
-	Except   []string     `yaml:"except"`
-	Entries  *yamlTree    `yaml:"entries"`
-	Has      []yamlTree   `yaml:"has"`
-	Lacks    []yamlTree   `yaml:"lacks"`
-	Count    *int         `yaml:"count"`
-	AtMost   *int         `yaml:"at_most"`
-	Ordered  string       `yaml:"ordered"`
+	Status   int
+	Crash    bool
+	Format   string
+	Location string
+	Record   string
+	List     string
+	Errors   []errorEntry
+	Tree     *yamlTree
+	Text     *string
+	Only     []string
+	Values   *yamlTree
+	Like     string
+	Except   []string
+	Entries  *yamlTree
+	Has      []yamlTree
+	Lacks    []yamlTree
+	Count    *int
+	AtMost   *int `yaml:"at_most"`
+	Ordered  string
 
 	source string // the YAML text of the expectation, for reports
 }
@@ -85,7 +86,7 @@ type errorEntry struct {
 // UnmarshalYAML decodes [code, message].
 func (e *errorEntry) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
-		return fmt.Errorf("line %d: write an error as [code, message]", n.Line)
+		return errors.New("must be [code, message]")
 	}
 	if err := n.Content[0].Decode(&e.code); err != nil {
 		return err
@@ -115,13 +116,13 @@ func (m *prerequisite) UnmarshalYAML(n *yaml.Node) error {
 				continue
 			}
 			if m.maker != "" {
-				return fmt.Errorf("line %d: an entry of make has only the keys MAKER and send", n.Line)
+				return errors.New("must have only the keys MAKER and send")
 			}
 			m.maker, m.name = n.Content[i].Value, n.Content[i+1].Value
 		}
 	}
 	if m.maker == "" || m.name == "" {
-		return fmt.Errorf("line %d: write an entry of make as MAKER or {MAKER: name, send: {…}}", n.Line)
+		return errors.New("must be MAKER or {MAKER: name, send: {…}}")
 	}
 	if fields.Kind == 0 {
 		return nil
@@ -132,9 +133,9 @@ func (m *prerequisite) UnmarshalYAML(n *yaml.Node) error {
 // A maker describes how cases create a kind of object, such as a customer: by one call as
 // the Admin.
 type maker struct {
-	Needs []string `yaml:"needs"` // makers that run first
-	Call  string   `yaml:"call"`
-	Send  yamlTree `yaml:"send"`
+	Needs []string // makers that run first
+	Call  string
+	Send  yamlTree
 }
 
 // A yamlTree is a value of a YAML file: a body to send, or values to expect.

@@ -32,10 +32,7 @@ func TestDataCitesSections(t *testing.T) {
 			t.Errorf("clause %q is of the section %q, which does not exist", c.Name, c.Section)
 		}
 	}
-	suite, err := NewSuite()
-	if err != nil {
-		t.Fatal(err)
-	}
+	suite := loaded(t, NewSuite)
 	differences := map[int]bool{}
 	for i := range suite.cases {
 		for _, d := range suite.cases[i].dialectDifferences {
@@ -49,14 +46,8 @@ func TestDataCitesSections(t *testing.T) {
 		t.Errorf("%d differences: some are missing", len(differences))
 	}
 
-	recorded, err := Exchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
-	documented, err := DocumentedExchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	recorded := loaded(t, Exchanges)
+	documented := loaded(t, DocumentedExchanges)
 	words := regexp.MustCompile(`( \([^()]+\))?(; |$)`) // after a citation
 	for _, c := range slices.Concat(recorded, documented) {
 		for _, part := range strings.Split(strings.TrimSuffix(words.ReplaceAllString(c.Clause, "\n"), "\n"), "\n") {
@@ -77,10 +68,7 @@ func TestDataCitesSections(t *testing.T) {
 // exchange, and that every documented exchange covers a clause. With -v it prints the
 // exchanges of each clause.
 func TestClausesHaveExchanges(t *testing.T) {
-	cases, err := DocumentedExchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := loaded(t, DocumentedExchanges)
 	coveredBy := map[string][]string{}
 	for _, c := range cases {
 		if len(c.Clauses) == 0 {
@@ -124,10 +112,7 @@ func TestClausesHaveExchanges(t *testing.T) {
 // TestExchangesCoverFieldLists checks that an exchange of a clause with a list of fields
 // has a record with exactly these fields.
 func TestExchangesCoverFieldLists(t *testing.T) {
-	cases, err := DocumentedExchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := loaded(t, DocumentedExchanges)
 	lists := map[string][]string{}
 	for _, clause := range mustLoadClauses(t) {
 		if len(clause.Fields) > 0 {
@@ -179,10 +164,7 @@ func hasRecordWithFields(t *testing.T, r *Response, fields []string) bool {
 // TestExchangesCoverCalls checks that an exchange of a clause about a GET makes such a
 // request, and that an exchange about the default format makes it without Accept.
 func TestExchangesCoverCalls(t *testing.T) {
-	cases, err := DocumentedExchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := loaded(t, DocumentedExchanges)
 	parts := map[string]string{
 		"Customers": `/customers`, "Customer addresses": `/customers/\d+/addresses|/customers/addresses`, "Products": `/products`,
 		"Product images": `/products/[^/]+/images`, "Product websites": `/products/[^/]+/websites`, "Product categories": `/products/[^/]+/categories`,

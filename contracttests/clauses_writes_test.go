@@ -136,10 +136,7 @@ func parseBodyByType(t *testing.T, contentType *string, body string) (node, bool
 // covers it, and returns the number of these clauses.
 func checkExchanges(t *testing.T, selects func(clause) bool, covers func(clause, *Step) bool) int {
 	t.Helper()
-	cases, err := DocumentedExchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := loaded(t, DocumentedExchanges)
 	n := 0
 	for _, clause := range mustLoadClauses(t) {
 		if !selects(clause) {

@@ -2,6 +2,7 @@ package contracttests
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -185,9 +186,7 @@ func decodeExchanges(file string, data []byte, validate func(*Step) error) ([]Ex
 		}
 		for j := range c.Steps {
 			s := &c.Steps[j]
-			if s.As == "" {
-				s.As = Guest
-			}
+			s.As = cmp.Or(s.As, Guest)
 			if err := validate(s); err != nil {
 				return nil, fmt.Errorf("exchange %q, step %d: %w", c.Name, j+1, err)
 			}
@@ -275,12 +274,7 @@ func (s *Step) isWrite() bool {
 
 // isWrite reports whether a step of the exchange writes.
 func (c *Exchange) isWrite() bool {
-	for i := range c.Steps {
-		if c.Steps[i].isWrite() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Steps, func(s Step) bool { return s.isWrite() })
 }
 
 // isAbsolute reports whether a request target is in absolute form.

@@ -9,12 +9,19 @@ import (
 	"testing/fstest"
 )
 
-// TestExchangesLoad checks that all built-in recordings load and cite sections.
-func TestExchangesLoad(t *testing.T) {
-	cases, err := Exchanges()
+// loaded returns what load returns.
+func loaded[T any](t *testing.T, load func() (T, error)) T {
+	t.Helper()
+	v, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return v
+}
+
+// TestExchangesLoad checks that all built-in recordings load and cite sections.
+func TestExchangesLoad(t *testing.T) {
+	cases := loaded(t, Exchanges)
 	steps := 0
 	for _, c := range cases {
 		steps += len(c.Steps)
@@ -30,10 +37,7 @@ func TestExchangesLoad(t *testing.T) {
 // TestRecordingsAreCanonical checks that every recorded body equals its canonical
 // rendering. A body that does not shows an error in the rendering.
 func TestRecordingsAreCanonical(t *testing.T) {
-	cases, err := Exchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := loaded(t, Exchanges)
 	// Recordings in which {{any}} stands for white space after an element.
 	replacedBlanks := regexp.MustCompile(`</\w+>\{\{any\}\}`)
 	counts := map[string]int{}

@@ -5,9 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 // maxDataFile bounds a file of cases, shapes or fixtures, in bytes.
@@ -43,8 +42,8 @@ func ParseFixtures(data []byte) (Fixtures, error) {
 // parseFixtures reads fixtures with any names.
 func parseFixtures(data []byte) (Fixtures, error) {
 	var t yamlTree
-	if err := decodeYAML(data, &t); err != nil {
-		return Fixtures{}, fmt.Errorf("fixtures: %w", err)
+	if err := decodeYAML("fixtures", data, &t); err != nil {
+		return Fixtures{}, err
 	}
 	if t.kind != record {
 		return Fixtures{}, errors.New("fixtures: not a mapping of names to values")
@@ -69,22 +68,19 @@ func (f Fixtures) isWritable(name string) bool {
 	return err == nil && n.kind == literal && n.text == "true"
 }
 
-// decodeYAML reads one YAML document into v. It returns an error for keys that v does not
-// have, for a second document, and for input larger than maxDataFile. Input without a
-// document leaves v unchanged.
-func decodeYAML(data []byte, v any) error {
+// decodeYAML reads a YAML file, whose name is for errors, into v. It returns all faults with their
+// lines: members that v does not have, a second document, and input larger than maxDataFile.
+// Input without a value leaves v unchanged.
+func decodeYAML(file string, data []byte, v any) error {
+	return decodeWith(&strictyaml.Decoder{File: file}, data, v)
+}
+
+// decodeWith is decodeYAML with a decoder that has further options.
+func decodeWith(d *strictyaml.Decoder, data []byte, v any) error {
 	if len(data) > maxDataFile {
-		return fmt.Errorf("larger than %d bytes", maxDataFile)
+		return fmt.Errorf("%s: larger than %d bytes", d.File, maxDataFile)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(v); err == io.EOF {
-		return nil // nothing but comments
-	} else if err != nil {
-		return err
-	}
-	if err := dec.Decode(new(yaml.Node)); err != io.EOF {
-		return errors.New("text after the document")
-	}
-	return nil
+	d.MayBeEmpty = true
+	d.Decode(data, v)
+	return d.Err()
 }

@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -163,10 +164,7 @@ func (p *caseRun) newStep(c *Call) (*Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		format := c.SendAs
-		if format == "" {
-			format = p.job.format
-		}
+		format := cmp.Or(c.SendAs, p.job.format)
 		body := p.render(&sent, format)
 		s.Body, s.ContentType = &body, mediaTypeHeader(c.ContentType, format)
 	case c.Body != nil:
@@ -188,9 +186,7 @@ func (p *caseRun) newStep(c *Call) (*Step, error) {
 // "none". value is the name of a format, or any other media type, which is sent
 // unchanged. If it is empty, the header is that of format.
 func mediaTypeHeader(value, format string) *string {
-	if value == "" {
-		value = format
-	}
+	value = cmp.Or(value, format)
 	switch value {
 	case "none":
 		return nil

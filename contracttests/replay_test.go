@@ -35,10 +35,7 @@ func (r *recordingServer) answer(string) string {
 // with them.
 func TestAllRecordingsReplay(t *testing.T) {
 	t.Parallel()
-	cases, err := Exchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := loaded(t, Exchanges)
 	for dialect, want := range map[Dialect]Summary{
 		Magento:    {Passed: 582},
 		Documented: {Passed: 370, LeftOut: 212},
@@ -353,10 +350,7 @@ func TestReplayTimeout(t *testing.T) {
 // TestCoverageOfExchanges checks that documented exchanges count for their clauses, and
 // that the citations of recordings are ignored.
 func TestCoverageOfExchanges(t *testing.T) {
-	s, err := NewSuite()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := loaded(t, NewSuite)
 	for _, c := range s.Coverage([]Result{
 		{Status: Passed, Clauses: []string{"Errors: 404"}}, {Status: Failed, Clauses: []string{"Errors: 404"}},
 		{Status: Skipped, Clauses: []string{"Errors: 404", "Endpoints rule 3"}},

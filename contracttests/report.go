@@ -126,12 +126,7 @@ func shellVariable(name string) string {
 // hasHeader reports whether the request sets a header, other than Host and
 // Content-Length.
 func (r *request) hasHeader(name string) bool {
-	for _, h := range slices.Concat(r.headers, r.auth) {
-		if strings.EqualFold(h.name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(r.headers, r.auth), func(h header) bool { return strings.EqualFold(h.name, name) })
 }
 
 // QuoteShell quotes s as one word of a shell command.

@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -165,9 +166,7 @@ func (s *Suite) newRun(target Target, o Options, cancel context.CancelCauseFunc)
 	if err != nil {
 		return nil, err
 	}
-	if o.Timeout == 0 {
-		o.Timeout = callTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, callTimeout)
 	return &run{
 		suite: s, target: target, server: srv, options: o, cancel: cancel,
 		id: "contracttest-" + rand.Text()[:8], locks: map[string]*sync.Mutex{},

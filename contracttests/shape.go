@@ -84,17 +84,36 @@ func fieldKinds() map[string]fieldKind {
 
 // A shapeFile is the content of a file in shapes/: shapes by name.
 type shapeFile map[string]struct {
-	Keyed      bool      `yaml:"keyed"`
-	Elements   string    `yaml:"elements"`
-	Documented yaml.Node `yaml:"documented"`
-	Magento    yaml.Node `yaml:"magento"`
+	Keyed      bool
+	Elements   string
+	Documented shapeFields
+	Magento    shapeFields
+}
+
+// shapeFields are the fields of a shape in a dialect, by format; nil if it does not exist there.
+type shapeFields map[string][]string
+
+// UnmarshalYAML decodes a list of fields, or such a list for each format.
+func (f *shapeFields) UnmarshalYAML(n *yaml.Node) error {
+	var all []string
+	if n.Kind == yaml.SequenceNode {
+		err := n.Decode(&all)
+		*f = shapeFields{"json": all, "xml": all, "text": all}
+		return err
+	}
+	var byFormat map[string][]string
+	err := n.Decode(&byFormat)
+	if *f = byFormat; err == nil && byFormat["text"] == nil {
+		byFormat["text"] = byFormat["json"]
+	}
+	return err
 }
 
 // parseShapes adds the shapes of a file to shapes. It returns an error for a name that
 // shapes already contains.
-func parseShapes(data []byte, shapes map[string]*shape) error {
+func parseShapes(name string, data []byte, shapes map[string]*shape) error {
 	var file shapeFile
-	if err := decodeYAML(data, &file); err != nil {
+	if err := decodeYAML(name, data, &file); err != nil {
 		return err
 	}
 	kinds := fieldKinds()
@@ -106,8 +125,8 @@ func parseShapes(data []byte, shapes map[string]*shape) error {
 			return fmt.Errorf("shape %q: elements must be data_item or numbered", name)
 		}
 		s := &shape{keyedByID: raw.Keyed, numberedElements: raw.Elements == "numbered", views: map[view][]field{}}
-		for dialect, n := range map[Dialect]yaml.Node{Documented: raw.Documented, Magento: raw.Magento} {
-			if err := s.parseViews(dialect, &n, kinds); err != nil {
+		for dialect, fields := range map[Dialect]shapeFields{Documented: raw.Documented, Magento: raw.Magento} {
+			if err := s.parseViews(dialect, fields, kinds); err != nil {
 				return fmt.Errorf("shape %q, %s: %w", name, dialect, err)
 			}
 		}
@@ -116,29 +135,8 @@ func parseShapes(data []byte, shapes map[string]*shape) error {
 	return nil
 }
 
-// parseViews reads the fields of a dialect, which are a list of fields, or such a list
-// for each format.
-func (s *shape) parseViews(d Dialect, n *yaml.Node, kinds map[string]fieldKind) error {
-	byFormat := map[string][]string{}
-	switch n.Kind {
-	case 0: // the shape does not exist in this dialect
-		return nil
-	case yaml.SequenceNode:
-		var all []string
-		if err := n.Decode(&all); err != nil {
-			return err
-		}
-		for _, format := range []string{"json", "xml", "text"} {
-			byFormat[format] = all
-		}
-	default:
-		if err := n.Decode(&byFormat); err != nil {
-			return err
-		}
-		if byFormat["text"] == nil {
-			byFormat["text"] = byFormat["json"]
-		}
-	}
+// parseViews reads the fields of a dialect.
+func (s *shape) parseViews(d Dialect, byFormat shapeFields, kinds map[string]fieldKind) error {
 	for format, texts := range byFormat {
 		for _, text := range texts {
 			f, err := parseField(text, kinds)

@@ -9,7 +9,7 @@ import (
 func testShapes(t testing.TB) map[string]*shape {
 	t.Helper()
 	shapes := map[string]*shape{}
-	err := parseShapes([]byte(`
+	err := parseShapes("f", []byte(`
 thing:
   keyed: true
   elements: numbered
@@ -44,7 +44,7 @@ func TestParseShapes(t *testing.T) {
 		"a format whose fields are one": "x: {documented: {json: 5}}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := parseShapes([]byte(broken), testShapes(t)); err == nil {
+			if err := parseShapes("f", []byte(broken), testShapes(t)); err == nil {
 				t.Error("accepted")
 			}
 		})

@@ -2,6 +2,7 @@ package contracttests
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ import (
 // application/x-www-form-urlencoded, and "" otherwise. A signature is good for one request.
 func (c Credentials) SignRequest(as, method, url, form string) ([]string, error) {
 	if !c.token(as).isSet() {
-		return nil, errors.New("there are no credentials for " + quoteKey(as) + ": give one of " + Admin + ", " + Customer1 + " and " + Customer2 + " that has some")
+		return nil, errors.New("there are no credentials for " + strconv.Quote(as) + ": give one of " + Admin + ", " + Customer1 + " and " + Customer2 + " that has some")
 	}
 	scheme, rest, ok := strings.Cut(url, "://")
 	host, path, _ := strings.Cut(rest, "/")

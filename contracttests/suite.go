@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 //go:embed cases/*.yaml shapes/*.yaml makers.yaml differences.yaml
@@ -31,11 +33,11 @@ type Suite struct {
 // A DialectBehavior is an entry of differences.yaml: one behavior that the two dialects
 // disagree on. Cases refer to it by number.
 type DialectBehavior struct {
-	DialectDifference `yaml:",inline"`
+	DialectDifference
 
-	Clause     string `yaml:"clause"`     // that determines the behavior in the documented dialect
-	Documented string `yaml:"documented"` // the behavior in this dialect
-	Magento    string `yaml:"magento"`    // and in this one
+	Clause     string // that determines the behavior in the documented dialect
+	Documented string // the behavior in this dialect
+	Magento    string // and in this one
 }
 
 // DialectBehaviors returns all behaviors that the dialects disagree on, by number.
@@ -45,8 +47,8 @@ func DialectBehaviors() ([]DialectBehavior, error) {
 		return nil, err
 	}
 	var all []DialectBehavior
-	if err := decodeYAML(data, &all); err != nil {
-		return nil, fmt.Errorf("differences.yaml: %w", err)
+	if err := decodeYAML("differences.yaml", data, &all); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b DialectBehavior) int { return cmp.Compare(a.Number, b.Number) })
 	return all, nil
@@ -69,9 +71,9 @@ func loadSuite(fsys fs.FS) (*Suite, error) {
 		pattern string
 		parse   func(name string, data []byte) error
 	}{
-		{"makers.yaml", func(_ string, data []byte) error { return decodeYAML(data, &s.makers) }},
-		{"differences.yaml", func(_ string, data []byte) error { return decodeYAML(data, &differences) }},
-		{"shapes/*.yaml", func(_ string, data []byte) error { return parseShapes(data, s.shapes) }},
+		{"makers.yaml", func(name string, data []byte) error { return decodeYAML(name, data, &s.makers) }},
+		{"differences.yaml", func(name string, data []byte) error { return decodeYAML(name, data, &differences) }},
+		{"shapes/*.yaml", func(name string, data []byte) error { return parseShapes(name, data, s.shapes) }},
 		{"cases/*.yaml", s.parseCases},
 	} {
 		files, err := fs.Glob(fsys, part.pattern)
@@ -84,7 +86,7 @@ func loadSuite(fsys fs.FS) (*Suite, error) {
 				err = part.parse(name, data)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+				return nil, err
 			}
 		}
 	}
@@ -99,13 +101,17 @@ func loadSuite(fsys fs.FS) (*Suite, error) {
 // extension is the resource of its cases.
 func (s *Suite) parseCases(file string, data []byte) error {
 	var cases []Case
-	if err := decodeYAML(data, &cases); err != nil {
-		return err
+	d := strictyaml.Decoder{File: file, Aliases: true}
+	d.Check = func(p strictyaml.Place, v any) {
+		if e, ok := v.(*Expectation); ok && p.IsSet() {
+			source, err := yaml.Marshal(p.Node) // for reports
+			if err != nil {
+				d.Fault(p, "%v", err)
+			}
+			e.source = string(source)
+		}
 	}
-	// Reports show the source of an expectation, so it is decoded a second time as is.
-	type sources struct{ Expect, Documented, Magento yaml.Node }
-	var raw []struct{ Steps, Finally []sources }
-	if err := yaml.Unmarshal(data, &raw); err != nil {
+	if err := decodeWith(&d, data, &cases); err != nil {
 		return err
 	}
 	resource := strings.TrimSuffix(path.Base(file), ".yaml")
@@ -114,20 +120,6 @@ func (s *Suite) parseCases(file string, data []byte) error {
 		c.Resource = resource
 		if len(c.Formats) == 0 {
 			c.Formats = []string{"json"}
-		}
-		for j := range c.Steps {
-			for e, n := range map[*Expectation]yaml.Node{
-				c.Steps[j].Expect: raw[i].Steps[j].Expect, c.Steps[j].Documented: raw[i].Steps[j].Documented, c.Steps[j].Magento: raw[i].Steps[j].Magento,
-			} {
-				if e == nil {
-					continue
-				}
-				source, err := yaml.Marshal(&n)
-				if err != nil {
-					return err
-				}
-				e.source = string(source)
-			}
 		}
 	}
 	s.cases = append(s.cases, cases...)

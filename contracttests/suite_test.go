@@ -64,10 +64,7 @@ func TestLoadSuiteErrors(t *testing.T) {
 // TestEveryClauseHasACase checks that the cases cover every clause that is not marked as
 // untestable.
 func TestEveryClauseHasACase(t *testing.T) {
-	s, err := NewSuite()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := loaded(t, NewSuite)
 	cases := map[string]int{}
 	for i := range s.cases {
 		for _, name := range s.cases[i].Clauses {
@@ -77,6 +74,21 @@ func TestEveryClauseHasACase(t *testing.T) {
 	for _, c := range s.clauses {
 		if c.Untestable == "" && cases[c.Name] == 0 {
 			t.Errorf("no case covers %s: %s", c.Name, c.Says)
+		}
+	}
+}
+
+// TestExpectationSources checks that reports show what an expectation says, and not the name of
+// an anchor in a file of cases.
+func TestExpectationSources(t *testing.T) {
+	s := loaded(t, NewSuite)
+	for i := range s.cases {
+		for _, step := range s.cases[i].Steps {
+			for _, e := range []*Expectation{step.Expect, step.Documented, step.Magento} {
+				if e != nil && strings.ContainsAny(e.source[:1], "*&") {
+					t.Errorf("%s, %s: %s", s.cases[i].Name, step.Call, e.source)
+				}
+			}
 		}
 	}
 }
@@ -105,7 +117,7 @@ func FuzzShapes(f *testing.F) {
 	f.Add([]byte("thing: {keyed: true, documented: {json: [entity_id id, name text~]}}"), `{"1":{"entity_id":"1","name":null}}`)
 	f.Fuzz(func(t *testing.T, data []byte, body string) {
 		shapes := map[string]*shape{}
-		if parseShapes(data, shapes) != nil {
+		if parseShapes("f", data, shapes) != nil {
 			return
 		}
 		for _, format := range []string{"json", "xml", "text"} {

@@ -3,6 +3,7 @@ package contracttests
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -58,10 +59,8 @@ func splitFormName(name string) []string {
 		return []string{name}
 	}
 	keys := append([]string{first}, strings.Split(rest[:len(rest)-1], "][")...)
-	for _, key := range keys {
-		if strings.ContainsAny(key, "[]") {
-			return []string{name}
-		}
+	if slices.ContainsFunc(keys, func(key string) bool { return strings.ContainsAny(key, "[]") }) {
+		return []string{name}
 	}
 	return keys
 }

@@ -141,9 +141,7 @@ func (v *visit) submit(f htmlForm, filled url.Values) error {
 		return v.broken("the form has no valid action: " + quoteShort(f.action))
 	}
 	fields := maps.Clone(f.fields)
-	for name, values := range filled {
-		fields[name] = values
-	}
+	maps.Copy(fields, filled)
 	u.Fragment = ""
 	if f.method == http.MethodPost {
 		return v.send(f.method, u.String(), fields, nil)

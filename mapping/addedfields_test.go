@@ -1,16 +1,15 @@
 package mapping_test
 
 import (
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -77,31 +76,9 @@ func openAddedFieldsShop(t *testing.T, options contract.FieldOptions) *customerS
 	set(adapter.Products, 1, map[string]adapter.Value{"deposit": adapter.TextValue("10.0000"), "lead_days": adapter.IntegerValue(14), "slogan": adapter.NullValue()})
 
 	store := openSQLiteStore(t, data, schemas)
-	raw, err := sql.Open("sqlite", "file:"+store.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = raw.Close() }()
-	if _, err := raw.ExecContext(t.Context(), `INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES
-		(1, 2, 'lead_days', '5', NULL), (1, 2, 'slogan', 'Bout', 'BOUT'), (2, 2, 'slogan', 'Chauffe', 'CHAUFFE')`); err != nil {
-		t.Fatal(err)
-	}
-	shop := &customerShop{services: map[string]*mapping.Service{}, headers: map[string]string{"guest": ""}, reads: &reads{}}
-	for _, d := range contract.Dialects() {
-		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: 100, Now: time.Now}
-		shop.services[d.Name], err = mapping.New(d, fields, countingAdapter{store, shop.reads}, schemas, store.authenticator(), settings, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, token := range data.Tokens {
-		caller := "admin"
-		if token.CustomerID != 0 {
-			caller = fmt.Sprintf("customer %d", token.CustomerID)
-		}
-		shop.headers[caller] = authorization(data, token)
-	}
-	return shop
+	store.exec(t, `INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES
+		(1, 2, 'lead_days', '5', NULL), (1, 2, 'slogan', 'Bout', 'BOUT'), (2, 2, 'slogan', 'Chauffe', 'CHAUFFE')`)
+	return serveCustomers(t, store, data, fields, schemas, mapping.Settings{})
 }
 
 // A fieldCase is a call and the reply of both dialects: the whole body, or its beginning
@@ -266,13 +243,13 @@ func TestRestrictedWrites(t *testing.T) {
 }
 
 // write sends a JSON body.
-func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body string) mapping.Response {
+func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body string) calls.Response {
 	t.Helper()
 	r := httptest.NewRequest(method, "/api/rest"+path, strings.NewReader(body))
 	for name, value := range map[string]string{"Accept": asJSON, "Content-Type": asJSON, "Authorization": shop.headers[as]} {
 		r.Header.Set(name, value)
 	}
-	return shop.services[dialect].Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
+	return shop.services[dialect].Serve(t.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // TestAddedFieldWrites changes a record step by step, in each dialect.

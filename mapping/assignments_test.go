@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // countReplies counts replies by their status, followed by the first entry of an error
 // reply or of the errors in a batch reply.
-func countReplies(t *testing.T, replies []mapping.Response) map[string]int {
+func countReplies(t *testing.T, replies []calls.Response) map[string]int {
 	t.Helper()
 	counted := map[string]int{}
 	for _, r := range replies {
@@ -61,7 +61,7 @@ func TestConcurrentAssignments(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				var all sync.WaitGroup
-				replies := make([]mapping.Response, clients)
+				replies := make([]calls.Response, clients)
 				for i := range replies {
 					all.Go(func() { replies[i] = s.write(contract.Admin, c.method, c.target, c.body) })
 				}
@@ -85,37 +85,6 @@ func (s *shop) assignedTo(t testing.TB, what string) string {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	return string(r.Body)
-}
-
-// TestMisspelledCopyStores checks that the original crashes on a non-canonical store view
-// id if there is no other fault, and that nothing is written then, not even other items
-// of a list (product_parts 3.3).
-func TestMisspelledCopyStores(t *testing.T) {
-	s := openShop(t, contract.Magento())
-	before := s.assignedTo(t, "websites")
-	from := func(from, to string) string { return `{"store_from":` + from + `,"store_to":` + to + `}` }
-	single := func(copies string) string { return `{"website_id":2,"copy_to_stores":[` + copies + `]}` }
-	for _, spelling := range []string{`"1.5"`, `"+1"`, `"01"`, `"1.0"`, `" 1"`, `"1e0"`, `"1 "`} {
-		for _, body := range []string{
-			single(from(spelling, "3")),
-			single(from("1", "3") + "," + from(spelling, `"3"`)),
-			"[" + single(from(spelling, "3")) + "]",
-			`[{"website_id":99},{"website_id":1},` + single(from(spelling, "3")) + "]",
-		} {
-			t.Run(body, func(t *testing.T) {
-				checkReply(t, s.write(contract.Admin, "POST", "/products/1/websites", body), 500, typeHTML, "")
-				if after := s.assignedTo(t, "websites"); after != before {
-					t.Errorf("became %s", after)
-				}
-			})
-		}
-	}
-	checkRefused(t, s.write(contract.Admin, "POST", "/products/1/websites", single(from(`"01"`, "2"))),
-		"400 Store #2 to which we will copy the information does not belong to the website #2 being added.", "400 Resource data pre-validation error.")
-	r := s.write(contract.Admin, "POST", "/products/1/websites", "["+single(from(`"01"`, `"x"`))+","+single(from("1.5", `"3"`))+"]")
-	want := `{"error":[{"website_id":2,"product_id":"1","message":"Invalid value for \"store_to\" for the website with ID #2.","code":400}],` +
-		`"success":[{"website_id":"2","product_id":"1","message":"Resource updated successful.","code":200}]}`
-	checkReply(t, r, 207, typeJSON, want)
 }
 
 func TestTooManyCopies(t *testing.T) {
@@ -156,22 +125,6 @@ func TestCopiedValues(t *testing.T) {
 		got := copied.Get("name").Text() + " " + copied.Get("tax_class_id").Text()
 		if want := s.text("Bouilloire 2", "Bouilloire 4"); got != want {
 			t.Errorf("copied %s, want %s", got, want)
-		}
-	})
-}
-
-// TestAssignmentLocation checks that the Location repeats the product as spelled in the
-// path.
-func TestAssignmentLocation(t *testing.T) {
-	inBothDialects(t, func(t *testing.T, s *shop) {
-		for _, c := range []struct{ target, body, want string }{
-			{"/products/1abc/websites", `{"website_id":2}`, "/api/rest/products/1abc/websites/2"},
-			{"/products/KETTLE-steel/categories", `{"category_id":"06"}`, "/api/rest/products/KETTLE-steel/categories/6"},
-			{"/products/%201%20/categories", `{"category_id":4.0}`, "/api/rest/products/%201%20/categories/4"},
-		} {
-			if r := s.write(contract.Admin, "POST", c.target, c.body); r.Status != 200 || r.Location != c.want {
-				t.Errorf("%s: %d %s, location %q, want %q", c.target, r.Status, r.Body, r.Location, c.want)
-			}
 		}
 	})
 }

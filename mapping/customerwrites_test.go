@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/contracttests/nightly"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // write sends a JSON body as role.
-func (s *shop) write(role contract.Role, method, target, body string) mapping.Response {
+func (s *shop) write(role contract.Role, method, target, body string) calls.Response {
 	return s.serve(role, method, target, body, "Accept", "application/json", "Content-Type", "application/json")
 }
 
@@ -65,106 +65,6 @@ func newCustomer() map[string]any {
 func newAddress() map[string]any {
 	return map[string]any{"firstname": "Eve", "lastname": "Poe", "street": []string{"1 Pine St"}, "city": "Austin", "country_id": "US",
 		"region": "Texas", "postcode": "73301", "telephone": "555-0001"}
-}
-
-// TestMagentoAddressMessages checks the magento column of the table in customers 6. The
-// specification's own cases cover the documented one.
-func TestMagentoAddressMessages(t *testing.T) {
-	const (
-		country  = `400 "Country" is a required value.`
-		required = `400 "State/Province" is required.`
-		badType  = `400 Invalid "State/Province" type.`
-		unknown  = "400 State/Province does not exist."
-		crash    = ""
-	)
-	s := openShop(t, contract.Magento())
-	tests := []struct {
-		name  string
-		other []any
-		want  string
-	}{
-		{"no country", []any{"country_id", no}, country},
-		{"false for a country", []any{"country_id", false}, country},
-		{"empty list for a country", []any{"country_id", []int{}}, country},
-		{"list for a country", []any{"country_id", []string{"US"}}, "400 Invalid value type for country_id"},
-		{"number for a country", []any{"country_id", 0}, `400 Invalid value "0" for country_id`},
-		{"true for a country", []any{"country_id", true}, `400 Invalid value "1" for country_id`},
-		{"short country", []any{"country_id", "U"}, `400 Invalid value "U" for country_id`},
-		{"unknown country", []any{"country_id", "ZZ"}, `400 Invalid value "ZZ" for country_id`},
-		{"country in three letters", []any{"country_id", "USA"}, `400 Invalid value "USA" for country_id`},
-		{"no region", []any{"region", no}, required},
-		{"empty region", []any{"region", ""}, required},
-		{"null for a region", []any{"region", nil}, required},
-		{"false for a region", []any{"region", false}, required},
-		{"empty list for a region", []any{"region", []int{}}, required},
-		{"0 for a region", []any{"region", 0}, required},
-		{"the text \"0\" for a region", []any{"region", "0"}, required},
-		{"list for a region", []any{"region", []string{"Texas"}}, crash},
-		{"record for a region in a country without regions", []any{"region", map[string]string{"a": "b"}, "country_id", "GB"}, crash},
-		{"number for a region", []any{"region", 5}, badType},
-		{"true for a region", []any{"region", true}, badType},
-		{"0 for a region in a country without regions", []any{"region", 0, "country_id", "GB"}, badType},
-		{"null for a region in a country without regions", []any{"region", nil, "country_id", "GB"}, badType},
-		{"false for a region in a country without regions", []any{"region", false, "country_id", "GB"}, badType},
-		{"empty list for a region in a country without regions", []any{"region", []int{}, "country_id", "GB"}, badType},
-		{"unknown region", []any{"region", "Nowhere"}, unknown},
-		{"blank before the region", []any{"region", " TX"}, unknown},
-		{"region of another country", []any{"region", "ON"}, unknown},
-		{"empty first name", []any{"firstname", ""}, `400 "First Name" is a required value.`},
-		{"no postcode", []any{"postcode", no}, `400 "Zip/Postal Code" is a required value.`},
-		{"list inside the street", []any{"street", []any{[]string{"a"}}}, crash},
-		{"list for a text", []any{"city", []string{"a"}}, crash},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := s.write(contract.Admin, "POST", "/customers/4/addresses", body(t, newAddress(), tt.other...))
-			if tt.want == crash {
-				checkReply(t, r, 500, typeHTML, "")
-				return
-			}
-			checkRefused(t, r, tt.want, closing)
-		})
-	}
-	for _, country := range []string{"HK", "IE", "MO", "PA"} {
-		if r := s.write(contract.Admin, "POST", "/customers/4/addresses", body(t, newAddress(), "country_id", country, "postcode", no)); r.Status != 200 {
-			t.Errorf("%s without a postcode: %d %s", country, r.Status, r.Body)
-		}
-	}
-	s.write(contract.Admin, "PUT", "/customers/addresses/2", `{"country_id":"IE"}`)
-	checkRefused(t, s.write(contract.Admin, "PUT", "/customers/addresses/2", `{"postcode":""}`), `400 "Zip/Postal Code" is a required value.`, closing)
-	checkSaved(t, s.write(contract.Admin, "PUT", "/customers/addresses/2", `{"postcode":"","country_id":"IE"}`))
-}
-
-// TestMagentoCustomerMessages checks the messages of the magento dialect that differ from
-// those of the documented one, or have no counterpart there (customers 4 and 5).
-func TestMagentoCustomerMessages(t *testing.T) {
-	const taken, zero, unsaved, unhandled = "500 This customer email already exists", "500 Customer email is required", "0 id is not specified", "500 Unhandled simple errors."
-	s := openShop(t, contract.Magento())
-	create := func(other ...any) mapping.Response {
-		return s.write(contract.Admin, "POST", "/customers", body(t, newCustomer(), other...))
-	}
-	for name, r := range map[string]mapping.Response{
-		taken: create("email", "ADA@example.com"),
-		zero:  create("email", 0),
-	} {
-		if got := strings.Join(faults(t, r), "; "); got != name+"; "+unsaved || r.Status != 500 {
-			t.Errorf("%s: %d %s", name, r.Status, got)
-		}
-	}
-	checkRefused(t, s.write(contract.Admin, "PUT", "/customers/1", `{"email":"ben@example.com"}`), taken, unhandled)
-	checkRefused(t, s.write(contract.Admin, "PUT", "/customers/1", `{"email":"0"}`), zero, unhandled)
-	checkRefused(t, create("email", "0", "firstname", ""), `400 "First Name" is a required value.`, closing)
-	checkRefused(t, create("email", 7), `400 "Email" invalid type entered.`, closing)
-	checkRefused(t, create("dob", 0), "500 Resource internal error.")
-	for name, other := range map[string][]any{
-		"year first": {"dob", "1990-02-03"}, "no date": {"dob", []int{}}, "list for a name": {"firstname", []string{"x"}},
-		"host with two faults": {"email", "a@a-.zz"}, "beside another fault": {"lastname", "", "prefix", []string{"x"}},
-	} {
-		t.Run(name, func(t *testing.T) { checkReply(t, create(other...), 500, typeHTML, "") })
-	}
-	if got := s.storedRecord(t, adapter.Customers, 1).Get("email").Text(); got != "ada@example.com" {
-		t.Errorf("invalid body saved: %s", got)
-	}
 }
 
 // TestStoredCustomer checks what is stored for a new customer (customers 5).
@@ -272,22 +172,6 @@ func TestBodiesThatSaveNothing(t *testing.T) {
 	})
 }
 
-// TestOptionNumbers checks that options are compared as numbers (customers 4).
-func TestOptionNumbers(t *testing.T) {
-	inBothDialects(t, func(t *testing.T, s *shop) {
-		for sent, want := range map[any]string{"01": "1", "2.0": "2", " 3": "3", true: "1", 2: "2", "3": "3"} {
-			checkSaved(t, s.write(contract.Admin, "PUT", "/customers/1", body(t, nil, "group_id", sent)))
-			if got := s.storedRecord(t, adapter.Customers, 1).Get("group_id").Text(); got != want {
-				t.Errorf("%v is group %s, want %s", sent, got, want)
-			}
-		}
-		for sent, shown := range map[any]string{"1x": "1x", 99: "99", 1.5: "1.5", " ": " ", "0": "0"} {
-			checkRefused(t, s.write(contract.Admin, "PUT", "/customers/1", body(t, nil, "group_id", sent)), fmt.Sprintf(`400 Invalid value "%s" for group_id`, shown), closing)
-		}
-		checkRefused(t, s.write(contract.Admin, "PUT", "/customers/1", `{"gender":[]}`), "400 Invalid value type for gender", closing)
-	})
-}
-
 // TestConcurrentCustomersWithOneEmail checks that only one of many customers created at
 // the same time with the same e-mail address is stored, and that the others are told so.
 // Hashing their passwords takes most of the time; with -short there are fewer.
@@ -298,7 +182,7 @@ func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	}
 	inBothDialectsOnSQLite(t, func(t *testing.T, s *shop) {
 		var all sync.WaitGroup
-		replies := make([]mapping.Response, clients)
+		replies := make([]calls.Response, clients)
 		sent := body(t, newCustomer(), "password", "secret77")
 		for i := range replies {
 			all.Go(func() { replies[i] = s.write(contract.Admin, "POST", "/customers", sent) })

@@ -1,9 +1,27 @@
-// Package mapping implements the behavior of the contract: one pipeline for all calls,
-// and a handler for each call in the route table.
+// Package mapping implements the behavior of the contract. It connects the pipeline, the caches
+// and the handlers of all resources to a service; everything else is in the packages below.
+//
+// # Where to find what
+//
+// To find the code of a call, look up its name with "portico routes", which prints file and line
+// of its handler; handlers.go registers them. A request passes these packages:
+//
+//   - pipeline: the steps that every call runs, from the Accept header to the body.
+//   - customers, orders, stockitems, products: the handlers, with products/writes,
+//     products/images and products/assignments.
+//   - input: checks of bodies by the rules of the contract, and conversion of values.
+//   - calls: what the pipeline and handlers share: a call, its reply, and the rendering of
+//     records by their tables of fields.
+//   - records: reading of lists in batches and pages, with the list cache.
+//   - products/lookup and products/prices: which product a call names, and what it costs.
+//   - shopconfig: websites, store views, customer groups and taxes of the shop.
+//   - replycache: which replies are cached, and what invalidates them.
+//   - legacy/gate: authorization and caching of calls that the legacy system answers.
+//   - contract, codec, listquery, numeric, auth: the contract as data, and its formats.
 //
 // # Principles
 //
-//  1. Every call runs the same steps in the same order (pipeline.go). The first failure
+//  1. Every call runs the same steps in the same order (package pipeline). The first failure
 //     ends the call. A handler implements only the middle: it gets a decoded call and
 //     returns a reply or a fault.
 //  2. The contract is data: tables in package contract. Handlers read them. No handler
@@ -11,31 +29,17 @@
 //     a second place.
 //  3. Backends are reached only through package adapter. A write makes its decisions
 //     inside the backend's transaction.
-//  4. Errors become faults in one place (faults.go). Clients see the messages of the
-//     contract; the log contains the cause.
-//  5. The list cache (listcache.go) only saves queries. Every write of a store invalidates
-//     the lists it affects (invalidation.go), and entries expire after a minute. What
-//     imports of other processes change invalidates lists, replies and the shop's
-//     configuration in the same way (InvalidateChanged).
-//  6. What a body may hold is described in package contract, by a form (forms.go) or by
-//     rules (productcheck.go, stockrules.go). The conversion of values is in values.go, and
-//     values with rules of their own have a file each. Whatever can be checked before a
-//     write's transaction is checked before it, and passwords are hashed before it.
-//  7. Each resource has a file named like its path. To find the code of a call, look up
-//     its name with "portico routes", which also prints the file.
-//  8. Every byte that is held for a client is reserved from a budget first (budgets.go):
-//     the query before authentication, the body after it, then their decoded forms and the
-//     batches of lists. Guests get at most half of each budget.
-//  9. A list takes the memory of one batch of records, however long it is (rows.go,
-//     stream.go). Faults are found before the first batch is sent. A later failure breaks
-//     the connection, so that no client mistakes a part of the list for all of it.
-//  10. Finished replies to Guests' reads of products are cached (replycache.go), by package
-//     cache behind an interface. A table of the resources that calls write says which
-//     replies a write invalidates (invalidation.go); it does so inside its transaction. A
-//     reply also expires when one of its prices changes with time.
-//  11. Calls that the legacy system answers do not run here. The service authorizes them
-//     if they have to be signed again, caches their replies, and refuses those that could
-//     not be forwarded with an error of the contract (legacy.go, legacycache.go).
+//  4. Each resource has a handler type of its own, which knows what it needs and no other
+//     handler. It has no state that a reload changes: the limits of a list are those of the
+//     call.
+//  5. The list cache only saves queries. Every write of a store invalidates the lists it
+//     affects (package replycache), and entries expire after a minute. What imports of
+//     other processes change invalidates lists, replies and the shop's configuration in the
+//     same way (InvalidateChanged).
+//  6. Whatever can be checked before a write's transaction is checked before it, and
+//     passwords are hashed before it.
+//  7. Every byte that is held for a client is reserved from a budget first, and a list takes
+//     the memory of one batch of records, however long it is.
 //
 // # Glossary
 //
@@ -61,7 +65,7 @@
 //   - dialect: one of the two variants of the contract, documented and magento. A dialect
 //     is data, not a code path.
 //   - expensive condition: a condition of a list that a database cannot answer from an
-//     index (filterlimiter.go).
+//     index (package records).
 //   - fault: an entry of an error reply. A bare fault replaces the whole reply.
 //   - field: a member of a record on the wire. An attribute is its counterpart in the
 //     store; computed fields have none.
@@ -83,12 +87,14 @@
 // # How it is tested
 //
 // Package contracttests runs the recorded exchanges of the original and the cases of the
-// specification against a whole server. The tests in this package run on package memstore;
-// those that look into a database, send odd values or write concurrently run on SQLite. They
-// cover the order of the pipeline; the matrix of routes, methods and roles; the rules of each
-// resource, value by value; overlapping batch updates; random pages against adapter.Apply;
-// which records each caller can read and write; odd values for every field; and a service
-// with a reply cache beside one without it, after every kind of write. Fuzz tests cover
-// bodies and every value that is parsed. Tests of refused calls compare the rows and files of
-// the store, to show that nothing has changed.
+// specification against a whole server; the cases call every route with every method as every
+// role. The tests in this package run a service on package memstore; those that look into a
+// database, send odd values or write concurrently run on SQLite. Transcripts in testdata hold
+// calls and their replies in both dialects as text, for the order of the pipeline and the rules
+// of each resource, value by value. Other tests cover overlapping batch updates; random pages
+// against adapter.Apply; which records each caller can read and write; odd values for every
+// field; and a service with a reply cache beside one without it, after every kind of write. Fuzz
+// tests cover bodies and every value that is parsed. Tests of refused calls compare the rows and
+// files of the store, to show that nothing has changed. What needs no service is tested in the
+// packages below.
 package mapping

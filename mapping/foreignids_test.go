@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/contracttests/nightly"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -28,7 +29,7 @@ type watchedShop struct {
 func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
 	t.Helper()
 	w := &watchedShop{labeledShop: openSQLiteLabeledShop(t, d)}
-	removeFiles(t, sqlstore.MediaDir(w.direct.path)) // as reset does
+	removeFiles(t, engine.MediaDir(w.direct.path)) // as reset does
 	w.watcher = w.watchStore(t)
 	w.before = w.watcher.snapshot(t)
 	return w
@@ -36,7 +37,7 @@ func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
 
 // checkAndUndo checks that a successful call changed only what belongs to owners, and
 // that a refused one changed nothing. It returns the changes, and reverts them.
-func (w *watchedShop) checkAndUndo(t *testing.T, what string, r mapping.Response, owners []string) []change {
+func (w *watchedShop) checkAndUndo(t *testing.T, what string, r calls.Response, owners []string) []change {
 	t.Helper()
 	if !w.watcher.mayHaveChanged(t) {
 		return nil
@@ -56,7 +57,7 @@ func (w *watchedShop) checkAndUndo(t *testing.T, what string, r mapping.Response
 }
 
 // newID returns the id of the record that a call created, or "".
-func newID(r mapping.Response) string { return r.Location[strings.LastIndex(r.Location, "/")+1:] }
+func newID(r calls.Response) string { return r.Location[strings.LastIndex(r.Location, "/")+1:] }
 
 // TestForeignIDSpellingsInWrites sends writes with odd spellings of all ids in their
 // paths. The records of others must not be found in any spelling, and the caller's own id
@@ -246,27 +247,10 @@ func decoded(t testing.TB, body string) any {
 // xmlElements returns the members of a JSON record as the elements of an XML root.
 func xmlElements(t testing.TB, body string) string {
 	t.Helper()
-	var text strings.Builder
-	var write func(name string, v any)
-	write = func(name string, v any) {
-		text.WriteString("<" + name + ">")
-		switch v := v.(type) {
-		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				write(name, v[name])
-			}
-		case []any:
-			for _, entry := range v {
-				write("data_item", entry)
-			}
-		default:
-			fmt.Fprintf(&text, "%v", v)
-		}
-		text.WriteString("</" + name + ">")
+	record, err := codec.Decode(contract.JSON, []byte(body))
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
 	}
-	members := decoded(t, body).(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		write(name, members[name])
-	}
-	return text.String()
+	_, elements, _ := strings.Cut(string(codec.Append(nil, contract.XML, "r", &record, false)), "<r>")
+	return strings.TrimSuffix(elements, "</r>\n")
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 

@@ -10,9 +10,10 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/shopconfig"
 )
 
 // imported returns a record as an import brings it. values are names and values in turn.
@@ -38,15 +39,15 @@ func imported(t testing.TB, r adapter.Resource, values ...any) adapter.Record {
 func TestCachedRepliesAfterImports(t *testing.T) {
 	t.Parallel()
 	store := openSQLiteDemo(t)
-	importer := openFile(t, sqlstore.Options{DSN: "sqlite:" + store.path, MediaDir: sqlstore.MediaDir(store.path)})
-	announcement, err := importer.AnnounceImports(t.Context())
+	importer := openFile(t, sqlstore.Options{DSN: "sqlite:" + store.path, MediaDir: engine.MediaDir(store.path)})
+	announcement, err := importer.Changes().Announce(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	with := settings()
-	with.Prices = mapping.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
+	with.Prices = shopconfig.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
 	fresh := func() *shop { return serveShop(t, contract.Documented(), with, demotest.Data(t), store, store) }
-	watch := openFile(t, sqlstore.Options{DSN: "sqlite:" + store.path}).NewWatch()
+	watch := openFile(t, sqlstore.Options{DSN: "sqlite:" + store.path}).Changes().NewWatch()
 	with.AwaitChanges = watch.Await
 	if with.ReplyCache, err = cache.New(t.Context(), cache.Options{
 		TTL: 1 << 50, MemoryBytes: 8 << 20, Registerer: prometheus.NewRegistry(), Now: with.Now, Changes: watch,
@@ -140,17 +141,35 @@ func TestInvalidateChanged(t *testing.T) {
 		{"a product and a store view", changes{adapter.Products: {1}, adapter.Stores: {1}}, targets},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openCachedPair(t, contract.Documented(), settings()).cached
-			for _, target := range targets {
-				s.guestRead(target)
+			ended := endedReplies(t, targets, c.changed)
+			if !slices.Equal(ended, c.ended) {
+				// Tags may share a counter by the cache's random hash, which ends too many
+				// replies. It does not happen twice in a row.
+				ended = endedReplies(t, targets, c.changed)
 			}
-			s.service.InvalidateChanged(t.Context(), c.changed)
-			for _, target := range targets {
-				_, outcome := s.guestRead(target)
-				if want := map[bool]string{true: "miss", false: "hit"}[slices.Contains(c.ended, target)]; outcome != want {
-					t.Errorf("%s: %s, want %s", target, outcome, want)
-				}
+			if !slices.Equal(ended, c.ended) {
+				t.Errorf("%q end, want %q", ended, c.ended)
 			}
 		})
 	}
+}
+
+// endedReplies returns which cached replies a new service no longer returns after a change.
+func endedReplies(t *testing.T, targets []string, changed map[adapter.Resource][]adapter.Key) (ended []string) {
+	t.Helper()
+	s := openCachedPair(t, contract.Documented(), settings()).cached
+	for _, target := range targets {
+		s.guestRead(target)
+	}
+	s.service.InvalidateChanged(t.Context(), changed)
+	for _, target := range targets {
+		switch _, outcome := s.guestRead(target); outcome {
+		case "miss":
+			ended = append(ended, target)
+		case "hit":
+		default:
+			t.Errorf("%s: %s", target, outcome)
+		}
+	}
+	return ended
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -250,12 +250,12 @@ func (m *labeledShop) productLabel(rec adapter.Record) ownerLabel {
 }
 
 // get sends a GET for a target below /api/rest.
-func (m *labeledShop) get(c caller, target, accept string) mapping.Response {
+func (m *labeledShop) get(c caller, target, accept string) calls.Response {
 	return m.ask(c, "GET", target, accept, "", "")
 }
 
 // ask sends a request with any method, with or without a body.
-func (m *labeledShop) ask(c caller, method, target, accept, contentType, body string) mapping.Response {
+func (m *labeledShop) ask(c caller, method, target, accept, contentType, body string) calls.Response {
 	r := httptest.NewRequest(method, "/api/rest"+target, strings.NewReader(body))
 	r.Header.Set("Accept", accept)
 	if contentType != "" {
@@ -264,7 +264,7 @@ func (m *labeledShop) ask(c caller, method, target, accept, contentType, body st
 	if c.authorization != "" {
 		r.Header.Set("Authorization", c.authorization)
 	}
-	return m.service.Serve(r.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
+	return m.service.Serve(r.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // leaks returns the labels in a body that the caller may not see, or "".

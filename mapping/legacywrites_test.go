@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -54,7 +54,7 @@ func TestLegacyWrite(t *testing.T) {
 	} {
 		for name, body := range map[string]io.Reader{"at once": strings.NewReader(tt.body), "in pieces": iotest.OneByteReader(strings.NewReader(tt.body))} {
 			t.Run(tt.name+" "+name, func(t *testing.T) {
-				r := &mapping.Request{HTTP: httptest.NewRequestWithContext(t.Context(), tt.method, "/api/rest"+tt.path, body)}
+				r := &calls.Request{HTTP: httptest.NewRequestWithContext(t.Context(), tt.method, "/api/rest"+tt.path, body)}
 				items := s.service.BatchItems(r)
 				if sent, err := io.ReadAll(r.HTTP.Body); err != nil || string(sent) != tt.body {
 					t.Fatalf("%v: the body is %q", err, sent)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/contracttests/nightly"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -370,7 +370,7 @@ func (s *shop) checkOddQuery(t *testing.T, target string, want outcome) {
 // checkContractReply checks what holds for every reply: its size is bounded, an error is
 // an envelope, an internal error occurs only where the original crashes, and nothing
 // internal shows.
-func (s *shop) checkContractReply(t *testing.T, target string, got mapping.Response) {
+func (s *shop) checkContractReply(t *testing.T, target string, got calls.Response) {
 	t.Helper()
 	const maxReply = 256 << 10
 	crash := !s.documented() && got.Status == 500 && len(got.Body) == 0

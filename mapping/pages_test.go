@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -186,7 +186,7 @@ func TestPagingThroughAList(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			shop := openOrderShop(t, contract.Documented())
 			for page := 1; page <= 50; page++ {
-				if r := shop.get(t, asAdmin, fmt.Sprintf("/orders?limit=2&page=%d&attrs=entity_id%s", page, order), "json"); r.Status != 200 {
+				if r := shop.get(t, contract.Admin, fmt.Sprintf("/orders?limit=2&page=%d&attrs=entity_id%s", page, order)); r.Status != 200 {
 					t.Fatalf("%d %s", r.Status, r.Body)
 				}
 			}
@@ -440,5 +440,19 @@ func TestStaleTotal(t *testing.T) {
 	}
 	if got, want := s.reads.takeListStarts(), []string{"start"}; !slices.Equal(got, want) {
 		t.Errorf("then read %q, want %q", got, want)
+	}
+}
+
+// TestMaxRows checks the maximum length of a list without a limit, on its page.
+func TestMaxRows(t *testing.T) {
+	with := settings()
+	with.MaxRows = 3
+	s := openShopWith(t, contract.Documented(), with, nil)
+	for query, want := range map[string]string{
+		"limit=0": `[{"item_id":"1"},{"item_id":"2"},{"item_id":"3"}]`,
+		"limit=0&filter[1][attribute]=qty&filter[1][regexp]=.": `[{"item_id":"1"},{"item_id":"2"},{"item_id":"3"}]`,
+		"limit=4": `[{"item_id":"1"},{"item_id":"2"},{"item_id":"3"},{"item_id":"4"}]`,
+	} {
+		checkReply(t, s.serve(contract.Admin, "GET", "/stockitems?attrs=item_id&"+query, "", "Accept", "application/json"), 200, typeJSON, want)
 	}
 }

@@ -10,81 +10,10 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/pipeline"
 )
-
-// TestOrderOfChecks sends requests that fail two consecutive checks of wire 1: the
-// earlier one must answer. It leaves out checks that no request can fail together.
-func TestOrderOfChecks(t *testing.T) {
-	const (
-		asJSON   = "Accept: application/json"
-		badToken = "Authorization: OAuth oauth_consumer_key=x"
-		version0 = "Version: 0"
-		bodyJSON = "Content-Type: application/json"
-	)
-	tests := []struct {
-		name           string
-		as             contract.Role
-		method, target string
-		header         []string
-		body, want     string
-	}{
-		{"1 before 2: Accept before credentials", contract.Guest, "GET", "/stockitems", []string{"Accept: image/png", badToken}, "", ""},
-		{"2 before 3: credentials before API type", contract.Guest, "GET", "/api/restx/stockitems", []string{asJSON, badToken}, "", "401 oauth_problem=parameter_absent&oauth_parameters_absent=oauth_signature_method"},
-		{"2 before 4: credentials before route", contract.Guest, "GET", "/nope", []string{asJSON, badToken}, "", "401 oauth_problem=parameter_absent&oauth_parameters_absent=oauth_signature_method"},
-		{"3 before 4: API type before route", contract.Guest, "GET", "/api/restx/nope", []string{asJSON}, "", `400 API type "restx" is not supported`},
-		{"4 before 5: route before method", contract.Admin, "PATCH", "/nope", []string{asJSON}, "", "404 Request does not match any route."},
-		{"5 before 6: method before role", contract.Guest, "PATCH", "/stockitems", []string{asJSON}, "", "400 Invalid request method"},
-		{"6 before 7: role before version", contract.Guest, "GET", "/stockitems", []string{asJSON, version0}, "", "403 Access denied"},
-		{"6 before 8: role before method", contract.Customer, "POST", "/stockitems", []string{asJSON}, "", "403 Access denied"},
-		{"7 before 8: version before method", contract.Admin, "POST", "/stockitems", []string{asJSON, version0}, "", `400 Invalid version "0" requested.`},
-		{"8 before 9: method before Content-Type", contract.Admin, "POST", "/stockitems", []string{asJSON}, "", "405 Resource method not implemented yet."},
-		{"8 before 10: method before body", contract.Admin, "POST", "/stockitems/1", []string{asJSON, bodyJSON}, "{", "405 Resource method not implemented yet."},
-		{"9 before 10: Content-Type before body", contract.Admin, "PUT", "/stockitems/1", []string{asJSON}, "{", "400 Content-Type header is empty"},
-		{"10 before 11: decoding before emptiness", contract.Admin, "PUT", "/stockitems/1", []string{asJSON, bodyJSON}, " \n", "400 Decoding error."},
-		{"11 before 14: emptiness before the record", contract.Admin, "PUT", "/stockitems/99", []string{asJSON, bodyJSON}, "{}", "400 The request data is invalid."},
-		{"13 before 14: fields before the record", contract.Admin, "PUT", "/stockitems/99", []string{asJSON, bodyJSON}, `{"product_id":1,"nope":2}`, "400 The request data is invalid."},
-		{"14: the record before its values", contract.Admin, "PUT", "/stockitems/99", []string{asJSON, bodyJSON}, `{"qty":"abc"}`, "404 Resource not found."},
-		{"GET ignores the body", contract.Admin, "GET", "/stockitems/99", []string{asJSON, "Content-Type: x;y"}, "{", "404 Resource not found."},
-	}
-	inBothDialects(t, func(t *testing.T, s *shop) {
-		for _, test := range tests {
-			t.Run(test.name, func(t *testing.T) {
-				var header []string
-				for _, line := range test.header {
-					name, value, _ := strings.Cut(line, ": ")
-					header = append(header, name, value)
-				}
-				r := s.serve(test.as, test.method, test.target, test.body, header...)
-				if test.want == "" {
-					checkReply(t, r, 500, typeHTML, "Service temporary unavailable")
-					return
-				}
-				checkRefused(t, r, test.want)
-			})
-		}
-	})
-}
-
-func TestVersion(t *testing.T) {
-	inBothDialects(t, func(t *testing.T, s *shop) {
-		get := func(version string) mapping.Response {
-			return s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json", "Version", version)
-		}
-		for _, version := range []string{"1", "2", "99", strings.Repeat("9", 400)} {
-			if r := get(version); r.Status != 200 {
-				t.Errorf("version %q: got %d %s", version, r.Status, r.Body)
-			}
-		}
-		for version, shown := range map[string]string{
-			"": "", "0": "0", "01": "01", "-1": "-1", "1.0": "1.0", "v1": "v1", "1, 1": "1, 1",
-			`<b>&'"`: "&lt;b&gt;&amp;&#039;&quot;",
-		} {
-			checkRefused(t, get(version), `400 Invalid version "`+shown+`" requested.`)
-		}
-	})
-}
 
 // TestAccept checks the format of the reply for an Accept header, on a stock item
 // (default JSON) and on a path without a route (default XML); "" means no acceptable
@@ -155,97 +84,6 @@ func TestAcceptMissingJSON(t *testing.T) {
 	if r := documented.serve(contract.Guest, "GET", "/nope", ""); r.ContentType != typeXML {
 		t.Errorf("documented: got %s, want its own default", r.ContentType)
 	}
-}
-
-// TestBodies checks how bodies are read (wire 6.1 to 6.5). An accepted body sets the
-// stock to 7.
-func TestBodies(t *testing.T) {
-	const saved, crash = "saved", "crash"
-	both := func(s string) [2]string { return [2]string{s, s} }
-	jsonInXML := [2]string{saved, "400 Decoding error."}
-	invalid := both("400 The request data is invalid.")
-	undecodable := both("400 Decoding error.")
-	tests := []struct {
-		name, contentType, body string
-		want                    [2]string // documented, magento
-	}{
-		{"JSON", "application/json", `{"qty":7}`, both(saved)},
-		{"JSON with charset", "application/json; charset=UTF-8", `{"qty":7}`, both(saved)},
-		{"JSON with blanks around", "application/json", " \t\r\n{\"qty\":7} \n", both(saved)},
-		{"XML", "application/xml", `<r><qty>7</qty></r>`, both(saved)},
-		{"text XML", "text/xml", `<?xml version="1.0"?><service_api><qty>7</qty></service_api>`, both(saved)},
-		{"XHTML", "application/xhtml+xml", `<magento_api><qty>7</qty></magento_api>`, both(saved)},
-		{"attribute of the root", "text/xml", `<r qty="7"/>`, both(saved)},
-		{"form", "text/plain", "qty=7", both(saved)},
-		{"form, escaped", "text/plain", "q%74y=%37&nope=1", both(saved)},
-
-		{"no type", "", `{"qty":7}`, both("400 Content-Type header is empty")},
-		{"blank before the parameter", "application/json ; charset=utf-8", `{"qty":7}`, both("400 Invalid Content-Type header")},
-		{"other parameter", "application/json; q=1", `{"qty":7}`, both("400 Invalid Content-Type header")},
-		{"two types", "application/json, text/xml", `{"qty":7}`, both("400 Invalid Content-Type header")},
-		{"other charset", "application/json; charset=latin1", `{"qty":7}`, both("400 UTF-8 is the only supported charset")},
-		{"other type", "application/x-www-form-urlencoded", "qty=7", both(`400 Server can not understand Content-Type HTTP header media type "application/x-www-form-urlencoded"`)},
-		{"type in upper case", "TEXT/XML", `<r><qty>7</qty></r>`, both(`400 Server can not understand Content-Type HTTP header media type "TEXT/XML"`)},
-
-		{"JSON sent as text/xml", "text/xml", `{"qty":7}`, jsonInXML},
-		{"JSON sent as text/xml with charset", "text/xml; charset=utf-8", `{"qty":7}`, jsonInXML},
-		{"JSON sent as text/xml after blanks", "text/xml", " \r\n\t{\"qty\":7}", jsonInXML},
-		{"JSON sent as text/xml after many blanks", "text/xml", strings.Repeat(" ", 100) + `{"qty":7}`, jsonInXML},
-		{"JSON list sent as text/xml", "text/xml", `[{"qty":7}]`, [2]string{"400 The request data is invalid.", "400 Decoding error."}},
-		{"malformed JSON sent as text/xml", "text/xml", `{"qty":7`, undecodable},
-		{"JSON sent as application/xml", "application/xml", `{"qty":7}`, undecodable},
-		{"JSON sent as XHTML", "application/xhtml+xml", `{"qty":7}`, undecodable},
-		{"JSON text sent as text/xml", "text/xml", `"qty"`, undecodable},
-		{"XML sent as JSON", "application/json", `<r><qty>7</qty></r>`, undecodable},
-
-		{"malformed JSON", "application/json", "", undecodable},
-		{"blanks in JSON", "application/json", " ", undecodable},
-		{"malformed XML", "text/xml", "", undecodable},
-		{"malformed form", "text/plain", "", invalid},
-		{"blanks in a form", "text/plain", " \n", invalid},
-		{"blank inside a form", "text/plain", "qty=7 8", both("400 Invalid data type. Check Content-Type.")},
-		{"null", "application/json", "null", invalid},
-		{"false", "application/json", "false", invalid},
-		{"zero", "application/json", "0", invalid},
-		{"empty text", "application/json", `""`, invalid},
-		{"empty list", "application/json", "[]", invalid},
-		{"empty record", "application/json", "{}", invalid},
-		{"empty root", "text/xml", "<r/>", invalid},
-		{"root with text", "text/xml", "<r>7</r>", invalid},
-		{"true", "application/json", "true", [2]string{"400 The request data is invalid.", crash}},
-		{"one", "application/json", "1", [2]string{"400 The request data is invalid.", crash}},
-		{"text", "application/json", `"x"`, [2]string{"400 The request data is invalid.", crash}},
-		{"list", "application/json", `[{"qty":7}]`, invalid},
-		{"indexes", "application/json", `{"0":{"qty":7}}`, invalid},
-		{"entries", "text/xml", "<r><data_item><qty>7</qty></data_item></r>", invalid},
-		{"read-only fields", "application/json", `{"product_id":7,"stock_id":7,"low_stock_date":"2012-03-02 00:00:00","created_at":"x"}`, invalid},
-		{"a known field in upper case", "application/json", `{"QTY":7}`, invalid},
-		{"read-only fields with others", "application/json", `{"product_id":"","stock_id":null,"low_stock_date":"","nope":"","qty":7}`, both(saved)},
-		{"a field twice", "application/json", `{"qty":"abc","qty":7}`, both(saved)},
-	}
-	inBothDialects(t, func(t *testing.T, s *shop) {
-		for _, test := range tests {
-			t.Run(test.name, func(t *testing.T) {
-				s.storeItem(t, 1, nil)
-				header := []string{"Accept", "application/json"}
-				if test.contentType != "" {
-					header = append(header, "Content-Type", test.contentType)
-				}
-				r := s.serve(contract.Admin, "PUT", "/stockitems/1", test.body, header...)
-				qty := "100.0000"
-				switch want := s.text(test.want[0], test.want[1]); want {
-				case saved:
-					qty = "7.0000"
-					checkSaved(t, r)
-				case crash:
-					checkReply(t, r, 500, typeHTML, "")
-				default:
-					checkRefused(t, r, want)
-				}
-				s.checkItem(t, 1, "qty", qty, "product_id", "1", "stock_id", "1", "low_stock_date", "null")
-			})
-		}
-	})
 }
 
 func TestLimits(t *testing.T) {
@@ -366,13 +204,13 @@ func (s *shop) checkLog(t *testing.T, words ...string) {
 // TestPanic checks that a panic becomes an internal error for one client and a log entry
 // with a stack trace, and leaves nothing locked.
 func TestPanic(t *testing.T) {
-	calls := []struct{ name, method, target, body string }{
+	failing := []struct{ name, method, target, body string }{
 		{"getStockItem", "GET", "/stockitems/1?sentinel=1", ""},
 		{"listStockItems", "GET", "/stockitems?sentinel=1", ""},
 		{"updateStockItem", "PUT", "/stockitems/1", `{"qty":7,"sentinel":"sentinel"}`},
 		{"updateStockItems", "PUT", "/stockitems", `[{"item_id":1,"qty":7,"sentinel":"sentinel"}]`},
 	}
-	for _, call := range calls {
+	for _, call := range failing {
 		t.Run(call.name, func(t *testing.T) {
 			broken := true
 			s := openFaulty(t, contract.Documented(), func(op string, _ adapter.Key) error {
@@ -381,7 +219,7 @@ func TestPanic(t *testing.T) {
 				}
 				return nil
 			})
-			send := func() mapping.Response {
+			send := func() calls.Response {
 				return s.serve(contract.Admin, call.method, call.target, call.body, "Accept", "application/json", "Content-Type", "application/json")
 			}
 			r := send()
@@ -454,7 +292,7 @@ func TestRetryAfter(t *testing.T) {
 		{"no error kind", errors.New("disk of glass"), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := mapping.RetryAfter(test.err); got != test.want {
+			if got := pipeline.RetryAfter(test.err); got != test.want {
 				t.Errorf("%d s, want %d", got, test.want)
 			}
 		})
@@ -474,7 +312,7 @@ func TestRetryAfter(t *testing.T) {
 // saved, so that it can be repeated. Once an item has been saved, the reply must say
 // which.
 func TestBatchWithoutBackend(t *testing.T) {
-	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, mapping.Response)) {
+	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, calls.Response)) {
 		for _, d := range contract.Dialects() {
 			t.Run(d.Name, func(t *testing.T) {
 				s := openFaulty(t, d, func(op string, key adapter.Key) error {
@@ -487,13 +325,13 @@ func TestBatchWithoutBackend(t *testing.T) {
 			})
 		}
 	}
-	inBothWith(t, 1, func(t *testing.T, r mapping.Response) {
+	inBothWith(t, 1, func(t *testing.T, r calls.Response) {
 		checkRefused(t, r, "503 Resource internal error.")
 		if r.RetryAfter != 1 {
 			t.Errorf("retry after %d s", r.RetryAfter)
 		}
 	})
-	inBothWith(t, 2, func(t *testing.T, r mapping.Response) {
+	inBothWith(t, 2, func(t *testing.T, r calls.Response) {
 		if r.Status != 207 || strings.Count(string(r.Body), `"success"`) != 1 || strings.Count(string(r.Body), "Resource internal error.") != 2 {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
@@ -539,7 +377,7 @@ func TestClientGone(t *testing.T) {
 		r := httptest.NewRequest(call[0], "/api/rest"+call[1], strings.NewReader(call[2]))
 		r.Header.Set("Authorization", s.authorizations[contract.Admin])
 		r.Header.Set("Content-Type", "application/json")
-		response := s.service.Serve(ctx, &mapping.Request{HTTP: r, Scheme: "http"}, nil)
+		response := s.service.Serve(ctx, &calls.Request{HTTP: r, Scheme: "http"}, nil)
 		if response.Status != 503 {
 			t.Errorf("%s %s: got %d %s, want 503", call[0], call[1], response.Status, response.Body)
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/contracttests/nightly"
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -293,7 +293,7 @@ func (m *labeledShop) checkRead(t *testing.T, rule *readCase, c caller, p []stri
 }
 
 // entries returns the number of entries in a JSON list.
-func entries(t *testing.T, r mapping.Response) int {
+func entries(t *testing.T, r calls.Response) int {
 	t.Helper()
 	var array []json.RawMessage
 	if json.Unmarshal(r.Body, &array) == nil {

@@ -3,9 +3,6 @@ package mapping_test
 import (
 	"errors"
 	"fmt"
-	"net/http/httptest"
-	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -201,46 +198,6 @@ func TestCacheKeys(t *testing.T) {
 	}
 }
 
-// TestForgedHosts checks that a Host header affects no other client's reply.
-func TestForgedHosts(t *testing.T) {
-	s := openCachedPair(t, contract.Magento(), settings()).cached
-	hosts := []string{"shop.example", "evil.example", "shop.example:8080"}
-	for round := range 2 {
-		for _, host := range hosts {
-			r := httptest.NewRequest("GET", "http://"+host+"/api/rest/products/1?attrs=image_url,url", nil)
-			r.Header.Set("Accept", "text/plain")
-			got := s.service.Serve(t.Context(), &mapping.Request{HTTP: r, Scheme: "http"}, nil)
-			links, err := url.QueryUnescape(string(got.Body))
-			if err != nil || got.Status != 200 || strings.Count(links, "http://"+host+"/") != 2 || strings.Count(links, "http://") != 2 {
-				t.Errorf("%s: %d %s", host, got.Status, links)
-			}
-			if (got.CacheOutcome == "hit") != (round == 1) {
-				t.Errorf("%s, round %d: %s", host, round, got.CacheOutcome)
-			}
-		}
-	}
-}
-
-// TestFormKeys checks that the form key in a cached reply differs with every call, that
-// nothing else differs, and that the entity tag stays the same.
-func TestFormKeys(t *testing.T) {
-	s := openCachedPair(t, contract.Documented(), settings()).cached
-	for _, accept := range []string{"application/json", "application/xml"} {
-		var keys, rest, tags []string
-		for range 4 {
-			r := s.serve(contract.Guest, "GET", "/products/1", "", "Accept", accept)
-			found := formKey.FindAllString(string(r.Body), -1)
-			keys = append(keys, found...)
-			rest = append(rest, formKey.ReplaceAllString(string(r.Body), ""))
-			tags = append(tags, r.EntityTag)
-		}
-		slices.Sort(keys)
-		if len(slices.Compact(keys)) != 4 || len(slices.Compact(rest)) != 1 || len(slices.Compact(tags)) != 1 || tags[0] == "" {
-			t.Errorf("%s: keys %v, tags %v, %d bodies", accept, keys, tags, len(slices.Compact(rest)))
-		}
-	}
-}
-
 // TestScheduledPriceChanges checks that Guests see the begin and the end of a special
 // price, and those of a day with a price of a rule, immediately, without a write.
 func TestScheduledPriceChanges(t *testing.T) {
@@ -300,11 +257,9 @@ func TestScheduledPriceChanges(t *testing.T) {
 // that website a time zone if it has one of its own.
 func importRules(t *testing.T, store *store, zone *time.Location, ofWebsite bool) {
 	t.Helper()
-	schemas := adapter.NewSchemas()
-	product, site := adapter.NewRecord(schemas.Of(adapter.Products)), adapter.NewRecord(schemas.Of(adapter.Websites))
+	product := imported(t, adapter.Products, "entity_id", 3)
 	at, _ := product.Schema.Index("rule_price")
 	rule := adapter.NewRecord(product.Schema.Attributes[at].Nested)
-	product.Set("entity_id", adapter.IntegerValue(3))
 	rule.Set("website_id", adapter.IntegerValue(1))
 	rule.Set("cust_group", adapter.IntegerValue(0))
 	rule.Set("rule_date", adapter.TextValue("2013-03-31 00:00:00"))
@@ -312,9 +267,7 @@ func importRules(t *testing.T, store *store, zone *time.Location, ofWebsite bool
 	product.Set("rule_price", adapter.RecordsValue([]adapter.Record{rule}))
 	batch := []adapter.Aggregate{{Record: product}}
 	if ofWebsite {
-		site.Set("website_id", adapter.IntegerValue(1))
-		site.Set("timezone", adapter.TextValue(zone.String()))
-		batch = append(batch, adapter.Aggregate{Record: site})
+		batch = append(batch, adapter.Aggregate{Record: imported(t, adapter.Websites, "website_id", 1, "timezone", zone.String())})
 	}
 	if _, err := store.Adapter.(adapter.Importer).Import(t.Context(), batch, adapter.ImportOptions{Existing: adapter.MergeExisting}); err != nil {
 		t.Fatal(err)

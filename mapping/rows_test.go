@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -65,7 +65,7 @@ func listPaths() (paths []listPath) {
 var formKey = regexp.MustCompile(`form_key.{1,3}[A-Z0-9]{16}`)
 
 // withFullBody returns a response with its stream read into Body.
-func withFullBody(t *testing.T, r mapping.Response) mapping.Response {
+func withFullBody(t *testing.T, r calls.Response) calls.Response {
 	t.Helper()
 	if r.Stream != nil {
 		if r.Body != nil {
@@ -189,39 +189,6 @@ func TestMaxRowsInBatches(t *testing.T) {
 	}
 }
 
-// TestLongList reads more than two batches of the usual size.
-func TestLongList(t *testing.T) {
-	const comments = 1203
-	data := loadDemo(t)
-	first := data.Records[adapter.OrderComments][0]
-	data.Records[adapter.OrderComments] = nil
-	for n := range comments {
-		comment := first.Clone()
-		comment.Set(comment.Schema.Key, adapter.Value{})
-		comment.Set("comment", adapter.TextValue(strconv.Itoa(n)))
-		data.Records[adapter.OrderComments] = append(data.Records[adapter.OrderComments], comment)
-	}
-	shop := openGalleryOf(t, data)
-	service := shop.serve(t, contract.Magento(), mapping.Settings{MaxRows: 100_000})
-	shop.reads.take()
-	r := shop.get(t, service, contract.Admin, "/orders/1/comments?limit=0&attrs=comment", "")
-	if got := shop.reads.take(); len(got) != 2 {
-		t.Errorf("read %v before the status, want the order and one batch", got)
-	}
-	var list []struct{ Comment string }
-	if err := json.Unmarshal(withFullBody(t, r).Body, &list); err != nil || len(list) != comments {
-		t.Fatalf("%d entries: %v", len(list), err)
-	}
-	for n, entry := range list {
-		if entry.Comment != strconv.Itoa(n) {
-			t.Fatalf("entry %d is %s", n, entry.Comment)
-		}
-	}
-	if got := shop.reads.take(); len(got) != 2 {
-		t.Errorf("read %v for the rest, want two batches", got)
-	}
-}
-
 // TestWritesBetweenBatches checks that writes during a list neither repeat nor hide a
 // record that exists all the time.
 func TestWritesBetweenBatches(t *testing.T) {
@@ -270,10 +237,10 @@ func TestLateSelectionCrash(t *testing.T) {
 	shop := openOrderShop(t, contract.Magento())
 	shop.service.SetBatchRows(10)
 	const path = "/orders?limit=0&attrs=entity_id&filter[1][attribute]=entity_id&filter[1][from]=100"
-	if r := shop.get(t, asAdmin, path, "json"); r.Stream != nil || r.Status != 500 {
+	if r := shop.get(t, contract.Admin, path); r.Stream != nil || r.Status != 500 {
 		t.Errorf("%d, a stream: %t", r.Status, r.Stream != nil)
 	}
-	r := shop.get(t, asAdmin, path+"&filter[1][to]=139", "json")
+	r := shop.get(t, contract.Admin, path+"&filter[1][to]=139")
 	if r.Stream == nil {
 		t.Fatalf("%d without a stream", r.Status)
 	}

@@ -3,7 +3,9 @@ package mapping_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -23,9 +25,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/memstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/products/writes"
+	"github.com/portico-commerce/portico/mapping/stockitems"
 )
 
 // now is the time of every save in these tests.
@@ -51,7 +59,7 @@ type shop struct {
 // A store holds the records of a shop, and the credentials of the demo store.
 type store struct {
 	adapter.Adapter
-	credentials *sqlstore.Credentials
+	credentials *credentials.Store
 	path        string // of the SQLite file; "" for one in memory
 	// save returns a function that restores what the store holds now, and reports whether
 	// it held anything else since it was last called.
@@ -83,10 +91,16 @@ func settings() mapping.Settings {
 		panic(err)
 	}
 	return mapping.Settings{
-		BodyBytes: bodyBytes, QueryBytes: queryBytes, MaxRows: 1000, ImagePixels: 1 << 20, PasswordCost: bcrypt.MinCost,
-		Stock:    mapping.StockSettings{NotifyQty: 1, ManageStock: true},
-		Products: mapping.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
-		Now:      func() time.Time { return moment },
+		Settings: pipeline.Settings{
+			BodyBytes:  bodyBytes,
+			QueryBytes: queryBytes,
+			MaxRows:    1000,
+			Now:        func() time.Time { return moment },
+		},
+		ImagePixels:  1 << 20,
+		PasswordCost: bcrypt.MinCost,
+		Stock:        stockitems.Settings{NotifyQty: 1, ManageStock: true},
+		Products:     writes.Settings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
 	}
 }
 
@@ -160,7 +174,7 @@ func openSQLiteStore(t testing.TB, data *adapter.Dataset, schemas *adapter.Schem
 func openSQLite(t testing.TB, dsn string, data *adapter.Dataset, schemas *adapter.Schemas) *store {
 	t.Helper()
 	path := strings.TrimPrefix(dsn, "sqlite:")
-	db := openFile(t, sqlstore.Options{DSN: dsn, MediaDir: sqlstore.MediaDir(path), Migrate: data != nil, Schemas: schemas})
+	db := openFile(t, sqlstore.Options{DSN: dsn, MediaDir: engine.MediaDir(path), Migrate: data != nil, Schemas: schemas})
 	if data != nil {
 		if err := db.Load(t.Context(), data, nil); err != nil {
 			t.Fatal(err)
@@ -199,9 +213,22 @@ func saveFile(t testing.TB, path string) (restore func(t testing.TB) (changed bo
 			t.Fatal(err)
 		}
 		if changed {
-			removeFiles(t, sqlstore.MediaDir(path))
+			removeFiles(t, engine.MediaDir(path))
 		}
 		return changed
+	}
+}
+
+// exec changes the SQLite file of s, bypassing the adapter.
+func (s *store) exec(t testing.TB, statements string, args ...any) {
+	t.Helper()
+	raw, err := sql.Open("sqlite", "file:"+s.path)
+	if err == nil {
+		_, err = raw.ExecContext(t.Context(), statements, args...)
+		err = errors.Join(err, raw.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -294,12 +321,12 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 
 // serve sends a request as role and returns the response. target is below /api/rest, or
 // begins with /api/. header holds names and values in turn.
-func (s *shop) serve(role contract.Role, method, target, body string, header ...string) mapping.Response {
+func (s *shop) serve(role contract.Role, method, target, body string, header ...string) calls.Response {
 	return s.serveWith(context.Background(), role, method, target, body, header...)
 }
 
 // serveWith is like serve, with a context.
-func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target, body string, header ...string) mapping.Response {
+func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target, body string, header ...string) calls.Response {
 	if !strings.HasPrefix(target, "/api/") {
 		target = "/api/rest" + target
 	}
@@ -310,11 +337,11 @@ func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target
 	for pair := range slices.Chunk(header, 2) {
 		r.Header[http.CanonicalHeaderKey(pair[0])] = append(r.Header.Values(pair[0]), pair[1])
 	}
-	return s.service.Serve(ctx, &mapping.Request{HTTP: r, Scheme: "http"}, nil)
+	return s.service.Serve(ctx, &calls.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // put updates stock as Admin with a body of the given type, and requests JSON.
-func (s *shop) put(target, contentType, body string) mapping.Response {
+func (s *shop) put(target, contentType, body string) calls.Response {
 	return s.serve(contract.Admin, "PUT", target, body, "Accept", "application/json", "Content-Type", contentType)
 }
 
@@ -390,7 +417,7 @@ func (s *shop) checkItem(t testing.TB, id int, want ...string) {
 }
 
 // faults returns the entries of a JSON error envelope, each as "400 text".
-func faults(t testing.TB, r mapping.Response) []string {
+func faults(t testing.TB, r calls.Response) []string {
 	t.Helper()
 	list, err := faultsIn(r)
 	if err != nil {
@@ -400,7 +427,7 @@ func faults(t testing.TB, r mapping.Response) []string {
 }
 
 // faultsIn is like faults for a reply of any kind.
-func faultsIn(r mapping.Response) ([]string, error) {
+func faultsIn(r calls.Response) ([]string, error) {
 	var envelope struct {
 		Messages struct {
 			Error []struct {
@@ -421,7 +448,7 @@ func faultsIn(r mapping.Response) ([]string, error) {
 
 // checkRefused compares the entries of an error reply, each as "400 text"; the last one
 // determines the status.
-func checkRefused(t testing.TB, r mapping.Response, want ...string) {
+func checkRefused(t testing.TB, r calls.Response, want ...string) {
 	t.Helper()
 	if got := faults(t, r); !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -431,7 +458,7 @@ func checkRefused(t testing.TB, r mapping.Response, want ...string) {
 	}
 }
 
-func checkSaved(t testing.TB, r mapping.Response) {
+func checkSaved(t testing.TB, r calls.Response) {
 	t.Helper()
 	if r.Status != 200 || len(r.Body) != 0 || r.Location != "" {
 		t.Errorf("got %d %s, location %q, want 200 with an empty body", r.Status, r.Body, r.Location)
@@ -439,7 +466,7 @@ func checkSaved(t testing.TB, r mapping.Response) {
 }
 
 // checkReply compares the status, content type and body of a reply.
-func checkReply(t testing.TB, r mapping.Response, status int, contentType, body string) {
+func checkReply(t testing.TB, r calls.Response, status int, contentType, body string) {
 	t.Helper()
 	if r.Status != status || r.ContentType != contentType || string(r.Body) != body {
 		t.Errorf("got  %d %s %s\nwant %d %s %s", r.Status, r.ContentType, r.Body, status, contentType, body)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/stockitems"
 )
 
 const (
@@ -173,94 +173,6 @@ func TestFieldRules(t *testing.T) {
 				})
 			}
 		}
-	})
-}
-
-// TestRequiredQty checks that the magento dialect requires qty in every update, and that
-// the documented dialect accepts any subset of the fields.
-func TestRequiredQty(t *testing.T) {
-	tests := []struct {
-		name, body          string
-		documented, magento []string // without the summary; nil means saved
-	}{
-		{"absent", `{"min_qty":5}`, nil, []string{qtyRequired}},
-		{"null", `{"qty":null}`, []string{"400 Empty value for qty in request."}, []string{qtyRequired, "400 qty: " + shown(qtyRange, "")}},
-		{"empty", `{"qty":""}`, []string{"400 Empty value for qty in request."}, []string{qtyRequired, "400 qty: " + shown(qtyRange, "")}},
-		{"blanks", `{"qty":" \t\n"}`, []string{"400 qty: " + shown(qtyRange, " \t\n")}, []string{qtyRequired, "400 qty: " + shown(qtyRange, " \t\n")}},
-		{"false", `{"qty":false}`, []string{"400 qty: " + shown(qtyRange, "")}, []string{qtyRequired, "400 qty: " + shown(qtyRange, "")}},
-		{"empty list", `{"qty":[]}`, []string{"400 qty: " + shown(qtyRange, "")}, []string{qtyRequired, "400 qty: " + shown(qtyRange, "")}},
-		{"empty record", `{"qty":{}}`, []string{"400 qty: " + shown(qtyRange, "")}, []string{qtyRequired, "400 qty: " + shown(qtyRange, "")}},
-		{"zero as a fraction", `{"qty":0.0}`, nil, []string{qtyRequired}},
-		{"zero", `{"qty":0}`, nil, nil},
-		{"zero as text", `{"qty":"0"}`, nil, nil},
-		{"zero as a fraction in text", `{"qty":"0.0"}`, nil, nil},
-		{"absent, with other faults", `{"is_in_stock":"x","min_qty":"y"}`,
-			[]string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), "400 min_qty: " + shown(noNumber, "min_qty"), "400 min_qty: " + shown(minQtyRange, "y")},
-			[]string{qtyRequired, "400 is_in_stock: " + shown(noFlag, "is_in_stock"), "400 min_qty: " + shown(noNumber, "min_qty"), "400 min_qty: " + shown(minQtyRange, "y")}},
-		{"in the order sent", `{"min_sale_qty":"x","nope":"","qty":"abc","product_id":"","backorders":7}`,
-			[]string{"400 min_sale_qty: " + shown(noNumber, "min_sale_qty"), "400 min_sale_qty: " + shown(wholeRange, "x"), "400 qty: " + shown(qtyRange, "abc"), "400 backorders: " + noBackorder},
-			[]string{"400 min_sale_qty: " + shown(noNumber, "min_sale_qty"), "400 min_sale_qty: " + shown(wholeRange, "x"), "400 qty: " + shown(qtyRange, "abc"), "400 backorders: " + noBackorder}},
-		{"empty values, in the order sent", `{"is_in_stock":"","qty":"abc","min_qty":null}`,
-			[]string{"400 Empty value for is_in_stock in request.", "400 qty: " + shown(qtyRange, "abc"), "400 Empty value for min_qty in request."},
-			[]string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), "400 qty: " + shown(qtyRange, "abc"), "400 min_qty: " + shown(noNumber, "min_qty"), "400 min_qty: " + shown(minQtyRange, "")}},
-	}
-	inBothDialects(t, func(t *testing.T, s *shop) {
-		for _, test := range tests {
-			t.Run(test.name, func(t *testing.T) {
-				s.storeItem(t, 1, nil)
-				want := test.magento
-				if s.documented() {
-					want = test.documented
-				}
-				r := s.put("/stockitems/1", "application/json", test.body)
-				if want == nil {
-					checkSaved(t, r)
-					return
-				}
-				checkRefused(t, r, append(want[:len(want):len(want)], closing)...)
-				s.checkItem(t, 1, "qty", "100.0000", "min_qty", "0.0000", "is_in_stock", "1")
-			})
-		}
-	})
-}
-
-// TestXMLFields checks updates with XML elements and attributes (stock_orders 2.3).
-func TestXMLFields(t *testing.T) {
-	tests := []struct {
-		name, body string
-		want       []string // nil means saved with 7 in stock
-	}{
-		{"children", "<r><qty>7</qty></r>", nil},
-		{"attributes of the root", `<r qty="7"/>`, nil},
-		{"white space inside", "<r><qty> 7\n</qty></r>", nil},
-		{"an element twice", "<r><qty>7</qty><qty>8</qty></r>", []string{"400 qty: " + shown(qtyRange, "7, 8"), closing}},
-		{"attribute and element", `<r qty="7"><qty>8</qty></r>`, []string{"400 qty: " + shown(qtyRange, "7, 8"), closing}},
-		{"nested records are not fields", "<r><data_item><qty>7</qty></data_item></r>", []string{"400 The request data is invalid."}},
-		{"a flag with a line break", "<r><qty>7</qty><is_in_stock>1\n</is_in_stock></r>", nil},
-		{"a flag with a blank", "<r><qty>7</qty><is_in_stock>1 </is_in_stock></r>", []string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), closing}},
-	}
-	inBothDialects(t, func(t *testing.T, s *shop) {
-		for _, test := range tests {
-			t.Run(test.name, func(t *testing.T) {
-				s.storeItem(t, 1, nil)
-				r := s.put("/stockitems/1", "text/xml", test.body)
-				if test.want == nil {
-					checkSaved(t, r)
-					s.checkItem(t, 1, "qty", "7.0000")
-					return
-				}
-				checkRefused(t, r, test.want...)
-				s.checkItem(t, 1, "qty", "100.0000")
-			})
-		}
-		t.Run("empty element", func(t *testing.T) {
-			r := s.put("/stockitems/1", "text/xml", "<r><qty>7</qty><min_qty/></r>")
-			if s.documented() {
-				checkRefused(t, r, "400 Empty value for min_qty in request.", closing)
-			} else {
-				checkRefused(t, r, "400 min_qty: "+shown(noNumber, "min_qty"), "400 min_qty: "+shown(minQtyRange, ""), closing)
-			}
-		})
 	})
 }
 
@@ -434,7 +346,7 @@ func TestShopStockSettings(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			with := settings()
-			with.Stock = mapping.StockSettings{MinQty: 10, NotifyQty: 20.5, Backorders: 0}
+			with.Stock = stockitems.Settings{MinQty: 10, NotifyQty: 20.5, Backorders: 0}
 			s := openShopWith(t, d, with, nil)
 			s.storeItem(t, 1, nil)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":20}`))
@@ -442,7 +354,7 @@ func TestShopStockSettings(t *testing.T) {
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":10}`))
 			s.checkItem(t, 1, "is_in_stock", "0", "stock_status_changed_auto", "1")
 
-			with.Stock = mapping.StockSettings{Backorders: 2}
+			with.Stock = stockitems.Settings{Backorders: 2}
 			s = openShopWith(t, d, with, nil)
 			s.storeItem(t, 1, nil)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":"-0.5"}`))

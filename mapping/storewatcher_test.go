@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // A storeWatcher sees everything stored in a shop, each row and file, bypassing the
@@ -51,7 +51,7 @@ func (s *shop) watchStore(t testing.TB) *storeWatcher {
 			t.Error(err)
 		}
 	})
-	w := &storeWatcher{db: db, media: os.DirFS(sqlstore.MediaDir(s.direct.path))}
+	w := &storeWatcher{db: db, media: os.DirFS(engine.MediaDir(s.direct.path))}
 	names := w.column(t, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'goose%'")
 	for _, name := range names {
 		w.tables = append(w.tables, storedTable{name,

@@ -149,8 +149,7 @@ func (c *checkedStore) check(ctx context.Context, method string, err error, kind
 	if err == nil || errors.Is(err, errCallback) || (ctx.Err() != nil && errors.Is(err, ctx.Err())) {
 		return
 	}
-	var e *adapter.Error
-	if !errors.As(err, &e) {
+	if e, ok := errors.AsType[*adapter.Error](err); !ok {
 		c.t.Errorf("%s: %v, which is not an *adapter.Error", method, err)
 	} else if !slices.Contains(append(kinds, adapter.Unavailable, adapter.Internal), e.Kind) {
 		c.t.Errorf("%s: %v, of a kind that the method may not return", method, err)
@@ -190,8 +189,8 @@ func (c *checkedStore) Delete(ctx context.Context, p *adapter.DeleteParams) erro
 // errCallback is the error of the functions that the suite passes to a store.
 var errCallback = errors.New("error of the caller")
 
-// formatValue returns a value with its kind as text.
-func formatValue(v adapter.Value) string {
+// FormatValue returns a value with its kind as text.
+func FormatValue(v adapter.Value) string {
 	switch v.Kind() {
 	case adapter.Absent:
 		return "absent"
@@ -202,7 +201,7 @@ func formatValue(v adapter.Value) string {
 	case adapter.Records:
 		texts := []string{}
 		for _, r := range v.Records() {
-			texts = append(texts, formatRecord(r))
+			texts = append(texts, FormatRecord(r))
 		}
 		return "records " + joinLines(texts)
 	case adapter.Integer:
@@ -212,11 +211,11 @@ func formatValue(v adapter.Value) string {
 	}
 }
 
-// formatRecord returns all values of a record as text.
-func formatRecord(r adapter.Record) string {
+// FormatRecord returns all values of a record as text.
+func FormatRecord(r adapter.Record) string {
 	texts := make([]string, len(r.Values))
 	for i, v := range r.Values {
-		texts[i] = r.Schema.Attributes[i].Name + " " + formatValue(v)
+		texts[i] = r.Schema.Attributes[i].Name + " " + FormatValue(v)
 	}
 	return joinLines(texts)
 }

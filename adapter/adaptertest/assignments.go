@@ -19,15 +19,11 @@ const (
 // assign assigns a product to a website or to a category.
 func (s *productSuite) assign(t *testing.T, r adapter.Resource, product int, target attrs) (adapter.Key, error) {
 	t.Helper()
-	g := attrs{"product_id": product}
-	for name, v := range target {
-		g[name] = v
-	}
 	store := s.websites
 	if r == adapter.ProductCategories {
 		store = s.categories
 	}
-	return store.Create(t.Context(), &adapter.CreateParams{Record: g.record(s.schemas.Of(r))})
+	return store.Create(t.Context(), &adapter.CreateParams{Record: attrs{"product_id": product}.With(target).Record(s.schemas.Of(r))})
 }
 
 // testAssignments creates and deletes assignments. Each saves the product in the
@@ -47,9 +43,7 @@ func (s *productSuite) testAssignments(t *testing.T) {
 	wantError(t, "again", err, adapter.Conflict, "website_id")
 
 	s.mustUpdate(t, p, otherView, attrs{"name": "kept"})
-	if err := s.websites.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	MustDelete(t, s.websites, adapter.DeleteParams{Key: key})
 	if _, err := s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +90,7 @@ func (s *productSuite) testCopies(t *testing.T) {
 			if c.copies[len(c.copies)-1]["store_from"] == aView {
 				s.wantGallery(t, p, otherView, "Front 7 0 image")
 			}
-			if err := s.websites.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-				t.Fatal(err)
-			}
+			MustDelete(t, s.websites, adapter.DeleteParams{Key: key})
 		})
 	}
 }
@@ -132,8 +124,8 @@ func (s *productSuite) testInvalidAssignments(t *testing.T) {
 		wantError(t, c.name, err, adapter.Invalid, c.field)
 	}
 	s.wantGallery(t, p, 0, "- - -") // not frozen, since nothing was saved
-	if after := s.getProduct(t, p, 0); formatRecord(after) != formatRecord(seen) {
-		t.Errorf("changed despite the error:\n\t%s", formatRecord(after))
+	if after := s.getProduct(t, p, 0); FormatRecord(after) != FormatRecord(seen) {
+		t.Errorf("changed despite the error:\n\t%s", FormatRecord(after))
 	}
 	s.wantValues(t, p, otherView, attrs{"name": seen.Get("name")})
 }

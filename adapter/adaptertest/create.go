@@ -14,8 +14,16 @@ import (
 // be the id of another record.
 const maxGuess = 50
 
+// A creates tests creating and deleting records.
+type creates struct{ *suite }
+
+// inCreates returns a test of creates as one of a suite.
+func inCreates(test func(creates, *testing.T)) func(*suite, *testing.T) {
+	return func(s *suite, t *testing.T) { test(creates{s}, t) }
+}
+
 // creatable returns a record that can be created, with the values of r.
-func (s *suite) creatable(r adapter.Record) adapter.Record {
+func (s creates) creatable(r adapter.Record) adapter.Record {
 	fresh := adapter.NewRecord(s.schema)
 	for i, a := range s.schema.Attributes {
 		switch {
@@ -32,7 +40,7 @@ func (s *suite) creatable(r adapter.Record) adapter.Record {
 
 // createLikeFirst creates a record like the first one. If the store refuses a value,
 // because it must be unique or is the id of no record, it tries others.
-func (s *suite) createLikeFirst(t *testing.T) (adapter.Key, adapter.Record) {
+func (s creates) createLikeFirst(t *testing.T) (adapter.Key, adapter.Record) {
 	t.Helper()
 	_, first := s.firstRecord(t)
 	fresh := s.creatable(first)
@@ -57,7 +65,7 @@ func (s *suite) createLikeFirst(t *testing.T) (adapter.Key, adapter.Record) {
 }
 
 // testCreateDelete creates and deletes a record.
-func (s *suite) testCreateDelete(t *testing.T) {
+func (s creates) testCreateDelete(t *testing.T) {
 	before := s.keys(s.list(t, &adapter.Query{}))
 	key, given := s.createLikeFirst(t)
 	if len(before) > 0 && key <= slices.Max(before) {
@@ -65,20 +73,18 @@ func (s *suite) testCreateDelete(t *testing.T) {
 	}
 	stored := s.get(t, key)
 	for i, a := range s.schema.Attributes {
-		want := formatValue(given.Values[i])
+		want := FormatValue(given.Values[i])
 		if a.WriteOnly {
 			want = "absent"
 		}
-		if got := formatValue(stored.Values[i]); !a.ReadOnly && a.Nested == nil && got != want && (want != "absent" || got != "null") {
+		if got := FormatValue(stored.Values[i]); !a.ReadOnly && a.Nested == nil && got != want && (want != "absent" || got != "null") {
 			t.Errorf("%s is %s, want %s", a.Name, got, want)
 		}
 	}
 	if after := s.keys(s.list(t, &adapter.Query{})); !slices.Equal(after, append(before, key)) {
 		t.Errorf("listed are %v, want %v and %d", after, before, key)
 	}
-	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-		t.Fatalf("Delete: %v", err)
-	}
+	MustDelete(t, s.store, adapter.DeleteParams{Key: key})
 	if _, err := s.store.Get(t.Context(), &adapter.GetParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
 		t.Errorf("Get after Delete: %v, want not found", err)
 	}
@@ -94,11 +100,9 @@ func (s *suite) testCreateDelete(t *testing.T) {
 }
 
 // testInvalidCreate creates records that the store must refuse as invalid.
-func (s *suite) testInvalidCreate(t *testing.T) {
+func (s creates) testInvalidCreate(t *testing.T) {
 	key, given := s.createLikeFirst(t)
-	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	MustDelete(t, s.store, adapter.DeleteParams{Key: key})
 	total := s.count(t, &adapter.Query{})
 	for i, a := range s.schema.Attributes {
 		var refused []adapter.Value
@@ -120,7 +124,7 @@ func (s *suite) testInvalidCreate(t *testing.T) {
 			r := given.Clone()
 			r.Values[i] = v
 			if _, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: r}); adapter.KindOf(err) != adapter.Invalid || err == nil {
-				t.Errorf("%s given as %s: %v, want invalid", a.Name, formatValue(v), err)
+				t.Errorf("%s given as %s: %v, want invalid", a.Name, FormatValue(v), err)
 			}
 		}
 	}
@@ -131,7 +135,7 @@ func (s *suite) testInvalidCreate(t *testing.T) {
 
 // testConcurrentCreates creates one record from many goroutines. Either all are stored,
 // or, if the record has unique values, one is.
-func (s *suite) testConcurrentCreates(t *testing.T) {
+func (s creates) testConcurrentCreates(t *testing.T) {
 	const writers = 50
 	key, given := s.createLikeFirst(t)
 	_, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: given.Clone()})
@@ -141,9 +145,7 @@ func (s *suite) testConcurrentCreates(t *testing.T) {
 	} else if err != nil {
 		t.Fatalf("Create: %v", err)
 	}
-	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	MustDelete(t, s.store, adapter.DeleteParams{Key: key})
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	keys := map[adapter.Key]bool{}
@@ -174,7 +176,7 @@ func (s *suite) testConcurrentCreates(t *testing.T) {
 }
 
 // testOwner writes to a record on behalf of its customer and of another customer.
-func (s *suite) testOwner(t *testing.T) {
+func (s creates) testOwner(t *testing.T) {
 	key, r := s.firstRecord(t)
 	owner := r.Get(s.schema.Owner).Int()
 	update := func(ownerID int64) error {

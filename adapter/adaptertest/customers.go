@@ -34,8 +34,8 @@ func testCustomers(t *testing.T, h Harness, schemas *adapter.Schemas) {
 		customers, addresses := open(t)
 		want := customers.get(t, aCustomer).Get("group_id")
 		got, err := addresses.store.Get(t.Context(), &adapter.GetParams{Key: addressesOf(t, addresses, aCustomer, "")[0], With: []string{"customer_group_id"}})
-		if err != nil || formatValue(got.Get("customer_group_id")) != formatValue(want) {
-			t.Errorf("the group is %s, %v; the customer's is %s", formatValue(got.Get("customer_group_id")), err, formatValue(want))
+		if err != nil || FormatValue(got.Get("customer_group_id")) != FormatValue(want) {
+			t.Errorf("the group is %s, %v; the customer's is %s", FormatValue(got.Get("customer_group_id")), err, FormatValue(want))
 		}
 	})
 	t.Run("unknown customer", func(t *testing.T) {
@@ -45,9 +45,7 @@ func testCustomers(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	})
 	t.Run("deleted customer", func(t *testing.T) {
 		customers, addresses := open(t)
-		if err := customers.store.Delete(t.Context(), &adapter.DeleteParams{Key: aCustomer}); err != nil {
-			t.Fatal(err)
-		}
+		MustDelete(t, customers.store, adapter.DeleteParams{Key: aCustomer})
 		if left := addressesOf(t, addresses, aCustomer, ""); len(left) > 0 {
 			t.Errorf("addresses %v of the customer are left", left)
 		}
@@ -64,9 +62,7 @@ func testCustomers(t *testing.T, h Harness, schemas *adapter.Schemas) {
 // then.
 func testOrdersOfDeleted(t *testing.T, a adapter.Adapter) {
 	before := records(t, a, adapter.Orders)
-	if err := storeOf(t, a, adapter.Customers).Delete(t.Context(), &adapter.DeleteParams{Key: aCustomer}); err != nil {
-		t.Fatal(err)
-	}
+	MustDelete(t, storeOf(t, a, adapter.Customers), adapter.DeleteParams{Key: aCustomer})
 	ordered := false
 	for i, r := range records(t, a, adapter.Orders) {
 		want := before[i].Clone()
@@ -74,8 +70,8 @@ func testOrdersOfDeleted(t *testing.T, a adapter.Adapter) {
 			ordered = true
 			want.Set("customer_id", adapter.NullValue())
 		}
-		if formatRecord(r) != formatRecord(want) {
-			t.Errorf("order %d:\n\t%s\nwant\n\t%s", r.Key(), formatRecord(r), formatRecord(want))
+		if FormatRecord(r) != FormatRecord(want) {
+			t.Errorf("order %d:\n\t%s\nwant\n\t%s", r.Key(), FormatRecord(r), FormatRecord(want))
 		}
 	}
 	if !ordered {
@@ -91,7 +87,7 @@ func testEmail(t *testing.T, customers *suite) {
 		t.Fatal("the two customers are of different websites")
 	}
 	created := attrs{"email": taken, "website_id": mine.Get("website_id"), "store_id": 0, "group_id": mine.Get("group_id"), "disable_auto_group_change": 0}
-	_, err := customers.store.Create(t.Context(), &adapter.CreateParams{Record: created.record(customers.schema)})
+	_, err := customers.store.Create(t.Context(), &adapter.CreateParams{Record: created.Record(customers.schema)})
 	wantError(t, "a new customer with a taken e-mail address", err, adapter.Conflict, "email")
 	wantError(t, "a changed e-mail address that is taken", customers.set(t, anotherCustomer, "email", taken), adapter.Conflict, "email")
 	if err := customers.set(t, aCustomer, "email", taken); err != nil {
@@ -113,7 +109,7 @@ func testNulls(t *testing.T, customers *suite) {
 		{"one set again", attrs{"taxvat": "T", "prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
 		{"nothing set", nil, adapter.Absent, adapter.Text},
 	} {
-		if err := updateRecord(t, customers.store, aCustomer, 0, step.change); err != nil {
+		if err := Update(t, customers.store, aCustomer, 0, step.change); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
 		r := customers.get(t, aCustomer)
@@ -208,17 +204,7 @@ func addressesOf(t *testing.T, s *suite, customer int64, flag string) []adapter.
 	if flag != "" {
 		p.Query.Where = []adapter.Condition{{Any: []adapter.Test{{Attribute: flag, Op: adapter.Eq, Operands: []string{"1"}}}}}
 	}
-	found, err := s.store.List(t.Context(), &p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := found.Records
-	if found.Partial {
-		if kept, _, err = adapter.Apply(t.Context(), s.schema, kept, &p.Query); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s.keys(kept)
+	return s.keys(MustSelect(t, s.store, s.schema, p))
 }
 
 func newAddress(schema *adapter.Schema, customer int) adapter.Record {
@@ -226,5 +212,5 @@ func newAddress(schema *adapter.Schema, customer int) adapter.Record {
 		"customer_id": customer, "firstname": "Ann", "lastname": "Lee", "telephone": "01225",
 		"street": adapter.TextsValue([]string{"1 High St"}), "city": "Bath", "postcode": "BA1", "country_id": "GB",
 		"is_default_billing": 0, "is_default_shipping": 0,
-	}.record(schema)
+	}.Record(schema)
 }

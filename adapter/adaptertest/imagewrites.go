@@ -11,17 +11,13 @@ import (
 )
 
 func newImage(product adapter.Key, file string, more attrs) attrs {
-	g := attrs{"product_id": int(product), "file": file, "media_type": "image/png", "content": "bytes of " + file}
-	for name, v := range more {
-		g[name] = v
-	}
-	return g
+	return attrs{"product_id": int(product), "file": file, "media_type": "image/png", "content": "bytes of " + file}.With(more)
 }
 
 // createImage adds an image at a level and returns its key.
 func (s *productSuite) createImage(t *testing.T, product adapter.Key, level int64, file string, more attrs) adapter.Key {
 	t.Helper()
-	key, err := s.images.Create(t.Context(), &adapter.CreateParams{StoreID: level, Record: newImage(product, file, more).record(s.schemas.Of(adapter.ProductImages))})
+	key, err := s.images.Create(t.Context(), &adapter.CreateParams{StoreID: level, Record: newImage(product, file, more).Record(s.schemas.Of(adapter.ProductImages))})
 	if err != nil {
 		t.Fatalf("Create %s at %d: %v", file, level, err)
 	}
@@ -31,7 +27,7 @@ func (s *productSuite) createImage(t *testing.T, product adapter.Key, level int6
 // updateImage changes an image at a level.
 func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, change attrs) {
 	t.Helper()
-	if err := updateRecord(t, s.images, key, level, change); err != nil {
+	if err := Update(t, s.images, key, level, change); err != nil {
 		t.Fatalf("Update image %d at %d: %v", key, level, err)
 	}
 }
@@ -45,9 +41,7 @@ func (s *productSuite) removeImage(t *testing.T, key adapter.Key, level int64) {
 // deleteImage deletes an image at a level.
 func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64) {
 	t.Helper()
-	if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: level}); err != nil {
-		t.Fatalf("Delete image %d at %d: %v", key, level, err)
-	}
+	MustDelete(t, s.images, adapter.DeleteParams{Key: key, StoreID: level})
 }
 
 // wantGallery compares the images of a product at a level, in the order of their keys:
@@ -112,7 +106,7 @@ func (s *productSuite) testImageLevels(t *testing.T) {
 
 	r, err := s.images.Get(t.Context(), &adapter.GetParams{Key: one})
 	if err != nil || r.Get("file").Text() != "f/r/front.png" || r.Get("media_type").Text() != "image/png" || r.Get("content").Kind() != adapter.Absent {
-		t.Errorf("%s, %v", formatRecord(r), err)
+		t.Errorf("%s, %v", FormatRecord(r), err)
 	}
 }
 
@@ -229,20 +223,14 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 			t.Errorf("Delete %d: %v, want not found", key, err)
 		}
 	}
-	if err := s.products.Delete(t.Context(), &adapter.DeleteParams{Key: p}); err != nil {
-		t.Fatal(err)
-	}
+	MustDelete(t, s.products, adapter.DeleteParams{Key: p})
 	gone(four)
 }
 
 // fileOf returns the file name of an image.
 func (s *productSuite) fileOf(t *testing.T, key adapter.Key) string {
 	t.Helper()
-	r, err := s.images.Get(t.Context(), &adapter.GetParams{Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.Get("file").Text()
+	return MustGet(t, s.images, adapter.GetParams{Key: key}).Get("file").Text()
 }
 
 func (s *productSuite) testImageNames(t *testing.T) {
@@ -292,7 +280,7 @@ func (s *productSuite) testImageNames(t *testing.T) {
 	for i := range keys {
 		all.Go(func() {
 			var err error
-			keys[i], err = s.images.Create(t.Context(), &adapter.CreateParams{Record: newImage(adapter.Key(1+i%3), "a/t/atonce.gif", nil).record(s.schemas.Of(adapter.ProductImages))})
+			keys[i], err = s.images.Create(t.Context(), &adapter.CreateParams{Record: newImage(adapter.Key(1+i%3), "a/t/atonce.gif", nil).Record(s.schemas.Of(adapter.ProductImages))})
 			if err != nil {
 				t.Error(err)
 			}
@@ -333,7 +321,7 @@ func (s *productSuite) testInvalidImages(t *testing.T) {
 		"unknown type":       {attrs{"types": []string{"icon"}}, "types"},
 		"position as a text": {attrs{"position": "1"}, "position"},
 	} {
-		_, err := s.images.Create(t.Context(), &adapter.CreateParams{Record: newImage(p, "x/x/x.png", c.more).record(s.schemas.Of(adapter.ProductImages))})
+		_, err := s.images.Create(t.Context(), &adapter.CreateParams{Record: newImage(p, "x/x/x.png", c.more).Record(s.schemas.Of(adapter.ProductImages))})
 		wantError(t, name, err, adapter.Invalid, c.field)
 	}
 	for name, change := range map[string]attrs{
@@ -342,7 +330,7 @@ func (s *productSuite) testInvalidImages(t *testing.T) {
 		"file":     {"file": "a/b/c.png"},
 		"content":  {"content": "x"},
 	} {
-		wantError(t, name, updateRecord(t, s.images, key, 0, change), adapter.Invalid, name)
+		wantError(t, name, Update(t, s.images, key, 0, change), adapter.Invalid, name)
 	}
 	s.wantGallery(t, p, 0, "One 1 0")
 	if free := s.createImage(t, p, 0, "x/x/x.png", nil); s.fileOf(t, free) != "x/x/x.png" {

@@ -15,17 +15,6 @@ import (
 // store.
 const firstImported = 900
 
-// with returns the attributes with more.
-func (g attrs) with(more attrs) attrs {
-	all := attrs{}
-	for _, some := range []attrs{g, more} {
-		for name, v := range some {
-			all[name] = v
-		}
-	}
-	return all
-}
-
 // importedTimes are the times of records of another system.
 func importedTimes() attrs {
 	return attrs{"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05"}
@@ -34,22 +23,22 @@ func importedTimes() attrs {
 // The following return records of another system.
 
 func importedCustomer(id int, more attrs) attrs {
-	return importedTimes().with(attrs{"entity_id": id, "website_id": 1, "store_id": 1, "email": fmt.Sprintf("c%d@example.com", id), "group_id": 1,
-		"disable_auto_group_change": 0, "firstname": "Ördög", "suffix": nil, "password_hash": "x:y"}).with(more)
+	return importedTimes().With(attrs{"entity_id": id, "website_id": 1, "store_id": 1, "email": fmt.Sprintf("c%d@example.com", id), "group_id": 1,
+		"disable_auto_group_change": 0, "firstname": "Ördög", "suffix": nil, "password_hash": "x:y"}).With(more)
 }
 
 func importedAddress(id, customer int, more attrs) attrs {
-	return importedTimes().with(attrs{"entity_id": id, "customer_id": customer, "street": []string{"1", "2"}, "city": "Óbuda",
-		"is_default_billing": 0, "is_default_shipping": 0}).with(more)
+	return importedTimes().With(attrs{"entity_id": id, "customer_id": customer, "street": []string{"1", "2"}, "city": "Óbuda",
+		"is_default_billing": 0, "is_default_shipping": 0}).With(more)
 }
 
 func importedOrder(id int, more attrs) attrs {
-	return importedTimes().with(attrs{"entity_id": id, "increment_id": "1000", "customer_id": nil, "store_id": 1, "state": "new", "status": "pending",
-		"grand_total": "5.0000", "total_paid": nil}).with(more)
+	return importedTimes().With(attrs{"entity_id": id, "increment_id": "1000", "customer_id": nil, "store_id": 1, "state": "new", "status": "pending",
+		"grand_total": "5.0000", "total_paid": nil}).With(more)
 }
 
 func importedLine(id, order int) attrs {
-	return importedTimes().with(attrs{"item_id": id, "order_id": order, "sku": "s", "price": "1.5000"})
+	return importedTimes().With(attrs{"item_id": id, "order_id": order, "sku": "s", "price": "1.5000"})
 }
 
 func importedComment(id, order int) attrs {
@@ -90,7 +79,7 @@ func testImporter(t *testing.T, h Harness, schemas *adapter.Schemas) {
 
 // part returns a record of a resource.
 func (s *importSuite) part(r adapter.Resource, g attrs) adapter.Record {
-	return g.record(s.schemas.Of(r))
+	return g.Record(s.schemas.Of(r))
 }
 
 // aggregate returns a record with parts.
@@ -100,7 +89,7 @@ func (s *importSuite) aggregate(r adapter.Resource, g attrs, parts ...adapter.Re
 
 // gone returns the removal of a record.
 func (s *importSuite) gone(r adapter.Resource, key int) adapter.Aggregate {
-	return adapter.Aggregate{Record: attrs{s.schemas.Of(r).Key: key}.record(s.schemas.Of(r)), Gone: true}
+	return adapter.Aggregate{Record: attrs{s.schemas.Of(r).Key: key}.Record(s.schemas.Of(r)), Gone: true}
 }
 
 // expect imports a batch and compares the outcomes.
@@ -123,33 +112,22 @@ func (s *importSuite) expect(t *testing.T, name string, o adapter.ImportOptions,
 // imported returns the records of a resource that were imported, by key.
 func (s *importSuite) imported(t *testing.T, r adapter.Resource, with ...string) []adapter.Record {
 	t.Helper()
-	p := &adapter.ListParams{With: with, Query: adapter.Query{OrderBy: s.schemas.Of(r).Key, Where: []adapter.Condition{
-		{Any: []adapter.Test{{Attribute: s.schemas.Of(r).Key, Op: adapter.GtEq, Operands: []string{fmt.Sprint(firstImported)}}}}}}}
-	found, err := storeOf(t, s.adapter, r).List(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !found.Partial {
-		return found.Records
-	}
-	kept, _, err := adapter.Apply(t.Context(), s.schemas.Of(r), found.Records, &p.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kept
+	key := adapter.Test{Attribute: s.schemas.Of(r).Key, Op: adapter.GtEq, Operands: []string{fmt.Sprint(firstImported)}}
+	return MustSelect(t, storeOf(t, s.adapter, r), s.schemas.Of(r), adapter.ListParams{With: with,
+		Query: adapter.Query{OrderBy: key.Attribute, Where: []adapter.Condition{{Any: []adapter.Test{key}}}}})
 }
 
 // want compares the values of a record that are given or not absent, besides those on
 // demand.
 func (s *importSuite) want(t *testing.T, name string, got adapter.Record, want attrs) {
 	t.Helper()
-	wanted := want.record(got.Schema)
+	wanted := want.Record(got.Schema)
 	for i, a := range got.Schema.Attributes {
 		if _, given := want[a.Name]; !given && (a.OnDemand || a.ReadOnly || !got.Schema.DistinctNulls) {
 			continue
 		}
-		if formatValue(got.Values[i]) != formatValue(wanted.Values[i]) {
-			t.Errorf("%s: %s is %s, want %s", name, a.Name, formatValue(got.Values[i]), formatValue(wanted.Values[i]))
+		if FormatValue(got.Values[i]) != FormatValue(wanted.Values[i]) {
+			t.Errorf("%s: %s is %s, want %s", name, a.Name, FormatValue(got.Values[i]), FormatValue(wanted.Values[i]))
 		}
 	}
 }
@@ -179,7 +157,7 @@ func (s *importSuite) testCustomers(t *testing.T) {
 	s.expect(t, "addresses", adapter.ImportOptions{}, []adapter.ImportOutcome{created, created},
 		s.aggregate(adapter.CustomerAddresses, importedAddress(900, 900, attrs{"is_default_billing": 1})),
 		s.aggregate(adapter.CustomerAddresses, importedAddress(901, 900, attrs{"is_default_billing": 1})))
-	other := importedTimes().with(attrs{"entity_id": 900, "website_id": 2, "email": "new@example.com", "group_id": 1, "disable_auto_group_change": 0, "taxvat": nil})
+	other := importedTimes().With(attrs{"entity_id": 900, "website_id": 2, "email": "new@example.com", "group_id": 1, "disable_auto_group_change": 0, "taxvat": nil})
 	s.expect(t, "replaced, dry", adapter.ImportOptions{DryRun: true, Existing: adapter.ReplaceExisting}, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Customers, other))
 	s.want(t, "replaced, dry", s.imported(t, adapter.Customers)[0], importedCustomer(900, nil))
 	s.expect(t, "replaced", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Customers, other))
@@ -192,7 +170,7 @@ func (s *importSuite) testCustomers(t *testing.T) {
 	s.want(t, "default", addresses[1], importedAddress(901, 900, attrs{"is_default_billing": 1}))
 
 	s.expect(t, "merged", adapter.ImportOptions{Existing: adapter.MergeExisting}, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Customers, attrs{"entity_id": 900, "firstname": "M"}))
-	s.want(t, "merged", s.imported(t, adapter.Customers)[0], other.with(attrs{"firstname": "M"}))
+	s.want(t, "merged", s.imported(t, adapter.Customers)[0], other.With(attrs{"firstname": "M"}))
 
 	r := attrs{"website_id": 1, "email": "later@example.com", "group_id": 1, "disable_auto_group_change": 0, "store_id": 0}
 	if key, err := storeOf(t, s.adapter, adapter.Customers).Create(t.Context(), &adapter.CreateParams{Record: s.part(adapter.Customers, r)}); err != nil || key <= 900 {
@@ -219,7 +197,7 @@ func (s *importSuite) testOrders(t *testing.T) {
 	s.expect(t, "first", replace, []adapter.ImportOutcome{created}, order)
 	expect("first", 2, 1)
 	s.expect(t, "again", replace, []adapter.ImportOutcome{equal}, order)
-	other := importedLine(901, 900).with(attrs{"sku": "t"})
+	other := importedLine(901, 900).With(attrs{"sku": "t"})
 	s.expect(t, "another line", replace, []adapter.ImportOutcome{changed},
 		s.aggregate(adapter.Orders, importedOrder(900, attrs{"customer_id": aCustomer}), line(900), s.part(adapter.OrderItems, other), comment))
 	s.want(t, "another line", s.imported(t, adapter.OrderItems)[1], other)
@@ -235,7 +213,7 @@ func (s *importSuite) testProducts(t *testing.T) {
 		return attrs{"website_id": 1, "cust_group": 0, "rule_date": day + " 00:00:00", "price": price}
 	}
 	rules := []attrs{ruled("2013-01-02", "5.0000"), ruled("2013-01-01", "4.5000")}
-	product := importedTimes().with(newProduct("imported-1", attrs{"entity_id": 900, "meta_title": nil, "rule_price": rules,
+	product := importedTimes().With(newProduct("imported-1", attrs{"entity_id": 900, "meta_title": nil, "rule_price": rules,
 		"tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "7.0000", "price_qty": "10.0000"}}}))
 	batch := []adapter.Aggregate{
 		s.aggregate(adapter.Products, product),
@@ -250,7 +228,7 @@ func (s *importSuite) testProducts(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("%d products", len(found))
 	}
-	given := product.with(nil)
+	given := product.With(nil)
 	delete(given, "tier_price")
 	delete(given, "rule_price")
 	s.want(t, "created", found[0], given)
@@ -274,14 +252,14 @@ func (s *importSuite) testProducts(t *testing.T) {
 	}
 	replace := adapter.ImportOptions{Existing: adapter.ReplaceExisting}
 	s.expect(t, "again", replace, []adapter.ImportOutcome{equal}, batch[0])
-	s.expect(t, "another price", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{
+	s.expect(t, "another price", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.With(attrs{
 		"tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "6.0000", "price_qty": "10.0000"}}})))
 	next := []attrs{ruled("2013-01-02", "5.2500"), ruled("2013-01-03", "6.0000")}
-	s.expect(t, "the next day", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{"rule_price": next})))
+	s.expect(t, "the next day", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.With(attrs{"rule_price": next})))
 	wantRules("the next day", next...)
-	s.expect(t, "no rules", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{"rule_price": []attrs{}})))
+	s.expect(t, "no rules", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.With(attrs{"rule_price": []attrs{}})))
 	wantRules("no rules")
-	s.expect(t, "disabled", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.with(attrs{"status": 2})))
+	s.expect(t, "disabled", replace, []adapter.ImportOutcome{changed}, s.aggregate(adapter.Products, product.With(attrs{"status": 2})))
 	_, err = storeOf(t, s.adapter, adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 900, StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}})
 	wantError(t, "a disabled product", err, adapter.NotFound, "")
 }

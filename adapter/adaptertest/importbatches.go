@@ -106,7 +106,7 @@ func (s *importSuite) testConcurrentImports(t *testing.T) {
 				return
 			}
 			for key := range products {
-				if err := updateRecord(t, client, adapter.Key(900+key), aView, attrs{"name": "client", "sku": fmt.Sprintf("busy-%d", key)}); err != nil {
+				if err := Update(t, client, adapter.Key(900+key), aView, attrs{"name": "client", "sku": fmt.Sprintf("busy-%d", key)}); err != nil {
 					t.Errorf("change of %d: %v", key, err)
 				}
 			}
@@ -165,9 +165,7 @@ func (s *importSuite) testNoted(t *testing.T) {
 	s.expect(t, "removed", o, outcomes(removed), s.gone(adapter.Products, 900))
 	expect("removed", "old", adapter.Products, 0, 9, 905)
 	expect("removed", "new", adapter.Products, 0, 9)
-	if err := storeOf(t, s.adapter, adapter.Products).Delete(t.Context(), &adapter.DeleteParams{Key: 905}); err != nil {
-		t.Fatal(err)
-	}
+	MustDelete(t, storeOf(t, s.adapter, adapter.Products), adapter.DeleteParams{Key: 905})
 	s.expect(t, "gone already", o, outcomes(equal), s.gone(adapter.Products, 905))
 	expect("gone already", "old", adapter.Products, 0, 9)
 	o.Source = strings.Repeat("s", 65)
@@ -241,7 +239,7 @@ func (s *importSuite) testPassedKeys(t *testing.T) {
 	s.expect(t, "prices", replacing(), outcomes(created), s.aggregate(adapter.Products, later))
 	for _, r := range s.imported(t, adapter.Products, "tier_price") {
 		if key := r.Get("tier_price").Records(); r.Key() == 901 && (len(key) != 1 || key[0].Key() <= 3000) {
-			t.Errorf("the next price is %s", formatValue(r.Get("tier_price")))
+			t.Errorf("the next price is %s", FormatValue(r.Get("tier_price")))
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (s *importSuite) imageLevel(id int, storeID int64, label, position, exclude
 
 // pointers returns pointers of product 900 at a level.
 func (s *importSuite) pointers(storeID int64, more attrs) adapter.Level {
-	return s.level(adapter.Products, storeID, attrs{"entity_id": 900}.with(more))
+	return s.level(adapter.Products, storeID, attrs{"entity_id": 900}.With(more))
 }
 
 // wantImages compares the images of product 900 at a level: file, label, position, exclude
@@ -40,10 +40,7 @@ func (s *importSuite) pointers(storeID int64, more attrs) adapter.Level {
 func (s *importSuite) wantImages(t *testing.T, name string, level int64, want ...string) {
 	t.Helper()
 	q := equals("product_id", "900")
-	found, err := storeOf(t, s.adapter, adapter.ProductImages).List(t.Context(), &adapter.ListParams{StoreID: level, Query: q})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := MustList(t, storeOf(t, s.adapter, adapter.ProductImages), adapter.ListParams{StoreID: level, Query: q})
 	var got []string
 	for _, r := range found.Records {
 		got = append(got, fmt.Sprintf("%s %s %s %s %s %s", r.Get("id").Text(), r.Get("file").Text(), r.Get("label").Text(), r.Get("position").Text(), r.Get("exclude").Text(), strings.Join(r.Get("types").Texts(), ",")))
@@ -83,8 +80,8 @@ func (s *importSuite) testImportedImages(t *testing.T) {
 			t.Errorf("image %d is %s", r.Get("id").Int(), r.Get("media_type").Text())
 		}
 	}
-	if after := s.imported(t, adapter.Products)[0]; formatRecord(after) != formatRecord(product) {
-		t.Errorf("the product is\n\t%s\nwas\n\t%s", formatRecord(after), formatRecord(product))
+	if after := s.imported(t, adapter.Products)[0]; FormatRecord(after) != FormatRecord(product) {
+		t.Errorf("the product is\n\t%s\nwas\n\t%s", FormatRecord(after), FormatRecord(product))
 	}
 	s.expect(t, "again", replacing(), outcomes(equal), whole)
 	s.expect(t, "kept", adapter.ImportOptions{}, outcomes(kept), whole)

@@ -9,7 +9,7 @@ import (
 
 // importedProduct returns a product of another system.
 func importedProduct(id int, sku string, more attrs) attrs {
-	return importedTimes().with(newProduct(sku, attrs{"entity_id": id})).with(more)
+	return importedTimes().With(newProduct(sku, attrs{"entity_id": id})).With(more)
 }
 
 // level returns what a record has at a store view.
@@ -33,14 +33,11 @@ func (s *importSuite) shown(t *testing.T, name string, r adapter.Resource, p ada
 			p.With = append(p.With, attribute)
 		}
 	}
-	got, err := storeOf(t, s.adapter, r).Get(t.Context(), &p)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	for attribute, v := range want.record(s.schemas.Of(r)).Values {
+	got := MustGet(t, storeOf(t, s.adapter, r), p)
+	for attribute, v := range want.Record(s.schemas.Of(r)).Values {
 		if a := s.schemas.Of(r).Attributes[attribute].Name; want[a] != nil || v.Kind() != adapter.Absent {
-			if formatValue(got.Values[attribute]) != formatValue(v) {
-				t.Errorf("%s: %s at store %d is %s, want %s", name, a, p.StoreID, formatValue(got.Values[attribute]), formatValue(v))
+			if FormatValue(got.Values[attribute]) != FormatValue(v) {
+				t.Errorf("%s: %s at store %d is %s, want %s", name, a, p.StoreID, FormatValue(got.Values[attribute]), FormatValue(v))
 			}
 		}
 	}
@@ -50,18 +47,8 @@ func (s *importSuite) shown(t *testing.T, name string, r adapter.Resource, p ada
 func (s *importSuite) selected(t *testing.T, r adapter.Resource, storeID int64, q adapter.Query) []adapter.Key {
 	t.Helper()
 	q.Where = append(q.Where, adapter.Condition{Any: []adapter.Test{{Attribute: s.schemas.Of(r).Key, Op: adapter.GtEq, Operands: []string{"900"}}}})
-	found, err := storeOf(t, s.adapter, r).List(t.Context(), &adapter.ListParams{StoreID: storeID, Query: q})
-	if err != nil {
-		t.Fatal(err)
-	}
-	records := found.Records
-	if found.Partial {
-		if records, _, err = adapter.Apply(t.Context(), s.schemas.Of(r), records, &q); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var keys []adapter.Key
-	for _, r := range records {
+	for _, r := range MustSelect(t, storeOf(t, s.adapter, r), s.schemas.Of(r), adapter.ListParams{StoreID: storeID, Query: q}) {
 		keys = append(keys, r.Key())
 	}
 	return keys
@@ -76,7 +63,7 @@ func equals(attribute, operand string) adapter.Query {
 func (s *importSuite) testLevels(t *testing.T) {
 	product := importedProduct(900, "levels", attrs{"weight": "2.0000", "meta_title": "M", "description": "D", "stock_status": nil})
 	at := func(storeID int64, more attrs) adapter.Level {
-		return s.level(adapter.Products, storeID, attrs{"entity_id": 900}.with(more))
+		return s.level(adapter.Products, storeID, attrs{"entity_id": 900}.With(more))
 	}
 	whole := s.aggregate(adapter.Products, product)
 	whole.Levels = []adapter.Level{
@@ -132,7 +119,7 @@ func (s *importSuite) testLevels(t *testing.T) {
 	// A client's change at the store view stores each value at its attribute's scope.
 	whole.Levels = []adapter.Level{at(aView, attrs{"price": "5.0000"})}
 	s.expect(t, "a price", replacing(), outcomes(changed), whole)
-	if err := updateRecord(t, storeOf(t, s.adapter, adapter.Products), 900, aView, attrs{"price": "7.0000"}); err != nil {
+	if err := Update(t, storeOf(t, s.adapter, adapter.Products), 900, aView, attrs{"price": "7.0000"}); err != nil {
 		t.Fatal(err)
 	}
 	s.shown(t, "written at the view", adapter.Products, adapter.GetParams{Key: 900}, attrs{"price": "7.0000"})
@@ -148,13 +135,13 @@ func (s *importSuite) testFaultyLevels(t *testing.T) {
 		kind   adapter.ErrorKind
 		field  string
 	}{
-		{"unknown store view", []adapter.Level{s.level(adapter.Products, 1<<40, key.with(attrs{"name": "x"}))}, adapter.Invalid, "store_id"},
-		{"default scope", []adapter.Level{s.level(adapter.Products, 0, key.with(attrs{"name": "x"}))}, adapter.Invalid, "store_id"},
+		{"unknown store view", []adapter.Level{s.level(adapter.Products, 1<<40, key.With(attrs{"name": "x"}))}, adapter.Invalid, "store_id"},
+		{"default scope", []adapter.Level{s.level(adapter.Products, 0, key.With(attrs{"name": "x"}))}, adapter.Invalid, "store_id"},
 		{"twice", []adapter.Level{s.level(adapter.Products, aView, key), s.level(adapter.Products, aView, key)}, adapter.Invalid, "store_id"},
-		{"static attribute", []adapter.Level{s.level(adapter.Products, aView, key.with(attrs{"sku": "x"}))}, adapter.Invalid, "sku"},
-		{"computed attribute", []adapter.Level{s.level(adapter.Products, aView, key.with(attrs{"image_file": "x"}))}, adapter.Invalid, "image_file"},
-		{"price list", []adapter.Level{s.level(adapter.Products, aView, key.with(attrs{"tier_price": []attrs{}}))}, adapter.Invalid, "tier_price"},
-		{"value of another kind", []adapter.Level{s.level(adapter.Products, aView, key.with(attrs{"price": "x"}))}, adapter.Invalid, "price"},
+		{"static attribute", []adapter.Level{s.level(adapter.Products, aView, key.With(attrs{"sku": "x"}))}, adapter.Invalid, "sku"},
+		{"computed attribute", []adapter.Level{s.level(adapter.Products, aView, key.With(attrs{"image_file": "x"}))}, adapter.Invalid, "image_file"},
+		{"price list", []adapter.Level{s.level(adapter.Products, aView, key.With(attrs{"tier_price": []attrs{}}))}, adapter.Invalid, "tier_price"},
+		{"value of another kind", []adapter.Level{s.level(adapter.Products, aView, key.With(attrs{"price": "x"}))}, adapter.Invalid, "price"},
 		{"another product", []adapter.Level{s.level(adapter.Products, aView, attrs{"entity_id": 1, "name": "x"})}, adapter.Invalid, "entity_id"},
 		{"records without store views", []adapter.Level{s.level(adapter.StockItems, aView, attrs{"item_id": 1})}, adapter.Unsupported, ""},
 	} {
@@ -189,11 +176,7 @@ func (s *importSuite) testImportedAssignments(t *testing.T) {
 		t.Helper()
 		got := map[adapter.Resource]string{}
 		for r, attribute := range map[adapter.Resource]string{adapter.ProductWebsites: "website_id", adapter.ProductCategories: "category_id"} {
-			found, err := storeOf(t, s.adapter, r).List(t.Context(), &adapter.ListParams{Query: equals("product_id", "900")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, a := range found.Records {
+			for _, a := range MustList(t, storeOf(t, s.adapter, r), adapter.ListParams{Query: equals("product_id", "900")}).Records {
 				got[r] += a.Get(attribute).Text() + " " + a.Get("position").Text() + "|"
 			}
 		}
@@ -246,7 +229,7 @@ func (s *importSuite) testImportedCategories(t *testing.T) {
 	category := func(id int, name string, own attrs) adapter.Aggregate {
 		one := s.aggregate(adapter.Categories, attrs{"category_id": id, "parent_id": 2, "name": name, "is_active": 1})
 		if own != nil {
-			one.Levels = []adapter.Level{s.level(adapter.Categories, aView, attrs{"category_id": id}.with(own))}
+			one.Levels = []adapter.Level{s.level(adapter.Categories, aView, attrs{"category_id": id}.With(own))}
 		}
 		return one
 	}

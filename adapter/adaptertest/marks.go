@@ -85,10 +85,7 @@ func (s *suite) testMaxBytes(t *testing.T, full []adapter.Record) {
 			var read []adapter.Record
 			next := q
 			for more := true; more && len(read) <= len(want); {
-				result, err := s.store.List(t.Context(), &adapter.ListParams{Query: next, MaxBytes: maxBytes})
-				if err != nil {
-					t.Fatal(err)
-				}
+				result := MustList(t, s.store, adapter.ListParams{Query: next, MaxBytes: maxBytes})
 				n := len(result.Records)
 				if result.Partial || result.More && n == 0 {
 					t.Fatalf("%s, at most %d bytes: %d records, partial: %t, more: %t", formatQuery(&next), maxBytes, n, result.Partial, result.More)

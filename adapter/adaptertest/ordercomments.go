@@ -17,18 +17,11 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	orders, comments := storeOf(t, a, adapter.Orders), storeOf(t, a, adapter.OrderComments)
 	order := func() adapter.Record {
 		t.Helper()
-		r, err := orders.Get(t.Context(), &adapter.GetParams{Key: anOrder})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return MustGet(t, orders, adapter.GetParams{Key: anOrder})
 	}
 	comment := func(of int, more attrs) (adapter.Key, error) {
-		g := attrs{"parent_id": of, "comment": nil, "is_customer_notified": 0, "is_visible_on_front": 0}
-		for name, v := range more {
-			g[name] = v
-		}
-		return comments.Create(t.Context(), &adapter.CreateParams{Record: g.record(schemas.Of(adapter.OrderComments))})
+		g := attrs{"parent_id": of, "comment": nil, "is_customer_notified": 0, "is_visible_on_front": 0}.With(more)
+		return comments.Create(t.Context(), &adapter.CreateParams{Record: g.Record(schemas.Of(adapter.OrderComments))})
 	}
 
 	_, err := comment(noRecord, nil)
@@ -50,13 +43,10 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		r, err := comments.Get(t.Context(), &adapter.GetParams{Key: key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := MustGet(t, comments, adapter.GetParams{Key: key})
 		after := order()
-		if formatValue(r.Get("status")) != formatValue(c.want) || formatValue(after.Get("status")) != formatValue(c.want) {
-			t.Errorf("%s: the comment has %s and the order %s, want %s", c.name, formatValue(r.Get("status")), formatValue(after.Get("status")), formatValue(c.want))
+		if FormatValue(r.Get("status")) != FormatValue(c.want) || FormatValue(after.Get("status")) != FormatValue(c.want) {
+			t.Errorf("%s: the comment has %s and the order %s, want %s", c.name, FormatValue(r.Get("status")), FormatValue(after.Get("status")), FormatValue(c.want))
 		}
 		if moment := r.Get("created_at").Text(); moment == "" || after.Get("updated_at").Text() < moment || after.Get("updated_at") == before.Get("updated_at") {
 			t.Errorf("%s: made at %q, order changed at %q", c.name, moment, after.Get("updated_at").Text())
@@ -78,7 +68,7 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 		}
 	}
 	if after := order(); after.Get("created_at") != before.Get("created_at") || after.Get("state") != before.Get("state") {
-		t.Errorf("the order is otherwise changed:\n\t%s", formatRecord(after))
+		t.Errorf("the order is otherwise changed:\n\t%s", FormatRecord(after))
 	}
 	testConcurrentComments(t, comment, order)
 }

@@ -37,12 +37,12 @@ func (s *productSuite) testOverrides(t *testing.T) {
 		for name, want := range c.want {
 			p := adapter.ListParams{StoreID: aView, OverridesOnly: c.overrides}
 			p.Query.Where = []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(key), 10)}}}}}
-			listed := s.listed(t, &p)
-			if len(listed) != 1 || formatValue(listed[0].Get(name)) != want {
+			listed := s.listed(t, p)
+			if len(listed) != 1 || FormatValue(listed[0].Get(name)) != want {
 				t.Fatalf("%s: %d products, %v, want one whose %s is %s", c.name, len(listed), listed, name, want)
 			}
 			p.Query.Where = append(p.Query.Where, adapter.Condition{Any: []adapter.Test{{Attribute: name, Op: adapter.Eq, Operands: []string{"own"}}}})
-			if listed := s.listed(t, &p); (len(listed) == 1) != (want != "absent") {
+			if listed := s.listed(t, p); (len(listed) == 1) != (want != "absent") {
 				t.Errorf("%s: %d products whose %s is own", c.name, len(listed), name)
 			}
 		}
@@ -50,20 +50,9 @@ func (s *productSuite) testOverrides(t *testing.T) {
 }
 
 // listed returns the products that p selects.
-func (s *productSuite) listed(t *testing.T, p *adapter.ListParams) []adapter.Record {
+func (s *productSuite) listed(t *testing.T, p adapter.ListParams) []adapter.Record {
 	t.Helper()
-	found, err := s.products.List(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !found.Partial {
-		return found.Records
-	}
-	kept, _, err := adapter.Apply(t.Context(), s.schemas.Of(adapter.Products), found.Records, &p.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kept
+	return MustSelect(t, s.products, s.schemas.Of(adapter.Products), p)
 }
 
 func (s *productSuite) testPriceLists(t *testing.T) {
@@ -168,8 +157,8 @@ func (s *productSuite) testStockItem(t *testing.T) {
 	want := before.Clone()
 	want.Set("qty", adapter.TextValue("3.5000"))
 	want.Set("is_in_stock", adapter.IntegerValue(0))
-	if formatRecord(after) != formatRecord(want) {
-		t.Errorf("stock item\n\t%s\nwant\n\t%s", formatRecord(after), formatRecord(want))
+	if FormatRecord(after) != FormatRecord(want) {
+		t.Errorf("stock item\n\t%s\nwant\n\t%s", FormatRecord(after), FormatRecord(want))
 	}
 	bare := s.createProduct(t, "bare", nil)
 	for name, c := range map[string]struct {
@@ -188,8 +177,8 @@ func (s *productSuite) testStockItem(t *testing.T) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if again := s.getProduct(t, aProduct, 0, "stock_item"); again.Get("name").Text() == "x" || formatRecord(again.Get("stock_item").Records()[0]) != formatRecord(want) {
-		t.Errorf("changed despite the error:\n\t%s", formatRecord(again))
+	if again := s.getProduct(t, aProduct, 0, "stock_item"); again.Get("name").Text() == "x" || FormatRecord(again.Get("stock_item").Records()[0]) != FormatRecord(want) {
+		t.Errorf("changed despite the error:\n\t%s", FormatRecord(again))
 	}
 }
 
@@ -211,7 +200,7 @@ func (s *productSuite) testConcurrentWrites(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("once", nil).record(s.schemas.Of(adapter.Products))})
+			_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("once", nil).Record(s.schemas.Of(adapter.Products))})
 			if err != nil {
 				wantError(t, "the same SKU", err, adapter.Conflict, "sku")
 				return

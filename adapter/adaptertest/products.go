@@ -10,25 +10,28 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
+// A productLists tests what only lists of products have.
+type productLists struct{ *suite }
+
 // testProducts checks what only lists of products have: websites, categories, store
 // views, and on-demand attributes.
 func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
 	for _, c := range []struct {
 		name string
 		also []adapter.Resource // other resources that the test reads
-		test func(*suite, *testing.T, adapter.Adapter)
+		test func(productLists, *testing.T, adapter.Adapter)
 	}{
-		{"websites", []adapter.Resource{adapter.Websites}, (*suite).testWebsites},
-		{"product listing", []adapter.Resource{adapter.Stores}, (*suite).testListing},
-		{"categories", []adapter.Resource{adapter.Categories}, (*suite).testCategories},
-		{"prices on demand", nil, (*suite).testPrices},
-		{"stock on demand", []adapter.Resource{adapter.StockItems}, (*suite).testStock},
-		{"images on demand", []adapter.Resource{adapter.Stores, adapter.ProductImages}, (*suite).testImageFiles},
-		{"selected attributes", nil, (*suite).testOnlyAttributes},
-		{"store views", []adapter.Resource{adapter.Stores}, (*suite).testStoreViews},
+		{"websites", []adapter.Resource{adapter.Websites}, productLists.testWebsites},
+		{"product listing", []adapter.Resource{adapter.Stores}, productLists.testListing},
+		{"categories", []adapter.Resource{adapter.Categories}, productLists.testCategories},
+		{"prices on demand", nil, productLists.testPrices},
+		{"stock on demand", []adapter.Resource{adapter.StockItems}, productLists.testStock},
+		{"images on demand", []adapter.Resource{adapter.Stores, adapter.ProductImages}, productLists.testImageFiles},
+		{"selected attributes", nil, productLists.testOnlyAttributes},
+		{"store views", []adapter.Resource{adapter.Stores}, productLists.testStoreViews},
 	} {
 		if h.supports(c.also...) {
-			t.Run(c.name, func(t *testing.T) { c.test(s, t, a) })
+			t.Run(c.name, func(t *testing.T) { c.test(productLists{s}, t, a) })
 		}
 	}
 }
@@ -36,30 +39,19 @@ func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
 // storeOf returns the store of a supported resource.
 func storeOf(t *testing.T, a adapter.Adapter, r adapter.Resource) adapter.Store {
 	t.Helper()
-	store, err := a.Store(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &checkedStore{Store: store, t: t}
+	return &checkedStore{Store: StoreOf(t, a, r), t: t}
 }
 
 // records returns all records of a resource.
 func records(t *testing.T, a adapter.Adapter, r adapter.Resource) []adapter.Record {
 	t.Helper()
-	result, err := storeOf(t, a, r).List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result.Records
+	return MustList(t, storeOf(t, a, r), adapter.ListParams{}).Records
 }
 
 // listWithin lists the products within bounds, and checks that Get agrees.
-func (s *suite) listWithin(t *testing.T, p Bounds) []adapter.Record {
+func (s productLists) listWithin(t *testing.T, p Bounds) []adapter.Record {
 	t.Helper()
-	result, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters})
-	if err != nil {
-		t.Fatalf("%+v: %v", p, err)
-	}
+	result := MustList(t, s.store, adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters})
 	counted, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters, Count: true})
 	if err != nil || counted.Total != int64(len(result.Records)) {
 		t.Errorf("%+v: %d records, counted %d, %v", p, len(result.Records), counted.Total, err)
@@ -74,7 +66,7 @@ func (s *suite) listWithin(t *testing.T, p Bounds) []adapter.Record {
 		case at >= 0 && err != nil:
 			t.Errorf("%+v: Get %d: %v, but listed", p, s.key(r), err)
 		case at >= 0 && !sameRecord(got, result.Records[at]):
-			t.Errorf("%+v: Get %d:\n\t%s\nlisted:\n\t%s", p, s.key(r), formatRecord(got), formatRecord(result.Records[at]))
+			t.Errorf("%+v: Get %d:\n\t%s\nlisted:\n\t%s", p, s.key(r), FormatRecord(got), FormatRecord(result.Records[at]))
 		}
 	}
 	return result.Records
@@ -84,7 +76,7 @@ func inWebsite(id int64) []adapter.Filter {
 	return []adapter.Filter{{Name: adapter.InWebsite, Value: id}}
 }
 
-func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
+func (s productLists) testWebsites(t *testing.T, a adapter.Adapter) {
 	all := s.list(t, &adapter.Query{})
 	var sold []adapter.Key
 	for _, record := range records(t, a, adapter.Websites) {
@@ -107,7 +99,7 @@ func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 
 // testListing compares the products that shoppers may list at each store view with the
 // conditions for it.
-func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
+func (s productLists) testListing(t *testing.T, a adapter.Adapter) {
 	is := func(attribute string, op adapter.Op, operand string) adapter.Condition {
 		return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: []string{operand}}}}
 	}
@@ -152,7 +144,7 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 	}
 }
 
-func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
+func (s productLists) testCategories(t *testing.T, a adapter.Adapter) {
 	listed := 0
 	for _, record := range records(t, a, adapter.Categories) {
 		category := int64(record.Key())
@@ -233,25 +225,18 @@ func (b RestrictedStore) Update(ctx context.Context, p *adapter.UpdateParams) er
 	return b.Store.Update(ctx, &bounded)
 }
 
-func (s *suite) testPrices(t *testing.T, _ adapter.Adapter) {
+func (s productLists) testPrices(t *testing.T, _ adapter.Adapter) {
 	with := []string{"group_price", "tier_price"}
 	found := map[string]int{}
-	result, err := s.store.List(t.Context(), &adapter.ListParams{With: with})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, listed := range result.Records {
-		got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(listed), With: with})
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, listed := range MustList(t, s.store, adapter.ListParams{With: with}).Records {
+		got := MustGet(t, s.store, adapter.GetParams{Key: s.key(listed), With: with})
 		for _, name := range with {
 			prices := listed.Get(name)
 			if prices.Kind() != adapter.Records {
-				t.Errorf("product %d: %s is %s", s.key(listed), name, formatValue(prices))
+				t.Errorf("product %d: %s is %s", s.key(listed), name, FormatValue(prices))
 			}
-			if formatValue(got.Get(name)) != formatValue(prices) {
-				t.Errorf("product %d: %s is %s, listed as %s", s.key(listed), name, formatValue(got.Get(name)), formatValue(prices))
+			if FormatValue(got.Get(name)) != FormatValue(prices) {
+				t.Errorf("product %d: %s is %s, listed as %s", s.key(listed), name, FormatValue(got.Get(name)), FormatValue(prices))
 			}
 			if !slices.IsSortedFunc(prices.Records(), func(a, b adapter.Record) int {
 				return cmp.Compare(a.Get("value_id").Int(), b.Get("value_id").Int())
@@ -269,7 +254,7 @@ func (s *suite) testPrices(t *testing.T, _ adapter.Adapter) {
 }
 
 // testStock compares the stock flags that products show with the stock items.
-func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
+func (s productLists) testStock(t *testing.T, a adapter.Adapter) {
 	of := map[int64]adapter.Record{}
 	for _, item := range records(t, a, adapter.StockItems) {
 		of[item.Get("product_id").Int()] = item
@@ -279,22 +264,15 @@ func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 	for i, name := range names {
 		with[i] = "stock_" + name
 	}
-	listed, err := s.store.List(t.Context(), &adapter.ListParams{With: with})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range listed.Records {
-		got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), With: with})
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, r := range MustList(t, s.store, adapter.ListParams{With: with}).Records {
+		got := MustGet(t, s.store, adapter.GetParams{Key: s.key(r), With: with})
 		for i, name := range names {
 			var want adapter.Value
 			if item, ok := of[int64(s.key(r))]; ok {
 				want = item.Get(name)
 			}
-			if formatValue(r.Get(with[i])) != formatValue(want) || formatValue(got.Get(with[i])) != formatValue(want) {
-				t.Errorf("product %d: %s is %s in a list, %s alone, want %s", s.key(r), with[i], formatValue(r.Get(with[i])), formatValue(got.Get(with[i])), formatValue(want))
+			if FormatValue(r.Get(with[i])) != FormatValue(want) || FormatValue(got.Get(with[i])) != FormatValue(want) {
+				t.Errorf("product %d: %s is %s in a list, %s alone, want %s", s.key(r), with[i], FormatValue(r.Get(with[i])), FormatValue(got.Get(with[i])), FormatValue(want))
 			}
 		}
 	}
@@ -302,7 +280,7 @@ func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 
 // testImageFiles compares the image that a product shows at each level with the types of
 // the images there. Types are of store view scope.
-func (s *suite) testImageFiles(t *testing.T, a adapter.Adapter) {
+func (s productLists) testImageFiles(t *testing.T, a adapter.Adapter) {
 	images := storeOf(t, a, adapter.ProductImages)
 	with := []string{"image_file"}
 	views := []int64{0}
@@ -315,25 +293,18 @@ func (s *suite) testImageFiles(t *testing.T, a adapter.Adapter) {
 			if websiteScope {
 				level = 0
 			}
-			gallery, err := images.List(t.Context(), &adapter.ListParams{StoreID: level})
-			if err != nil {
-				t.Fatal(err)
-			}
+			gallery := MustList(t, images, adapter.ListParams{StoreID: level})
 			want := map[int64]adapter.Value{}
 			for _, image := range gallery.Records {
 				if slices.Contains(image.Get("types").Texts(), "image") {
 					want[image.Get("product_id").Int()] = image.Get("file")
 				}
 			}
-			listed, err := s.store.List(t.Context(), &p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range listed.Records {
-				file := formatValue(want[int64(s.key(r))])
+			for _, r := range MustList(t, s.store, p).Records {
+				file := FormatValue(want[int64(s.key(r))])
 				got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), StoreID: p.StoreID, WebsiteScope: websiteScope, With: with})
-				if err != nil || formatValue(r.Get("image_file")) != file || formatValue(got.Get("image_file")) != file {
-					t.Errorf("%+v: product %d lists %s, has %s alone, want %s; %v", p, s.key(r), formatValue(r.Get("image_file")), formatValue(got.Get("image_file")), file, err)
+				if err != nil || FormatValue(r.Get("image_file")) != file || FormatValue(got.Get("image_file")) != file {
+					t.Errorf("%+v: product %d lists %s, has %s alone, want %s; %v", p, s.key(r), FormatValue(r.Get("image_file")), FormatValue(got.Get("image_file")), file, err)
 				}
 			}
 		}
@@ -342,7 +313,7 @@ func (s *suite) testImageFiles(t *testing.T, a adapter.Adapter) {
 
 // testOnlyAttributes reads products with selected attributes. The selected ones must be
 // present; the others must be absent or correct.
-func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
+func (s productLists) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 	full := s.list(t, &adapter.Query{OrderBy: "name"})
 	for _, only := range [][]string{{}, {"sku", "price"}, {"meta_title", "visibility", "special_from_date"}} {
 		p := &adapter.ListParams{Query: adapter.Query{OrderBy: "name"}, Only: only}
@@ -351,19 +322,16 @@ func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 			t.Fatalf("only %v: %+v, %v", only, result, err)
 		}
 		for i, r := range result.Records {
-			got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), Only: only})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := MustGet(t, s.store, adapter.GetParams{Key: s.key(r), Only: only})
 			for at, a := range s.schema.Attributes {
 				inList := a.Name == s.schema.Key || a.Name == "name" || slices.Contains(only, a.Name)
 				alone := inList && a.Name != "name"
 				want := full[i].Values[at]
-				if v := r.Values[at]; formatValue(v) != formatValue(want) && (inList || v.Kind() != adapter.Absent) {
-					t.Errorf("only %v: product %d: %s is %s in a list, want %s", only, s.key(r), a.Name, formatValue(v), formatValue(want))
+				if v := r.Values[at]; FormatValue(v) != FormatValue(want) && (inList || v.Kind() != adapter.Absent) {
+					t.Errorf("only %v: product %d: %s is %s in a list, want %s", only, s.key(r), a.Name, FormatValue(v), FormatValue(want))
 				}
-				if v := got.Values[at]; formatValue(v) != formatValue(want) && (alone || v.Kind() != adapter.Absent) {
-					t.Errorf("only %v: product %d: %s is %s alone, want %s", only, s.key(r), a.Name, formatValue(v), formatValue(want))
+				if v := got.Values[at]; FormatValue(v) != FormatValue(want) && (alone || v.Kind() != adapter.Absent) {
+					t.Errorf("only %v: product %d: %s is %s alone, want %s", only, s.key(r), a.Name, FormatValue(v), FormatValue(want))
 				}
 			}
 		}
@@ -372,7 +340,7 @@ func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 
 // testStoreViews compares the values at a store view with those of the default scope, and
 // with what a list of the values of its website shows.
-func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
+func (s productLists) testStoreViews(t *testing.T, a adapter.Adapter) {
 	defaults := s.listWithin(t, Bounds{})
 	for _, view := range records(t, a, adapter.Stores) {
 		id := int64(view.Key())
@@ -380,7 +348,7 @@ func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
 		website := s.listWithin(t, Bounds{StoreID: id, WebsiteScope: true})
 		for i, r := range defaults {
 			for at, attribute := range s.schema.Attributes {
-				global, mine, shared := formatValue(r.Values[at]), formatValue(whole[i].Values[at]), formatValue(website[i].Values[at])
+				global, mine, shared := FormatValue(r.Values[at]), FormatValue(whole[i].Values[at]), FormatValue(website[i].Values[at])
 				if attribute.Static && mine != global {
 					t.Errorf("store %d, product %d: %s is %s, globally %s", id, s.key(r), attribute.Name, mine, global)
 				}

@@ -70,47 +70,14 @@ type productSuite struct {
 	websites, categories    adapter.Store
 }
 
-// attrs are values by attribute, as strings and ints; nil is null.
-type attrs map[string]any
-
-func (g attrs) record(schema *adapter.Schema) adapter.Record {
-	r := adapter.NewRecord(schema)
-	for name, v := range g {
-		switch v := v.(type) {
-		case adapter.Value:
-			r.Set(name, v)
-		case string:
-			r.Set(name, adapter.TextValue(v))
-		case int:
-			r.Set(name, adapter.IntegerValue(int64(v)))
-		case []string:
-			r.Set(name, adapter.TextsValue(v))
-		case []attrs:
-			nested := make([]adapter.Record, len(v))
-			at, _ := schema.Index(name)
-			for i, g := range v {
-				nested[i] = g.record(schema.Attributes[at].Nested)
-			}
-			r.Set(name, adapter.RecordsValue(nested))
-		default:
-			r.Set(name, adapter.NullValue())
-		}
-	}
-	return r
-}
-
 // newProduct returns the required attributes of a product, and some more.
 func newProduct(sku string, more attrs) attrs {
-	g := attrs{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "N", "price": "1.0000", "status": 1, "visibility": 4, "tax_class_id": 2}
-	for name, v := range more {
-		g[name] = v
-	}
-	return g
+	return attrs{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "N", "price": "1.0000", "status": 1, "visibility": 4, "tax_class_id": 2}.With(more)
 }
 
 func (s *productSuite) createProduct(t *testing.T, sku string, more attrs) adapter.Key {
 	t.Helper()
-	key, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(sku, more).record(s.schemas.Of(adapter.Products))})
+	key, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(sku, more).Record(s.schemas.Of(adapter.Products))})
 	if err != nil {
 		t.Fatalf("Create %q: %v", sku, err)
 	}
@@ -119,24 +86,13 @@ func (s *productSuite) createProduct(t *testing.T, sku string, more attrs) adapt
 
 func (s *productSuite) getProduct(t *testing.T, key adapter.Key, level int64, with ...string) adapter.Record {
 	t.Helper()
-	r, err := s.products.Get(t.Context(), &adapter.GetParams{Key: key, StoreID: level, With: with})
-	if err != nil {
-		t.Fatalf("Get %d: %v", key, err)
-	}
-	return r
+	return MustGet(t, s.products, adapter.GetParams{Key: key, StoreID: level, With: with})
 }
 
 // updateProduct changes a product at a level.
 func (s *productSuite) updateProduct(t *testing.T, key adapter.Key, level int64, change attrs) error {
 	t.Helper()
-	return updateRecord(t, s.products, key, level, change)
-}
-
-func updateRecord(t *testing.T, store adapter.Store, key adapter.Key, level int64, change attrs) error {
-	t.Helper()
-	return store.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
-		return change.record(current.Schema), nil
-	}})
+	return Update(t, s.products, key, level, change)
 }
 
 // mustUpdate is updateProduct for a change that must succeed.
@@ -150,10 +106,10 @@ func (s *productSuite) mustUpdate(t *testing.T, key adapter.Key, level int64, ch
 // wantValues compares values of a product at a level.
 func (s *productSuite) wantValues(t *testing.T, key adapter.Key, level int64, want attrs) {
 	t.Helper()
-	got, wanted := s.getProduct(t, key, level), want.record(s.schemas.Of(adapter.Products))
+	got, wanted := s.getProduct(t, key, level), want.Record(s.schemas.Of(adapter.Products))
 	for name := range want {
-		if formatValue(got.Get(name)) != formatValue(wanted.Get(name)) {
-			t.Errorf("product %d at %d: %s is %s, want %s", key, level, name, formatValue(got.Get(name)), formatValue(wanted.Get(name)))
+		if FormatValue(got.Get(name)) != FormatValue(wanted.Get(name)) {
+			t.Errorf("product %d at %d: %s is %s, want %s", key, level, name, FormatValue(got.Get(name)), FormatValue(wanted.Get(name)))
 		}
 	}
 }
@@ -200,19 +156,19 @@ func (s *productSuite) testCreate(t *testing.T) {
 	}
 	items := r.Get("stock_item").Records()
 	if len(items) != 1 {
-		t.Fatalf("stock items: %s", formatValue(r.Get("stock_item")))
+		t.Fatalf("stock items: %s", FormatValue(r.Get("stock_item")))
 	}
 	for name, v := range (attrs{"product_id": int(key), "stock_id": 1, "qty": "5.0000", "low_stock_date": nil, "manage_stock": 1, "min_qty": "2.0000"}) {
-		if want := (attrs{name: v}).record(items[0].Schema).Get(name); formatValue(items[0].Get(name)) != formatValue(want) {
-			t.Errorf("stock item: %s is %s, want %s", name, formatValue(items[0].Get(name)), formatValue(want))
+		if want := (attrs{name: v}).Record(items[0].Schema).Get(name); FormatValue(items[0].Get(name)) != FormatValue(want) {
+			t.Errorf("stock item: %s is %s, want %s", name, FormatValue(items[0].Get(name)), FormatValue(want))
 		}
 	}
 	kept, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: items[0].Key()})
 	if err != nil || !sameRecord(kept, items[0]) {
-		t.Errorf("stock item: %s, %v", formatRecord(kept), err)
+		t.Errorf("stock item: %s, %v", FormatRecord(kept), err)
 	}
 	if none := s.getProduct(t, first, 0, "stock_item").Get("stock_item"); len(none.Records()) != 0 {
-		t.Errorf("unexpected stock item: %s", formatValue(none))
+		t.Errorf("unexpected stock item: %s", FormatValue(none))
 	}
 }
 
@@ -242,9 +198,12 @@ func (s *productSuite) testScopes(t *testing.T) {
 	s.mustUpdate(t, key, 0, attrs{"meta_keyword": unset, "description": nil})
 	s.wantValues(t, key, 0, attrs{"meta_keyword": adapter.Value{}, "description": nil})
 
+	s.mustUpdate(t, key, aView, attrs{"url_key": "lampe", "description": ""})
+	s.wantValues(t, key, aView, attrs{"url_key": "lampe", "default_url_key": before.Get("url_key"), "description": ""})
+
 	err := s.products.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: aView, With: []string{"tier_price"}, Change: func(current adapter.Record) (adapter.Record, error) {
 		if seen := s.getProduct(t, key, aView); !sameRecord(current, seen) {
-			t.Errorf("Change saw\n\t%s\nGet:\n\t%s", formatRecord(current), formatRecord(seen))
+			t.Errorf("Change saw\n\t%s\nGet:\n\t%s", FormatRecord(current), FormatRecord(seen))
 		}
 		if current.Get("tier_price").Kind() != adapter.Records {
 			t.Error("Change saw no tier prices")
@@ -265,14 +224,14 @@ func (s *productSuite) testSKU(t *testing.T) {
 		"ZE-1": false, " zé-1\t": false, "zé-1  ": false, "zé-2": true,
 		"lead": true, "TRAIL": false, "\ttrail": false,
 	} {
-		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(sku, nil).record(s.schemas.Of(adapter.Products))})
+		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(sku, nil).Record(s.schemas.Of(adapter.Products))})
 		if free && err != nil {
 			t.Errorf("%q: %v", sku, err)
 		} else if !free {
 			wantError(t, sku, err, adapter.Conflict, "sku")
 		}
 	}
-	_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(" LEAD ", nil).record(s.schemas.Of(adapter.Products))})
+	_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(" LEAD ", nil).Record(s.schemas.Of(adapter.Products))})
 	wantError(t, "beside lead", err, adapter.Conflict, "sku")
 	key := s.createProduct(t, "mine", nil)
 	s.mustUpdate(t, key, 0, attrs{"sku": " MINE "})
@@ -283,10 +242,7 @@ func (s *productSuite) testSKU(t *testing.T) {
 
 func (s *productSuite) testInvalidProducts(t *testing.T) {
 	schema := s.schemas.Of(adapter.Products)
-	result, err := s.products.List(t.Context(), &adapter.ListParams{Count: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := MustList(t, s.products, adapter.ListParams{Count: true})
 	for name, more := range map[string]attrs{
 		"a key":                   {"entity_id": 77},
 		"a time":                  {"created_at": "2012-01-01 00:00:00"},
@@ -300,7 +256,7 @@ func (s *productSuite) testInvalidProducts(t *testing.T) {
 		"two stock items":         {"stock_item": []attrs{{}, {}}},
 		"item of another product": {"stock_item": []attrs{{"product_id": 1}}},
 	} {
-		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("r-"+name, more).record(schema)})
+		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("r-"+name, more).Record(schema)})
 		if adapter.KindOf(err) != adapter.Invalid || err == nil {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
@@ -317,9 +273,7 @@ func (s *productSuite) testDelete(t *testing.T) {
 	sku := s.getProduct(t, key, 0).Get("sku").Text()
 	last := s.createProduct(t, "last", nil)
 	for _, k := range []adapter.Key{key, last} {
-		if err := s.products.Delete(t.Context(), &adapter.DeleteParams{Key: k}); err != nil {
-			t.Fatal(err)
-		}
+		MustDelete(t, s.products, adapter.DeleteParams{Key: k})
 		if _, err := s.products.Get(t.Context(), &adapter.GetParams{Key: k}); adapter.KindOf(err) != adapter.NotFound || err == nil {
 			t.Errorf("Get %d: %v, want not found", k, err)
 		}

@@ -52,8 +52,7 @@ func (d *decoder) addCredential(pointer jsontext.Pointer, name string, raw jsont
 	}
 	var c credential
 	if err := json.Unmarshal(raw, &c, json.RejectUnknownMembers(true)); err != nil {
-		var wrong *json.SemanticError
-		if errors.As(err, &wrong) && errors.Is(err, json.ErrUnknownName) {
+		if wrong, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, json.ErrUnknownName) {
 			pointer = pointer.AppendToken(wrong.JSONPointer.LastToken())
 			form = "unknown"
 		}

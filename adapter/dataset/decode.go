@@ -70,7 +70,7 @@ type decoder struct {
 
 func newDecoder(schemas *adapter.Schemas, files fs.FS) *decoder {
 	d := &decoder{
-		schemas: schemas, lists: newFormat(schemas), media: newMedia(files),
+		schemas: schemas, lists: newFormat(schemas), media: &media{files, map[string]string{}, map[string]string{}},
 		pointers: map[adapter.Resource]map[int64]jsontext.Pointer{}, uniqueValues: map[string]bool{},
 		data: &adapter.Dataset{
 			Records:   map[adapter.Resource][]adapter.Record{},

@@ -22,10 +22,6 @@ type media struct {
 	paths  map[string]string // names in files by the image's file
 }
 
-func newMedia(files fs.FS) *media {
-	return &media{files, map[string]string{}, map[string]string{}}
-}
-
 // add notes where the bytes of an image are, and checks that they can be read.
 func (m *media) add(d *decoder, n node) {
 	file := n.record.Get("file").Text()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset"
+	"github.com/portico-commerce/portico/config/testenv/jsonschemas"
 )
 
 // compiledSchema returns the JSON Schema of data sets with added attributes.
@@ -20,19 +21,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("dataset.json", parsed); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("dataset.json") // validates it by its own schema, too
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return jsonschemas.Compile(t, string(text))
 }
 
 // example returns the example of a data set with added attributes.

@@ -45,16 +45,12 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	if p.Count {
 		operation = "count"
 	}
-	return doValue(ctx, s.guard, s.resource, operation, func(ctx context.Context) (*adapter.ListResult, error) {
-		return s.Store.List(ctx, p)
-	})
+	return look(ctx, s.guard, s.resource, operation, s.Store.List, p)
 }
 
 // Get returns one record.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	return doValue(ctx, s.guard, s.resource, "get", func(ctx context.Context) (adapter.Record, error) {
-		return s.Store.Get(ctx, p)
-	})
+	return look(ctx, s.guard, s.resource, "get", s.Store.Get, p)
 }
 
 // Create stores a new record. An error of p.Check counts as an answer of the upstream.
@@ -122,4 +118,9 @@ func doValue[T any](ctx context.Context, g *Guard, resource, operation string, f
 		return none, err
 	}
 	return value, nil
+}
+
+// look is [Guard.Do] for functions that look something up.
+func look[K, T any](ctx context.Context, g *Guard, resource, operation string, f func(context.Context, K) (T, error), key K) (T, error) {
+	return doValue(ctx, g, resource, operation, func(ctx context.Context) (T, error) { return f(ctx, key) })
 }

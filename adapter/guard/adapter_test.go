@@ -6,12 +6,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/guard"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // TestConformance checks that a guarded store behaves like an unguarded one.
@@ -63,37 +61,37 @@ func TestEveryCall(t *testing.T) {
 			return err
 		}},
 		{"nonces", "use", func(ctx context.Context, g *guarded) error {
-			fresh, err := g.Nonces(credentials{g}).Use(ctx, "once", 1)
+			fresh, err := g.Credentials(credentials{g}).Use(ctx, "once", 1)
 			if err == nil && !fresh {
 				return errors.New("the nonce is not new")
 			}
 			return err
 		}},
 		{"nonces", "used", func(ctx context.Context, g *guarded) error {
-			_, err := g.Nonces(credentials{g}).Used(ctx, "once")
+			_, err := g.Credentials(credentials{g}).Used(ctx, "once")
 			return err
 		}},
 		{"keys", "get", func(ctx context.Context, g *guarded) error {
-			_, err := g.Keys(credentials{g}).Key(ctx, "hash")
+			_, err := g.Credentials(credentials{g}).Key(ctx, "hash")
 			return err
 		}},
 		{"grants", "begin", func(ctx context.Context, g *guarded) error {
-			_, err := g.Grants(credentials{g}).Begin(ctx, 1, "oob")
+			_, err := g.Credentials(credentials{g}).Begin(ctx, 1, "oob")
 			return err
 		}},
 		{"grants", "get", func(ctx context.Context, g *guarded) error {
-			_, _, err := g.Grants(credentials{g}).Pending(ctx, "cccccccccccccccccccccccccccccccc")
+			_, _, err := g.Credentials(credentials{g}).Pending(ctx, "cccccccccccccccccccccccccccccccc")
 			return err
 		}},
 		{"grants", "authorise", func(ctx context.Context, g *guarded) error {
-			_, err := g.Grants(credentials{g}).Authorize(ctx, "cccccccccccccccccccccccccccccccc", 1, 0)
+			_, err := g.Credentials(credentials{g}).Authorize(ctx, "cccccccccccccccccccccccccccccccc", 1, 0)
 			return err
 		}},
 		{"grants", "reject", func(ctx context.Context, g *guarded) error {
-			return g.Grants(credentials{g}).Reject(ctx, "cccccccccccccccccccccccccccccccc")
+			return g.Credentials(credentials{g}).Reject(ctx, "cccccccccccccccccccccccccccccccc")
 		}},
 		{"grants", "exchange", func(ctx context.Context, g *guarded) error {
-			_, err := g.Grants(credentials{g}).Exchange(ctx, "cccccccccccccccccccccccccccccccc", "9")
+			_, err := g.Credentials(credentials{g}).Exchange(ctx, "cccccccccccccccccccccccccccccccc", "9")
 			return err
 		}},
 		{"thing", "use", func(ctx context.Context, g *guarded) error {
@@ -180,15 +178,4 @@ func (c credentials) Use(ctx context.Context, nonce string, timestamp int64) (fr
 func (c credentials) Used(ctx context.Context, nonce string) (used bool, err error) {
 	err = c.upstream.reach(ctx, func() (err error) { used, err = c.db.Credentials().Used(ctx, nonce); return err })
 	return used, err
-}
-
-// TestMetricsRegisteredTwice checks that a failed registration is reported.
-func TestMetricsRegisteredTwice(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	if _, err := guard.NewMetrics(registry); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := guard.NewMetrics(registry); err == nil {
-		t.Error("registered twice")
-	}
 }

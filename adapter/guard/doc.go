@@ -31,6 +31,6 @@
 //
 // The conformance suite of package adaptertest runs through a guard. The rules above are
 // tested on a real store that hangs, fails and panics on demand and counts the calls that
-// reach it, with the clock of testing/synctest. A benchmark compares a guarded Get with an
-// unguarded one.
+// reach it, with the clock of testing/synctest. A benchmark measures a guarded call that
+// does nothing.
 package guard

@@ -14,11 +14,7 @@ import (
 
 // The second failure in a row opens the breaker, and the third call is not sent.
 func ExampleNew() {
-	metrics, err := guard.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	metrics := guard.NewMetrics(prometheus.NewRegistry())
 	g := guard.New(metrics, guard.Options{Name: "erp", Failures: 2, OpenFor: time.Minute})
 	for range 3 {
 		err := g.Do(context.Background(), "products", "list", func(context.Context) error {
@@ -37,13 +33,9 @@ func ExampleNew() {
 
 // A call that is not answered within the timeout fails with kind Unavailable.
 func ExampleGuard_Do() {
-	metrics, err := guard.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	metrics := guard.NewMetrics(prometheus.NewRegistry())
 	g := guard.New(metrics, guard.Options{Name: "erp", Timeout: 10 * time.Millisecond})
-	err = g.Do(context.Background(), "orders", "get", func(ctx context.Context) error {
+	err := g.Do(context.Background(), "orders", "get", func(ctx context.Context) error {
 		<-ctx.Done() // an upstream that does not answer
 		return ctx.Err()
 	})

@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
@@ -105,12 +106,7 @@ var demoTemplate = sqltest.NewTemplate(demotest.LoadWithImages)
 // openDemo opens a copy of the demo store for one test.
 func openDemo(tb testing.TB) *sqlstore.DB {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: demoTemplate.SQLite(tb), MediaDir: tb.TempDir()})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
-	return db
+	return demotest.Open(tb, sqlstore.Options{DSN: demoTemplate.SQLite(tb), MediaDir: tb.TempDir()})
 }
 
 // A guarded is a faulty upstream behind a guard.
@@ -129,10 +125,7 @@ type guarded struct {
 func newGuarded(tb testing.TB, o guard.Options) *guarded {
 	tb.Helper()
 	registry := prometheus.NewRegistry()
-	metrics, err := guard.NewMetrics(registry)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	metrics := guard.NewMetrics(registry)
 	var states []string
 	o.Name = "test"
 	o.OnStateChange = func(name, to string) {
@@ -144,11 +137,7 @@ func newGuarded(tb testing.TB, o guard.Options) *guarded {
 	g := &guarded{Guard: guard.New(metrics, o), db: openDemo(tb), metrics: registry, states: &states}
 	g.upstream = &faultyAdapter{Adapter: g.db.Adapter()}
 	g.adapter = g.Adapter(g.upstream)
-	for r, s := range map[adapter.Resource]*adapter.Store{adapter.StockItems: &g.stock, adapter.Products: &g.products} {
-		if *s, err = g.adapter.Store(r); err != nil {
-			tb.Fatal(err)
-		}
-	}
+	g.stock, g.products = adaptertest.StoreOf(tb, g.adapter, adapter.StockItems), adaptertest.StoreOf(tb, g.adapter, adapter.Products)
 	return g
 }
 

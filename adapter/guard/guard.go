@@ -164,7 +164,8 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 		cancel()
 		g.metrics.inFlight.WithLabelValues(g.name).Dec()
 		took := time.Since(start)
-		g.metrics.countSent(c, kind, took)
+		g.metrics.count(c, kind)
+		g.metrics.duration.WithLabelValues(c.resource, c.operation).Observe(took.Seconds())
 		measure(ctx, took)
 	}()
 	err = f(limited)
@@ -275,8 +276,7 @@ func (c call) classify(ctx context.Context, err error) (kind string, outcome err
 // kindOf returns the kind of an error. fs.ErrNotExist only counts for errors without a
 // kind: the cause of kind Unavailable may be a missing socket.
 func kindOf(err error) adapter.ErrorKind {
-	var known *adapter.Error
-	if !errors.As(err, &known) && errors.Is(err, fs.ErrNotExist) {
+	if _, ok := errors.AsType[*adapter.Error](err); !ok && errors.Is(err, fs.ErrNotExist) {
 		return adapter.NotFound
 	}
 	return adapter.KindOf(err)

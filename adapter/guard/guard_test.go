@@ -412,10 +412,7 @@ func TestWaitingEndsWhenBreakerOpens(t *testing.T) {
 // TestMeter checks that a context sums the time of the calls that were sent with it.
 func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		metrics, err := guard.NewMetrics(prometheus.NewRegistry())
-		if err != nil {
-			t.Fatal(err)
-		}
+		metrics := guard.NewMetrics(prometheus.NewRegistry())
 		g := guard.New(metrics, guard.Options{Name: "store", Failures: 2, OpenFor: time.Hour})
 		call := func(ctx context.Context, took time.Duration, err error) {
 			_ = g.Do(ctx, "products", "get", func(context.Context) error { time.Sleep(took); return err })

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Labels of calls in addition to the kinds of package adapter: for calls that succeeded,
@@ -22,14 +23,15 @@ type Metrics struct {
 	inFlight *prometheus.GaugeVec
 }
 
-// NewMetrics returns metrics registered with reg.
-func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
-	m := &Metrics{
-		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+// NewMetrics registers the metrics. It panics if they are registered already.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	register := promauto.With(registerer)
+	return &Metrics{
+		calls: register.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_upstream_calls_total",
 			Help: "Calls to the upstream, by resource, operation and kind of outcome; refused_open and refused_full were not sent.",
 		}, []string{"resource", "operation", "kind"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: register.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                            "portico_upstream_call_duration_seconds",
 			Help:                            "Time of calls that were sent to the upstream, by resource and operation.",
 			Buckets:                         []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -37,17 +39,11 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			NativeHistogramMaxBucketNumber:  100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"resource", "operation"}),
-		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		inFlight: register.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_upstream_in_flight",
 			Help: "Calls that were sent to the upstream and are not over.",
 		}, []string{"upstream"}),
 	}
-	for _, c := range []prometheus.Collector{m.calls, m.duration, m.inFlight} {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
 }
 
 // initialize is Guard.InitMetrics.
@@ -61,10 +57,4 @@ func (m *Metrics) initialize(resource string, operations ...string) {
 // count counts a call.
 func (m *Metrics) count(c call, kind string) {
 	m.calls.WithLabelValues(c.resource, c.operation, kind).Inc()
-}
-
-// countSent counts and times a call that was sent.
-func (m *Metrics) countSent(c call, kind string, took time.Duration) {
-	m.count(c, kind)
-	m.duration.WithLabelValues(c.resource, c.operation).Observe(took.Seconds())
 }

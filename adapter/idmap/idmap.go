@@ -12,6 +12,9 @@ import (
 type Map interface {
 	// MappingsByKey returns the mappings that exist for these legacy ids, in any order.
 	MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]Mapping, error)
+	// VersionsByKey is MappingsByKey for comparing versions, which reads less: a base is cut
+	// to its first BaseStart bytes, and Root, RootKey and ChangedAt are not set.
+	VersionsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]Mapping, error)
 	// MappingsByBackendID returns the mappings that exist for these backend ids, in any
 	// order.
 	MappingsByBackendID(ctx context.Context, r adapter.Resource, ids []string) ([]Mapping, error)
@@ -27,6 +30,11 @@ type Map interface {
 	// Kinds: Conflict when another key already has the backend id, Invalid for an id of
 	// more than MaxBackendID characters.
 	PutMappings(ctx context.Context, mappings ...Mapping) error
+	// BeginIntent is PutMappings for a root with a write intent, unless the stored mapping has an
+	// intent, or was stored again since root was read, by its ChangedAt: then somebody else is
+	// writing the root, or has written it, and BeginIntent stores nothing and reports false. The
+	// zero time stands for a mapping that was not stored.
+	BeginIntent(ctx context.Context, root Mapping) (begun bool, err error)
 	// CompleteIntent is PutMappings for a root and parts of it, unless the stored mapping
 	// of the root no longer has the given write intent, nil for none. It then stores nothing
 	// and reports false.
@@ -62,6 +70,9 @@ type Mapping struct {
 // EmptyBase is the base of a mapping that only ties two ids together. Package replica encodes
 // all other bases.
 const EmptyBase = "{}"
+
+// BaseStart is how much of a base VersionsByKey returns, in bytes.
+const BaseStart = 16
 
 // MaxBackendID is the greatest length of a backend id, in characters.
 const MaxBackendID = 255

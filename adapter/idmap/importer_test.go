@@ -19,12 +19,7 @@ import (
 // openReplica returns the demo store as a local replica on SQLite, with an empty ID map.
 func openReplica(tb testing.TB) *sqlstore.Replica {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: demotest.SQLite(tb)})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
-	return db.Replica()
+	return demotest.Open(tb, sqlstore.Options{DSN: demotest.SQLite(tb)}).Replica()
 }
 
 // newImporter returns an importer for a backend that has products with their stock items,

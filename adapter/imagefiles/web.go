@@ -140,8 +140,7 @@ func escapePath(name string) string {
 
 // withoutURL returns an error of an HTTP client without the URL, which could hold a password.
 func withoutURL(err error) error {
-	var fault *url.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*url.Error](err); ok {
 		return fault.Err
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // attributeNamePattern matches the codes that attributes of Portico can have.
@@ -40,25 +41,25 @@ func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity
 	if r == adapter.Products {
 		flags, global, front = "catalog_eav_attribute", "f.is_global", "a.is_user_defined = 1 AND f.is_visible_on_front = 1"
 	}
-	there, err := conn.columnsOf(ctx, tx, flags)
+	there, err := conn.ColumnsOf(ctx, tx, flags)
 	if err != nil || there == nil {
 		return nil, err // the version has no own attributes of the entity
 	}
 	contract, hidden := adapter.NewSchemas().Of(r), hiddenAttributes(r)
-	err = conn.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+" FROM "+conn.table("eav_attribute")+" a JOIN "+conn.table("eav_entity_type")+
-		" t ON t.entity_type_id = a.entity_type_id JOIN "+conn.table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
-		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row row) error {
-		code := conn.textOf(row[1])
+	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+" FROM "+conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+
+		" t ON t.entity_type_id = a.entity_type_id JOIN "+conn.Table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
+		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row server.Row) error {
+		code := conn.TextOf(row[1])
 		if _, known := contract.Index(code); known || slices.Contains(hidden, code) {
 			return nil
 		}
-		a := ownAttribute{id: row.id(0), valid: attributeNamePattern.MatchString(code)}
-		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kindOf(string(row[2])), Scope: scopeOf(row.id(3))}
+		a := ownAttribute{id: row.ID(0), valid: attributeNamePattern.MatchString(code)}
+		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kindOf(string(row[2])), Scope: scopeOf(row.ID(3))}
 		a.Roles = []string{"admin"}
 		switch {
 		case r != adapter.Products:
 			a.Roles = append(a.Roles, "customer")
-		case row.id(4) != 0:
+		case row.ID(4) != 0:
 			a.Roles = append(a.Roles, "customer", "guest")
 		}
 		all = append(all, a)
@@ -152,9 +153,9 @@ func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setti
 		role, resource string
 	}
 	lists, order, unlimited := map[list]map[string]string{}, []list{}, map[string]bool{}
-	err = d.conn.eachIfTable(ctx, tx, "api2_acl_attribute", "SELECT user_type, resource_id, operation, allowed_attributes FROM "+d.conn.table("api2_acl_attribute")+
-		" ORDER BY user_type, resource_id, operation", func(r row) error {
-		at := list{d.conn.textOf(r[0]), d.conn.textOf(r[1])}
+	err = d.conn.eachIfTable(ctx, tx, "api2_acl_attribute", "SELECT user_type, resource_id, operation, allowed_attributes FROM "+d.conn.Table("api2_acl_attribute")+
+		" ORDER BY user_type, resource_id, operation", func(r server.Row) error {
+		at := list{d.conn.TextOf(r[0]), d.conn.TextOf(r[1])}
 		if at.resource == "all" {
 			unlimited[at.role] = true
 			return nil
@@ -162,7 +163,7 @@ func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setti
 		if lists[at] == nil {
 			lists[at], order = map[string]string{}, append(order, at)
 		}
-		lists[at][d.conn.textOf(r[2])] = d.conn.textOf(r[3])
+		lists[at][d.conn.TextOf(r[2])] = d.conn.TextOf(r[3])
 		return nil
 	})
 	for _, at := range order {
@@ -206,17 +207,17 @@ func fieldList(operation string, lists map[string]string) string {
 
 // narrowRules warns of roles and administrators that may do less than everything.
 func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	err = d.conn.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT r.entity_id, r.role_name FROM "+d.conn.table("api2_acl_role")+" r LEFT JOIN "+d.conn.table("api2_acl_rule")+
-		" a ON a.role_id = r.entity_id AND a.resource_id = 'all' WHERE a.entity_id IS NULL ORDER BY r.entity_id LIMIT 100", func(r row) error {
+	err = d.conn.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT r.entity_id, r.role_name FROM "+d.conn.Table("api2_acl_role")+" r LEFT JOIN "+d.conn.Table("api2_acl_rule")+
+		" a ON a.role_id = r.entity_id AND a.resource_id = 'all' WHERE a.entity_id IS NULL ORDER BY r.entity_id LIMIT 100", func(r server.Row) error {
 		all = append(all, Setting{From: "api2_acl_role " + string(r[0]),
-			Warning: fmt.Sprintf("the role %.64q may not use all resources in the old shop: Portico serves all of them to each kind of user, unless fields limits what they read and write", d.conn.textOf(r[1]))})
+			Warning: fmt.Sprintf("the role %.64q may not use all resources in the old shop: Portico serves all of them to each kind of user, unless fields limits what they read and write", d.conn.TextOf(r[1]))})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = d.conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.conn.table("admin_user")+" u LEFT JOIN "+d.conn.table("api2_acl_user")+
-		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r row) error {
+	err = d.conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.conn.Table("admin_user")+" u LEFT JOIN "+d.conn.Table("api2_acl_user")+
+		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r server.Row) error {
 		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the old shop, so that every call fails there: with a token the calls succeed in Portico"})
 		return nil
 	})

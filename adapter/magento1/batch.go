@@ -85,7 +85,7 @@ func readAll[T any](ctx context.Context, conn *connection, r batchReader[T], fro
 				yield(nothing, err)
 				return
 			}
-			if limit = min(2*limit, maxBatch); conn.bytes > batchBytes {
+			if limit = min(2*limit, maxBatch); conn.Bytes() > batchBytes {
 				limit = max(limit/4, 1)
 			}
 			conn.report()

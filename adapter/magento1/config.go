@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"maps"
 	"slices"
 )
@@ -36,6 +37,13 @@ func builtIn() map[string]string {
 	}
 }
 
+// ReadsPath reports whether a path of the old configuration decides what records or settings
+// say.
+func ReadsPath(path string) bool {
+	_, ok := builtIn()[path]
+	return ok
+}
+
 // A configuration holds the values of the old configuration.
 type configuration struct{ rows map[configKey]string }
 
@@ -48,15 +56,15 @@ type configKey struct {
 // readConfiguration reads the values that matter.
 func readConfiguration(ctx context.Context, conn *connection, tx *sql.Tx) (*configuration, error) {
 	c := &configuration{map[configKey]string{}}
-	text := "SELECT scope, scope_id, path, value FROM " + conn.table("core_config_data") + " WHERE path IN ("
+	text := "SELECT scope, scope_id, path, value FROM " + conn.Table("core_config_data") + " WHERE path IN ("
 	for i, path := range slices.Sorted(maps.Keys(builtIn())) {
 		if i > 0 {
 			text += ", "
 		}
 		text += "'" + path + "'"
 	}
-	return c, conn.each(ctx, tx, text+") ORDER BY config_id", func(r row) error {
-		c.rows[configKey{string(r[0]), r.id(1), string(r[2])}] = conn.textOf(r[3])
+	return c, conn.Each(ctx, tx, text+") ORDER BY config_id", func(r server.Row) error {
+		c.rows[configKey{string(r[0]), r.ID(1), string(r[2])}] = conn.TextOf(r[3])
 		return nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // RangeSize is the number of ids that a caller of Digests should ask for at a time.
@@ -27,9 +28,9 @@ func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.K
 		if err != nil {
 			return err
 		}
-		return d.conn.each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r row) error {
+		return d.conn.Each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r server.Row) error {
 			digest = string(r[0])
-			d.conn.rows += rowsOf(digest)
+			d.conn.CountRows(rowsOf(digest))
 			return nil
 		})
 	})
@@ -101,12 +102,12 @@ type digestSource struct {
 // existing returns the sources whose tables exist, with their columns.
 func (g digester) existing(ctx context.Context, tx *sql.Tx, all []digestSource) (there []digestSource, err error) {
 	for _, s := range all {
-		columns, err := g.d.conn.columnsOf(ctx, tx, s.table)
+		columns, err := g.d.conn.ColumnsOf(ctx, tx, s.table)
 		if err != nil {
 			return nil, err
 		}
 		if s.needs != "" && columns != nil {
-			needed, err := g.d.conn.columnsOf(ctx, tx, s.needs)
+			needed, err := g.d.conn.ColumnsOf(ctx, tx, s.needs)
 			if err != nil {
 				return nil, err
 			}
@@ -119,7 +120,7 @@ func (g digester) existing(ctx context.Context, tx *sql.Tx, all []digestSource) 
 		}
 		if s.columns == nil && s.ids == nil {
 			for _, name := range slices.Sorted(maps.Keys(columns)) {
-				s.columns = append(s.columns, "t."+quoteName(name))
+				s.columns = append(s.columns, "t."+server.QuoteName(name))
 			}
 		}
 		there = append(there, s)
@@ -138,7 +139,7 @@ func (s digestSource) digest(conn *connection, after, last int64) string {
 		}
 		columns = append(columns, column)
 	}
-	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(SUM(CRC32(CONCAT_WS(',', " + strings.Join(columns, ", ") + "))), 0)) FROM " + conn.table(s.table) + " t " + s.join
+	text := "(SELECT CONCAT(COUNT(*), '.', COALESCE(SUM(CRC32(CONCAT_WS(',', " + strings.Join(columns, ", ") + "))), 0)) FROM " + conn.Table(s.table) + " t " + s.join
 	var conditions []string
 	if s.key != "" {
 		conditions = append(conditions, between(s.key, after, last))
@@ -183,7 +184,7 @@ func (s *tableReader) source(key string) digestSource {
 // digestSources returns the sources of the values that an eavReader reads.
 func (e *eavReader) digestSources() (all []digestSource) {
 	for _, s := range e.sources {
-		source := digestSource{table: strings.TrimPrefix(s.table, e.conn.prefix), key: "t.entity_id", ids: []string{"t.entity_id", "t.attribute_id"}, columns: []string{"t.value"}}
+		source := digestSource{table: strings.TrimPrefix(s.table, e.conn.Prefix), key: "t.entity_id", ids: []string{"t.entity_id", "t.attribute_id"}, columns: []string{"t.value"}}
 		if s.hasStore {
 			source.ids = append(source.ids, "t.store_id")
 		}
@@ -194,7 +195,7 @@ func (e *eavReader) digestSources() (all []digestSource) {
 	}
 	return append(all, digestSource{
 		table: "eav_attribute", columns: []string{"t.attribute_id", "t.attribute_code", "t.backend_type", "t.backend_table"},
-		join: "JOIN " + e.conn.table("eav_entity_type") + " y ON y.entity_type_id = t.entity_type_id", where: "y.entity_type_code = '" + e.code + "'",
+		join: "JOIN " + e.conn.Table("eav_entity_type") + " y ON y.entity_type_id = t.entity_type_id", where: "y.entity_type_code = '" + e.code + "'",
 	})
 }
 
@@ -225,11 +226,11 @@ func (g digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 	if err := r.prepare(ctx, tx); err != nil {
 		return nil, err
 	}
-	columns, err := g.d.conn.columnsOf(ctx, tx, r.rows.table)
+	columns, err := g.d.conn.ColumnsOf(ctx, tx, r.rows.table)
 	if err != nil {
 		return nil, err
 	}
-	product := "JOIN " + g.d.conn.table("review_entity") + " e ON e.entity_id = t.entity_id AND e.entity_code = 'product'"
+	product := "JOIN " + g.d.conn.Table("review_entity") + " e ON e.entity_id = t.entity_id AND e.entity_code = 'product'"
 	all := r.digestSources(
 		digestSource{table: "catalog_product_website", key: "t.product_id"},
 		digestSource{table: "catalog_category_product", key: "t.product_id"},
@@ -239,7 +240,7 @@ func (g digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 		digestSource{table: "catalog_product_option", key: "t.product_id", ids: []string{"t.product_id"}},
 		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
 		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
-			needs: "review_store", join: product + " JOIN " + g.d.conn.table("review_store") + " s ON s.review_id = t.review_id"},
+			needs: "review_store", join: product + " JOIN " + g.d.conn.Table("review_store") + " s ON s.review_id = t.review_id"},
 		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}})
 	if columns["has_options"] {
 		all = append(all, digestSource{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "t.has_options"}})
@@ -257,7 +258,7 @@ func (g digester) imageSources(ctx context.Context, tx *sql.Tx) ([]digestSource,
 		{table: "catalog_product_entity", key: "t.entity_id", ids: []string{"t.entity_id"}},
 		{table: gallery, key: "t.entity_id"},
 		{table: gallery, key: "t.entity_id", columns: []string{"v.value_id", "v.store_id", "v.label", "v.position", "v.disabled"},
-			needs: gallery + "_value", join: "JOIN " + g.d.conn.table(gallery+"_value") + " v ON v.value_id = t.value_id"},
+			needs: gallery + "_value", join: "JOIN " + g.d.conn.Table(gallery+"_value") + " v ON v.value_id = t.value_id"},
 	}, r.roles.digestSources(), viewSources()), nil
 }
 
@@ -276,7 +277,7 @@ func (g digester) customerSources(ctx context.Context, tx *sql.Tx) ([]digestSour
 	}
 	return r.digestSources(digestSource{
 		table: "eav_attribute_option", ids: []string{"t.option_id", "t.sort_order"},
-		join: "JOIN " + g.d.conn.table("eav_attribute") + " a ON a.attribute_id = t.attribute_id AND a.attribute_code = 'gender'",
+		join: "JOIN " + g.d.conn.Table("eav_attribute") + " a ON a.attribute_id = t.attribute_id AND a.attribute_code = 'gender'",
 	}), nil
 }
 
@@ -291,7 +292,7 @@ func (g digester) addressSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 	}
 	return r.digestSources(digestSource{
 		table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "v.attribute_id"}, where: "v.attribute_id IN (" + joinIDs(defaults) + ")",
-		join: "JOIN " + g.d.conn.table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
+		join: "JOIN " + g.d.conn.Table("customer_entity_int") + " v ON v.entity_id = t.parent_id AND v.value = t.entity_id",
 	}), nil
 }
 
@@ -302,7 +303,7 @@ func (g digester) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource,
 	}
 	all := []digestSource{
 		r.rows.source("entity_id"),
-		{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "c.entity_id"}, join: "JOIN " + g.d.conn.table("customer_entity") + " c ON c.entity_id = t.customer_id"},
+		{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "c.entity_id"}, join: "JOIN " + g.d.conn.Table("customer_entity") + " c ON c.entity_id = t.customer_id"},
 		{table: "sales_flat_order_payment", key: "t.parent_id", columns: []string{"t.entity_id", "t.parent_id", "t.method"}},
 		{table: "sales_order_tax", key: "t.order_id", columns: []string{"t.tax_id", "t.order_id", "t.title", "t.percent"}},
 	}
@@ -312,7 +313,7 @@ func (g digester) orderSources(ctx context.Context, tx *sql.Tx) ([]digestSource,
 	if r.hasGiftMessages {
 		all = append(all, digestSource{
 			table: r.rows.table, key: "t.entity_id", columns: []string{"t.entity_id", "m.sender", "m.recipient", "m.message"},
-			needs: "gift_message", join: "JOIN " + g.d.conn.table("gift_message") + " m ON m.gift_message_id = t.gift_message_id",
+			needs: "gift_message", join: "JOIN " + g.d.conn.Table("gift_message") + " m ON m.gift_message_id = t.gift_message_id",
 		})
 	}
 	return all, nil

@@ -33,11 +33,9 @@
 //     ids of the others; of those after the last one only the first thousand are.
 //  7. Times are read as UTC, which is how these shops store them. A time_zone in the DSN
 //     overrides that.
-//  8. Whoever learns of changes elsewhere reads what records are like now. A read can be made
-//     to see everything up to a place in the server's binary log ([Database.ReadFrom]).
-//     Which records a row belongs to, and what foreign keys do when it is deleted, is a
-//     table ([Table]). It names more than changes where that is simpler: reading a record
-//     again does no harm.
+//  8. A program that follows a shop learns which records have changed, and then reads them as
+//     they are now. A read by [Database.ReadFrom] includes all changes up to a given position in
+//     the server's binary log. Package rowchanges says which records a row belongs to.
 //  9. Errors and reports contain neither the DSN nor values of rows.
 //
 // # How it is tested
@@ -46,6 +44,5 @@
 // rows, and two that an original filled. Cases name what the rows of the largest one mean.
 // Further tests change the shops: table prefixes, missing tables, columns and rights, lost
 // connections, other character sets, rows that refer to nothing, and more rows than one
-// batch holds. The meaning of each table is held, and compared with the foreign keys of a
-// shop. Fuzz tests convert arbitrary column values and parse positions.
+// batch holds. Fuzz tests convert arbitrary column values.
 package magento1

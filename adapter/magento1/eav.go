@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // An entity is a kind of record whose values are in EAV tables.
@@ -40,6 +41,18 @@ func addressEntity() entity {
 // backendTypes returns the suffixes of the tables that hold EAV values.
 func backendTypes() []string { return []string{"varchar", "int", "text", "decimal", "datetime"} }
 
+// ValueTables returns the tables that hold EAV values, without the prefix, and the parts whose
+// records these are of.
+func ValueTables() map[string]Part {
+	tables := map[string]Part{}
+	for _, e := range []entity{categoryEntity(), productEntity(), customerEntity(), addressEntity()} {
+		for _, kind := range backendTypes() {
+			tables[e.table+"_"+kind] = e.part
+		}
+	}
+	return tables
+}
+
 // An eavAttribute is an attribute of an entity.
 type eavAttribute struct {
 	id      int64
@@ -50,9 +63,9 @@ type eavAttribute struct {
 
 // attributesOf returns the attributes of an entity by ascending id.
 func attributesOf(ctx context.Context, conn *connection, tx *sql.Tx, code string) (all []eavAttribute, err error) {
-	err = conn.each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, a.backend_table FROM "+conn.table("eav_attribute")+" a JOIN "+conn.table("eav_entity_type")+
-		" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = '"+code+"' ORDER BY a.attribute_id", func(r row) error {
-		all = append(all, eavAttribute{id: r.id(0), code: string(r[1]), backend: string(r[2]), table: string(r[3])})
+	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, a.backend_table FROM "+conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+
+		" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = '"+code+"' ORDER BY a.attribute_id", func(r server.Row) error {
+		all = append(all, eavAttribute{id: r.ID(0), code: string(r[1]), backend: string(r[2]), table: string(r[3])})
 		return nil
 	})
 	return all, err
@@ -120,18 +133,18 @@ func (e *eavReader) static() (codes []string) {
 func (e *eavReader) source(ctx context.Context, tx *sql.Tx, a eavAttribute) (*eavSource, error) {
 	names := []string{e.table + "_" + a.backend}
 	if tableNamePattern.MatchString(a.table) {
-		names = []string{a.table, strings.TrimPrefix(a.table, e.conn.prefix)}
+		names = []string{a.table, strings.TrimPrefix(a.table, e.conn.Prefix)}
 	}
 	for _, name := range names {
-		if at := slices.IndexFunc(e.sources, func(s *eavSource) bool { return s.table == e.conn.prefix+name }); at >= 0 {
+		if at := slices.IndexFunc(e.sources, func(s *eavSource) bool { return s.table == e.conn.Prefix+name }); at >= 0 {
 			return e.sources[at], nil
 		}
-		columns, err := e.conn.columnsOf(ctx, tx, name)
+		columns, err := e.conn.ColumnsOf(ctx, tx, name)
 		if err != nil {
 			return nil, err
 		}
 		if columns["entity_id"] && columns["attribute_id"] && columns["value"] {
-			source := &eavSource{table: e.conn.prefix + name, hasStore: columns["store_id"], wanted: map[int64]int{}}
+			source := &eavSource{table: e.conn.Prefix + name, hasStore: columns["store_id"], wanted: map[int64]int{}}
 			e.sources = append(e.sources, source)
 			return source, nil
 		}
@@ -143,7 +156,7 @@ func (e *eavReader) source(ctx context.Context, tx *sql.Tx, a eavAttribute) (*ea
 // from returns the FROM and WHERE clauses that select the rows of a source for the entities
 // of a window.
 func (s *eavSource) from(w window) string {
-	text := " FROM " + quoteName(s.table) + " WHERE " + w.has("entity_id")
+	text := " FROM " + server.QuoteName(s.table) + " WHERE " + w.has("entity_id")
 	if len(s.unwanted) > 0 {
 		text += " AND attribute_id NOT IN (" + joinIDs(s.unwanted) + ")"
 	}
@@ -167,9 +180,9 @@ func (e *eavReader) read(ctx context.Context, tx *sql.Tx, w window, f func(value
 		if s.hasStore {
 			store = "store_id"
 		}
-		table := strings.TrimPrefix(s.table, e.conn.prefix)
-		err := e.conn.each(ctx, tx, "SELECT entity_id, attribute_id, "+store+", value"+s.from(w), func(r row) error {
-			v := value{entity: r.id(0), attribute: r.id(1), store: r.id(2), table: table, column: r[3]}
+		table := strings.TrimPrefix(s.table, e.conn.Prefix)
+		err := e.conn.Each(ctx, tx, "SELECT entity_id, attribute_id, "+store+", value"+s.from(w), func(r server.Row) error {
+			v := value{entity: r.ID(0), attribute: r.ID(1), store: r.ID(2), table: table, column: r[3]}
 			var ok bool
 			if v.at, ok = s.wanted[v.attribute]; ok {
 				f(v)
@@ -196,7 +209,7 @@ func (e *eavReader) skip(v value, reason string) {
 
 // valueOf converts a value to one of an attribute of a schema.
 func (e *eavReader) valueOf(a *adapter.Attribute, v value) adapter.Value {
-	converted, problem := e.conn.text.valueOf(a.Kind, v.column)
+	converted, problem := e.conn.valueOf(a.Kind, v.column)
 	if problem != "" {
 		e.skip(v, problem)
 	}
@@ -233,16 +246,16 @@ type shopViews struct {
 // readViews reads the store views that exist. The default scope is not among them.
 func readViews(ctx context.Context, conn *connection, tx *sql.Tx) (*shopViews, error) {
 	v := &shopViews{map[int64]int64{}, map[int64][]int64{}}
-	if err := conn.each(ctx, tx, "SELECT website_id FROM "+conn.table("core_website")+" WHERE "+between("website_id", 0, maxKey), func(r row) error {
-		v.viewsOf[r.id(0)] = nil
+	if err := conn.Each(ctx, tx, "SELECT website_id FROM "+conn.Table("core_website")+" WHERE "+between("website_id", 0, maxKey), func(r server.Row) error {
+		v.viewsOf[r.ID(0)] = nil
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	return v, conn.each(ctx, tx, "SELECT store_id, website_id FROM "+conn.table("core_store")+" WHERE "+between("store_id", 0, maxKey)+" ORDER BY store_id", func(r row) error {
-		if _, ok := v.viewsOf[r.id(1)]; ok {
-			v.websiteOf[r.id(0)] = r.id(1)
-			v.viewsOf[r.id(1)] = append(v.viewsOf[r.id(1)], r.id(0))
+	return v, conn.Each(ctx, tx, "SELECT store_id, website_id FROM "+conn.Table("core_store")+" WHERE "+between("store_id", 0, maxKey)+" ORDER BY store_id", func(r server.Row) error {
+		if _, ok := v.viewsOf[r.ID(1)]; ok {
+			v.websiteOf[r.ID(0)] = r.ID(1)
+			v.viewsOf[r.ID(1)] = append(v.viewsOf[r.ID(1)], r.ID(0))
 		}
 		return nil
 	})
@@ -258,10 +271,6 @@ func (v *shopViews) isScope(store int64) bool {
 type eavBatch struct {
 	aggregates []adapter.Aggregate
 	index      map[int64]int // by key
-}
-
-func newEAVBatch(records []adapter.Record) *eavBatch {
-	return &eavBatch{aggregates(records), indexByKey(records)}
 }
 
 // at returns the record that holds the values of an aggregate's record at a scope. It makes
@@ -347,7 +356,7 @@ func (r *entityReader) next(ctx context.Context, tx *sql.Tx, w window) (*eavBatc
 			r.rows.completeTimes(r.values.noun, record)
 		}
 	}
-	b := newEAVBatch(records)
+	b := &eavBatch{aggregates(records), indexByKey(records)}
 	err = r.values.setValues(ctx, tx, b, r.views, w.until(last))
 	b.sortLevels()
 	return b, last, err
@@ -357,10 +366,10 @@ func (r *entityReader) next(ctx context.Context, tx *sql.Tx, w window) (*eavBatc
 // exists.
 func (e *eavReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	for _, s := range e.sources {
-		table := strings.TrimPrefix(s.table, e.conn.prefix)
-		err := e.conn.each(ctx, tx, "SELECT entity_id, attribute_id FROM "+quoteName(s.table)+" WHERE "+between("entity_id", after, through)+
-			" AND attribute_id IN ("+joinIDs(slices.Sorted(maps.Keys(s.wanted)))+") ORDER BY entity_id LIMIT "+formatID(maxOrphans), func(r row) error {
-			e.skip(value{entity: r.id(0), attribute: r.id(1), table: table}, ReasonNoRecord)
+		table := strings.TrimPrefix(s.table, e.conn.Prefix)
+		err := e.conn.Each(ctx, tx, "SELECT entity_id, attribute_id FROM "+server.QuoteName(s.table)+" WHERE "+between("entity_id", after, through)+
+			" AND attribute_id IN ("+joinIDs(slices.Sorted(maps.Keys(s.wanted)))+") ORDER BY entity_id LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+			e.skip(value{entity: r.ID(0), attribute: r.ID(1), table: table}, ReasonNoRecord)
 			return nil
 		})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A flatTable describes a table with one column for each attribute and one row for each
@@ -42,7 +43,7 @@ type tableReader struct {
 // newTableReader returns a reader of the columns that the table has in this database.
 // static names further attributes, added by the configuration, that are columns.
 func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, static ...string) (*tableReader, error) {
-	there, err := d.conn.columnsOf(ctx, tx, f.table)
+	there, err := d.conn.ColumnsOf(ctx, tx, f.table)
 	if err != nil {
 		return nil, err
 	}
@@ -64,28 +65,28 @@ func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, 
 		if a.Name == s.schema.Key {
 			s.key = len(s.columns)
 		}
-		s.attributes, s.columns = append(s.attributes, at), append(s.columns, quoteName(column))
+		s.attributes, s.columns = append(s.attributes, at), append(s.columns, server.QuoteName(column))
 	}
 	if s.key < 0 { // the statement fails, and its error says which table or column is missing
-		s.key, s.attributes, s.columns = 0, []int{0}, []string{quoteName(f.keyColumn)}
+		s.key, s.attributes, s.columns = 0, []int{0}, []string{server.QuoteName(f.keyColumn)}
 	}
 	return s, nil
 }
 
 // records returns the records selected by a WHERE condition and the clauses that follow it.
 func (s *tableReader) records(ctx context.Context, tx *sql.Tx, where string) (records []adapter.Record, err error) {
-	text := "SELECT " + strings.Join(s.columns, ", ") + " FROM " + s.conn.table(s.table) + " WHERE " + where
-	err = s.conn.each(ctx, tx, text, func(r row) error {
+	text := "SELECT " + strings.Join(s.columns, ", ") + " FROM " + s.conn.Table(s.table) + " WHERE " + where
+	err = s.conn.Each(ctx, tx, text, func(r server.Row) error {
 		records = append(records, s.record(r))
 		return nil
 	})
 	return records, err
 }
 
-func (s *tableReader) record(columns row) adapter.Record {
+func (s *tableReader) record(columns server.Row) adapter.Record {
 	r := adapter.NewRecord(s.schema)
 	for i, at := range s.attributes {
-		v, problem := s.conn.text.valueOf(s.schema.Attributes[at].Kind, columns[i])
+		v, problem := s.conn.valueOf(s.schema.Attributes[at].Kind, columns[i])
 		if problem != "" {
 			s.conn.skip(s.part, s.table, s.keyColumn+" "+string(columns[s.key])+", "+s.schema.Attributes[at].Name, problem)
 		}
@@ -102,7 +103,7 @@ func (s *tableReader) record(columns row) adapter.Record {
 // nextBatch returns the next batch of a window, and up to which id it has looked, which is
 // after itself if there are no more rows.
 func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, w window) (records []adapter.Record, last int64, err error) {
-	key := quoteName(s.keyColumn)
+	key := server.QuoteName(s.keyColumn)
 	records, err = s.records(ctx, tx, w.has(key)+" ORDER BY "+key+" LIMIT "+formatID(int64(w.limit)))
 	if err != nil {
 		return nil, w.after, err

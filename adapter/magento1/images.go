@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // noSelection is the value of a role to which no image was chosen.
@@ -68,9 +69,9 @@ func (m *imageReader) pointer(code string) (int, bool) {
 
 func (m *imageReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
 	b := &imageBatch{imageReader: m, index: map[int64]int{}, files: map[imageFile]int64{}, levels: map[imageLevel]adapter.Record{}, window: w.until(w.after)}
-	err := m.d.conn.each(ctx, tx, "SELECT entity_id FROM "+m.d.conn.table("catalog_product_entity")+" WHERE "+w.has("entity_id")+
-		" ORDER BY entity_id LIMIT "+formatID(int64(w.limit)), func(r row) error {
-		b.add(r.id(0))
+	err := m.d.conn.Each(ctx, tx, "SELECT entity_id FROM "+m.d.conn.Table("catalog_product_entity")+" WHERE "+w.has("entity_id")+
+		" ORDER BY entity_id LIMIT "+formatID(int64(w.limit)), func(r server.Row) error {
+		b.add(r.ID(0))
 		return nil
 	})
 	if b.through = w.looked(len(b.aggregates), b.through); err == nil && b.through == w.after {
@@ -88,9 +89,9 @@ func (m *imageReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 // skipOrphans reports the images of products with ids in (after, through], none of which exists.
 func (m *imageReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	const table = "catalog_product_entity_media_gallery"
-	return m.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id FROM "+m.d.conn.table(table)+" WHERE "+between("entity_id", after, through)+
-		" ORDER BY entity_id, value_id LIMIT "+formatID(maxOrphans), func(r row) error {
-		m.d.conn.skip(Images, table, fmt.Sprintf("product %d, image %d", r.id(0), r.id(1)), ReasonNoRecord)
+	return m.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id FROM "+m.d.conn.Table(table)+" WHERE "+between("entity_id", after, through)+
+		" ORDER BY entity_id, value_id LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+		m.d.conn.skip(Images, table, fmt.Sprintf("product %d, image %d", r.ID(0), r.ID(1)), ReasonNoRecord)
 		return nil
 	})
 }
@@ -124,16 +125,16 @@ func (b *imageBatch) add(product int64) {
 // addImages adds the images with their files.
 func (b *imageBatch) addImages(ctx context.Context, tx *sql.Tx) error {
 	const table = "catalog_product_entity_media_gallery"
-	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id, attribute_id, value FROM "+b.d.conn.table(table)+" WHERE "+
-		b.has("entity_id")+" ORDER BY value_id", func(r row) error {
-		product, id := r.id(0), r.id(1)
+	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id, attribute_id, value FROM "+b.d.conn.Table(table)+" WHERE "+
+		b.has("entity_id")+" ORDER BY value_id", func(r server.Row) error {
+		product, id := r.ID(0), r.ID(1)
 		i, ok := b.index[product]
 		file, valid := b.fileOf(r[3])
 		reason := ""
 		switch {
 		case !ok:
 			reason = ReasonNoRecord
-		case r.id(2) != b.gallery:
+		case r.ID(2) != b.gallery:
 			reason = ReasonNoAttribute
 		case !valid:
 			reason = ReasonFile
@@ -157,7 +158,7 @@ func (b *imageBatch) addImages(ctx context.Context, tx *sql.Tx) error {
 // fileOf returns the path of a file below the media folder, without a slash in front. ok is
 // false if it names no file there.
 func (b *imageBatch) fileOf(column sql.RawBytes) (file string, ok bool) {
-	file, ok = b.d.conn.text.decode(column)
+	file, ok = b.d.conn.Text.Decode(column)
 	file = strings.TrimLeft(file, "/")
 	return file, ok && file != "." && fs.ValidPath(file) && !strings.Contains(file, `\`)
 }
@@ -186,24 +187,24 @@ func (b *imageBatch) level(i int, image, store int64) adapter.Record {
 // is the default scope's.
 func (b *imageBatch) setValues(ctx context.Context, tx *sql.Tx) error {
 	const table = "catalog_product_entity_media_gallery_value"
-	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT g.entity_id, v.value_id, v.store_id, v.label, v.position, v.disabled FROM "+b.d.conn.table(table)+" v JOIN "+
-		b.d.conn.table("catalog_product_entity_media_gallery")+" g ON g.value_id = v.value_id WHERE "+b.has("g.entity_id")+
-		" AND g.attribute_id = "+formatID(b.gallery), func(r row) error {
-		i, ok := b.index[r.id(0)]
-		if !ok || !b.hasImage(i, r.id(1)) {
+	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT g.entity_id, v.value_id, v.store_id, v.label, v.position, v.disabled FROM "+b.d.conn.Table(table)+" v JOIN "+
+		b.d.conn.Table("catalog_product_entity_media_gallery")+" g ON g.value_id = v.value_id WHERE "+b.has("g.entity_id")+
+		" AND g.attribute_id = "+formatID(b.gallery), func(r server.Row) error {
+		i, ok := b.index[r.ID(0)]
+		if !ok || !b.hasImage(i, r.ID(1)) {
 			return nil // the image has been skipped
 		}
-		key := fmt.Sprintf("product %d, image %d, store %d", r.id(0), r.id(1), r.id(2))
-		if !b.views.isScope(r.id(2)) {
+		key := fmt.Sprintf("product %d, image %d, store %d", r.ID(0), r.ID(1), r.ID(2))
+		if !b.views.isScope(r.ID(2)) {
 			b.d.conn.skip(Images, table, key, ReasonNoStore)
 			return nil
 		}
-		level := b.level(i, r.id(1), r.id(2))
+		level := b.level(i, r.ID(1), r.ID(2))
 		for column, name := range []string{"label", "position", "exclude"} {
 			if r[3+column] == nil {
 				continue
 			}
-			v, problem := b.d.conn.text.valueOf(b.images.Attributes[mustIndex(b.images, name)].Kind, r[3+column])
+			v, problem := b.d.conn.valueOf(b.images.Attributes[mustIndex(b.images, name)].Kind, r[3+column])
 			if problem != "" {
 				b.d.conn.skip(Images, table, key+", "+name, problem)
 			}

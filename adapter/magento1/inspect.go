@@ -12,57 +12,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
-
-// An Identity says which database this is and how far it has got. Fields that the server
-// does not have, or that the user may not read, are empty.
-type Identity struct {
-	Server   string // server_uuid of MySQL, server_uid of MariaDB, and server_id otherwise
-	Version  string
-	Database string
-	Prefix   string
-	// LogFile and LogPosition are the end of the binary log, and GTID the transactions
-	// that it holds.
-	LogFile     string
-	LogPosition int64
-	GTID        string
-}
-
-// Identity returns what the server says about itself.
-func (d *Database) Identity(ctx context.Context) (Identity, error) {
-	id := Identity{Database: d.conn.database, Prefix: d.conn.prefix}
-	err := d.conn.retry(ctx, func(tx *sql.Tx) error {
-		for _, ask := range []struct {
-			into       *string
-			statements []string // the first one that the server has, and allows, is the one
-		}{
-			{&id.Server, serverStatements()},
-			{&id.Version, []string{"SELECT VERSION()"}},
-			{&id.LogFile, []string{"SHOW MASTER STATUS", "SHOW BINARY LOG STATUS"}},
-			{&id.GTID, []string{"SELECT @@GLOBAL.gtid_binlog_pos", "SELECT @@GLOBAL.gtid_executed"}},
-		} {
-			for _, statement := range ask.statements {
-				*ask.into = ""
-				err := d.conn.each(ctx, tx, statement, func(r row) error {
-					*ask.into = string(r[0])
-					if ask.into == &id.LogFile && len(r) > 1 {
-						id.LogPosition = r.id(1)
-					}
-					return nil
-				})
-				var refused *mysql.MySQLError
-				if err != nil && !errors.As(err, &refused) {
-					return err
-				}
-				if *ask.into != "" {
-					break
-				}
-			}
-		}
-		return nil
-	})
-	return id, err
-}
 
 // keyTables returns the tables that give the keys of each resource.
 func keyTables() map[string]adapter.Resource {
@@ -87,10 +38,10 @@ func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.K
 		if _, err := tx.ExecContext(ctx, "SET SESSION information_schema_stats_expiry = 0"); err != nil && !errors.As(err, &unknown) {
 			return err
 		}
-		return d.conn.each(ctx, tx, "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND AUTO_INCREMENT > 1", func(r row) error {
-			if name, ok := strings.CutPrefix(string(r[0]), d.conn.prefix); ok {
-				if resource, ok := keyTables()[name]; ok && isKey(resource, r.id(1)-1) { // no record has a greater one
-					keys[resource] = adapter.Key(r.id(1) - 1)
+		return d.conn.Each(ctx, tx, "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND AUTO_INCREMENT > 1", func(r server.Row) error {
+			if name, ok := strings.CutPrefix(string(r[0]), d.conn.Prefix); ok {
+				if resource, ok := keyTables()[name]; ok && isKey(resource, r.ID(1)-1) { // no record has a greater one
+					keys[resource] = adapter.Key(r.ID(1) - 1)
 				}
 			}
 			return nil
@@ -104,7 +55,7 @@ func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.K
 func (d *Database) RulesEvaluated(ctx context.Context) (day string, err error) {
 	const table = "catalogrule_product_price"
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		return d.conn.eachIfTable(ctx, tx, table, "SELECT MAX(rule_date) FROM "+d.conn.table(table), func(r row) error {
+		return d.conn.eachIfTable(ctx, tx, table, "SELECT MAX(rule_date) FROM "+d.conn.Table(table), func(r server.Row) error {
 			if moment, ok := normalizeTime(string(r[0])); ok {
 				day, _, _ = strings.Cut(moment, " ")
 			}
@@ -164,7 +115,7 @@ func (d *Database) DoublyEncoded(ctx context.Context) (all []EncodedTwice, err e
 // twice.
 func (d *Database) sampleEncoded(ctx context.Context, tx *sql.Tx, e entity, a eavAttribute, found map[string]bool) error {
 	table := e.table + "_varchar"
-	columns, err := d.conn.columnsOf(ctx, tx, table)
+	columns, err := d.conn.ColumnsOf(ctx, tx, table)
 	store := "0"
 	if columns["store_id"] {
 		store = "store_id"
@@ -173,10 +124,10 @@ func (d *Database) sampleEncoded(ctx context.Context, tx *sql.Tx, e entity, a ea
 		if err != nil {
 			return err
 		}
-		err = d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, "+store+", value FROM "+d.conn.table(table)+" WHERE attribute_id = "+formatID(a.id)+
-			" ORDER BY "+order+" LIMIT "+formatID(maxSampled), func(r row) error {
-			if len(found) < maxEncodedTwice && isEncodedTwice(d.conn.textOf(r[2])) {
-				found[fmt.Sprintf("%s %d, attribute %s, store %d", e.noun, r.id(0), a.code, r.id(1))] = true
+		err = d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, "+store+", value FROM "+d.conn.Table(table)+" WHERE attribute_id = "+formatID(a.id)+
+			" ORDER BY "+order+" LIMIT "+formatID(maxSampled), func(r server.Row) error {
+			if len(found) < maxEncodedTwice && isEncodedTwice(d.conn.TextOf(r[2])) {
+				found[fmt.Sprintf("%s %d, attribute %s, store %d", e.noun, r.ID(0), a.code, r.ID(1))] = true
 			}
 			return nil
 		})

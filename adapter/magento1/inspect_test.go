@@ -16,25 +16,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // openShopOf opens a shop whose database the test changes.
 func openShopOf(t *testing.T, content magento1test.Shop) (*magento1.Database, *sql.DB) {
 	t.Helper()
 	dsn, raw := magento1test.NewShop(t, content, "")
-	d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Schemas: shopSchemas(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	return d, raw
-}
-
-func mustExec(t *testing.T, raw *sql.DB, statement string) {
-	t.Helper()
-	if _, err := raw.ExecContext(t.Context(), statement); err != nil {
-		t.Fatal(statement, err)
-	}
+	return open(t, magento1.Options{Options: server.Options{DSN: dsn}, Schemas: shopSchemas(t)}), raw
 }
 
 // TestDigests checks that a change of any row from which a record is made changes the
@@ -99,7 +88,7 @@ func TestDigests(t *testing.T) {
 			if again := digest(c.part, c.key-1, c.key); again != same {
 				t.Fatalf("%s and then %s without a change", same, again)
 			}
-			mustExec(t, raw, c.statement)
+			magento1test.Break(t, raw, c.statement)
 			if now := digest(c.part, c.key-1, c.key); now == same {
 				t.Errorf("%s before and after", now)
 			}
@@ -110,7 +99,7 @@ func TestDigests(t *testing.T) {
 	}
 	t.Run("an attribute is read from elsewhere", func(t *testing.T) {
 		before := digest(magento1.Products, 0, 1)
-		mustExec(t, raw, "UPDATE eav_attribute SET backend_type = 'text' WHERE attribute_code = 'meta_title'")
+		magento1test.Break(t, raw, "UPDATE eav_attribute SET backend_type = 'text' WHERE attribute_code = 'meta_title'")
 		if digest(magento1.Products, 0, 1) == before {
 			t.Error("same before and after")
 		}
@@ -122,8 +111,8 @@ func TestDigests(t *testing.T) {
 
 func TestNextKeys(t *testing.T) {
 	d, raw := openShopOf(t, magento1test.Rich)
-	mustExec(t, raw, "ALTER TABLE catalog_product_entity AUTO_INCREMENT = 101")
-	mustExec(t, raw, "ALTER TABLE sales_flat_order_item AUTO_INCREMENT = 5001")
+	magento1test.Break(t, raw, "ALTER TABLE catalog_product_entity AUTO_INCREMENT = 101")
+	magento1test.Break(t, raw, "ALTER TABLE sales_flat_order_item AUTO_INCREMENT = 5001")
 	magento1test.Break(t, raw, "DROP TABLE admin_user")
 	keys, err := d.NextKeys(t.Context())
 	if err != nil {
@@ -143,11 +132,7 @@ func TestNextKeys(t *testing.T) {
 
 func TestIdentity(t *testing.T) {
 	dsn, raw := magento1test.NewShop(t, magento1test.Demo, "p_")
-	d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: "p_", Schemas: shopSchemas(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.Close() }()
+	d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: "p_"}, Schemas: shopSchemas(t)})
 	var database, version string
 	if err := raw.QueryRowContext(t.Context(), "SELECT DATABASE(), VERSION()").Scan(&database, &version); err != nil {
 		t.Fatal(err)
@@ -170,7 +155,7 @@ func TestRulesEvaluated(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, raw := openShopOf(t, magento1test.Demo)
-			mustExec(t, raw, c.change)
+			magento1test.Break(t, raw, c.change)
 			if day, err := d.RulesEvaluated(t.Context()); err != nil || day != c.want {
 				t.Errorf("%q, %v", day, err)
 			}
@@ -184,12 +169,7 @@ func TestCharset(t *testing.T) {
 	const table = "catalog_product_entity_varchar"
 	dsn, raw := magento1test.NewShop(t, magento1test.Rich, "")
 	open := func(charset string) *magento1.Database {
-		d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Charset: charset, Schemas: shopSchemas(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = d.Close() })
-		return d
+		return open(t, magento1.Options{Options: server.Options{DSN: dsn, Charset: charset}, Schemas: shopSchemas(t)})
 	}
 	nameOf := func(d *magento1.Database, id, store int64) string {
 		for a, err := range d.RecordsAfter(t.Context(), magento1.Products, adapter.Key(id-1)) {
@@ -206,8 +186,8 @@ func TestCharset(t *testing.T) {
 	if twice, err := open("").DoublyEncoded(t.Context()); err != nil || len(twice) != 0 {
 		t.Errorf("%v, %v in a good shop", twice, err)
 	}
-	mustExec(t, raw, "ALTER TABLE "+table+" MODIFY value VARBINARY(255)")
-	mustExec(t, raw, "ALTER TABLE "+table+" MODIFY value VARCHAR(255) CHARACTER SET latin1")
+	magento1test.Break(t, raw, "ALTER TABLE "+table+" MODIFY value VARBINARY(255)")
+	magento1test.Break(t, raw, "ALTER TABLE "+table+" MODIFY value VARCHAR(255) CHARACTER SET latin1")
 	if got := nameOf(open(""), 25, 2); got != "Table en chÃªne" {
 		t.Errorf("as the table claims: %q", got)
 	}
@@ -221,12 +201,12 @@ func TestCharset(t *testing.T) {
 			t.Errorf("UTF-8 at store view %d: %q, want %q", store, got, want)
 		}
 	}
-	mustExec(t, raw, "UPDATE "+table+" SET value = X'A3F364BC' WHERE entity_id = 1 AND attribute_id = 73")
+	magento1test.Break(t, raw, "UPDATE "+table+" SET value = X'A3F364BC' WHERE entity_id = 1 AND attribute_id = 73")
 	if got := nameOf(open("iso-8859-2"), 1, 0); got != "Łódź" {
 		t.Errorf("iso-8859-2: %q", got)
 	}
 	for _, wrong := range []string{"klingon", "utf-16", "iso-2022-jp", "replacement"} {
-		if d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Charset: wrong}); err == nil {
+		if d, err := magento1.Open(t.Context(), magento1.Options{Options: server.Options{DSN: dsn, Charset: wrong}}); err == nil {
 			t.Errorf("%s was accepted: %v", wrong, d.Close())
 		}
 	}
@@ -240,27 +220,23 @@ func TestMissingRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustExec(t, raw, "CREATE USER reader_"+config.DBName+"@'%' IDENTIFIED BY 'pw'")
+	magento1test.Break(t, raw, "CREATE USER reader_"+config.DBName+"@'%' IDENTIFIED BY 'pw'")
 	t.Cleanup(func() { _, _ = raw.ExecContext(context.Background(), "DROP USER reader_"+config.DBName+"@'%'") })
 	for _, table := range []string{"customer_group", "core_website"} {
-		mustExec(t, raw, "GRANT SELECT ON "+config.DBName+"."+table+" TO reader_"+config.DBName+"@'%'")
+		magento1test.Break(t, raw, "GRANT SELECT ON "+config.DBName+"."+table+" TO reader_"+config.DBName+"@'%'")
 	}
 	config.User, config.Passwd = "reader_"+config.DBName, "pw"
-	d, err := magento1.Open(t.Context(), magento1.Options{DSN: "mysql:" + config.FormatDSN(), Schemas: shopSchemas(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.Close() }()
+	d := open(t, magento1.Options{Options: server.Options{DSN: "mysql:" + config.FormatDSN()}, Schemas: shopSchemas(t)})
 	if err := lastError(d.Records(t.Context(), magento1.CustomerGroups)); err != nil {
 		t.Error(err)
 	}
 	columns := func(table, list string) {
-		mustExec(t, raw, "GRANT SELECT ("+list+") ON "+config.DBName+"."+table+" TO reader_"+config.DBName+"@'%'")
+		magento1test.Break(t, raw, "GRANT SELECT ("+list+") ON "+config.DBName+"."+table+" TO reader_"+config.DBName+"@'%'")
 	}
 	columns("core_store", "store_id, website_id")
 	columns("core_store_group", "group_id, default_store_id")
 	columns("cataloginventory_stock_item", "item_id, product_id")
-	mustExec(t, raw, "GRANT SELECT ON "+config.DBName+".core_config_data TO reader_"+config.DBName+"@'%'")
+	magento1test.Break(t, raw, "GRANT SELECT ON "+config.DBName+".core_config_data TO reader_"+config.DBName+"@'%'")
 	for _, c := range []struct {
 		name        string
 		part        magento1.Part
@@ -311,13 +287,7 @@ func TestLostConnection(t *testing.T) {
 	})
 	t.Cleanup(func() { mysql.DeregisterDialContext("cut") })
 	read := func(t *testing.T) (all []map[string]any, skipped int, err error) {
-		d, err := magento1.Open(t.Context(), magento1.Options{
-			DSN: strings.Replace(dsn, "@tcp(", "@cut(", 1), Schemas: shopSchemas(t), Skipped: func(magento1.Skipped) { skipped++ },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = d.Close() }()
+		d := open(t, magento1.Options{Options: server.Options{DSN: strings.Replace(dsn, "@tcp(", "@cut(", 1)}, Schemas: shopSchemas(t), Skipped: func(magento1.Skipped) { skipped++ }})
 		for a, err := range d.Records(t.Context(), magento1.Products) {
 			if err != nil {
 				return all, skipped, err
@@ -353,5 +323,22 @@ func TestLostConnection(t *testing.T) {
 	always.Store(true)
 	if _, _, err := read(t); err == nil || !strings.Contains(err.Error(), "lost twice") {
 		t.Errorf("%v, want an error", err)
+	}
+}
+
+// TestForget changes the columns of a table that has been read.
+func TestForget(t *testing.T) {
+	d, raw := openShopOf(t, magento1test.Demo)
+	before := collect(t, d.Records(t.Context(), magento1.Stock))
+	if _, err := d.Digests(t.Context(), magento1.Stock, 0, magento1.RangeSize); err != nil {
+		t.Fatal(err)
+	}
+	magento1test.Break(t, raw, "ALTER TABLE cataloginventory_stock_item DROP COLUMN is_decimal_divided")
+	d.Forget()
+	if after := collect(t, d.Records(t.Context(), magento1.Stock)); len(after) != len(before) || len(before) == 0 {
+		t.Errorf("%d stock items, then %d", len(before), len(after))
+	}
+	if _, err := d.Digests(t.Context(), magento1.Stock, 0, magento1.RangeSize); err != nil {
+		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // schemas returns schemas with added attributes: two that the legacy shop has, and one that
@@ -29,16 +30,22 @@ func schemas(t *testing.T) *adapter.Schemas {
 	return all
 }
 
-// openShop creates a legacy shop and opens it.
-func openShop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
+// open opens a shop, and closes it when the test ends.
+func open(t testing.TB, o magento1.Options) *magento1.Database {
 	t.Helper()
-	dsn, raw := magento1test.New(t, prefix)
-	d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: prefix, Schemas: schemas(t)})
+	d, err := magento1.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	return d, raw
+	return d
+}
+
+// openShop creates a legacy shop and opens it.
+func openShop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
+	t.Helper()
+	dsn, raw := magento1test.New(t, prefix)
+	return open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: prefix}, Schemas: schemas(t)}), raw
 }
 
 // collect returns everything that a sequence yields.
@@ -243,16 +250,12 @@ func TestCredentials(t *testing.T) {
 // TestSeveralBatches reads more records than one batch holds.
 func TestSeveralBatches(t *testing.T) {
 	d, raw := openShop(t, "")
-	for _, text := range []string{
+	magento1test.Break(t, raw,
 		"INSERT INTO customer_entity (entity_id, website_id, email) SELECT seq, 1, CONCAT('n', seq, '@example.com') FROM seq_1001_to_1900",
 		"INSERT INTO customer_entity_varchar (attribute_id, entity_id, value) SELECT 5, seq, CONCAT('N', seq) FROM seq_1001_to_1900",
 		"INSERT INTO sales_flat_order (entity_id, increment_id, created_at) SELECT seq, seq, '2012-01-01' FROM seq_1001_to_1900",
 		"INSERT INTO sales_flat_order_item (order_id) SELECT seq FROM seq_1001_to_1900",
-	} {
-		if _, err := raw.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	)
 	customers := collect(t, d.Records(t.Context(), magento1.Customers))
 	if len(customers) != 905 || customers[904].Record.Get("firstname").Text() != "N1900" {
 		t.Errorf("%d customers", len(customers))
@@ -275,16 +278,12 @@ func TestSeveralBatches(t *testing.T) {
 // TestOldVersions reads shops that lack tables and columns of later versions.
 func TestOldVersions(t *testing.T) {
 	d, raw := openShop(t, "")
-	for _, text := range []string{
+	magento1test.Break(t, raw,
 		"DROP TABLE log_customer, gift_message, sales_order_tax, eav_attribute_option",
 		"ALTER TABLE customer_entity DROP COLUMN disable_auto_group_change",
 		"ALTER TABLE sales_flat_order DROP COLUMN gift_message_id, DROP COLUMN coupon_code",
 		"DELETE FROM eav_attribute WHERE attribute_code IN ('default_billing', 'default_shipping')",
-	} {
-		if _, err := raw.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	)
 	ada := collect(t, d.Records(t.Context(), magento1.Customers))[0].Record
 	if ada.Get("disable_auto_group_change").Int() != 0 || ada.Get("gender").Int() != 124 || !ada.Get("last_logged_in").Empty() {
 		t.Errorf("%v", valuesOf(ada))
@@ -308,21 +307,13 @@ func lastError[T any](all iter.Seq2[T, error]) (last error) {
 func TestErrors(t *testing.T) {
 	dsn, raw := magento1test.New(t, "mage_")
 	t.Run("wrong prefix", func(t *testing.T) {
-		d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: "", Schemas: schemas(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = d.Close() }()
+		d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: ""}, Schemas: schemas(t)})
 		if err := lastError(d.Records(t.Context(), magento1.Customers)); err == nil || !strings.Contains(err.Error(), "table prefix") {
 			t.Errorf("%v, want an error about the prefix", err)
 		}
 	})
 	t.Run("canceled", func(t *testing.T) {
-		d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: "mage_", Schemas: schemas(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = d.Close() }()
+		d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: "mage_"}, Schemas: schemas(t)})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := lastError(d.Records(ctx, magento1.Orders)); !errors.Is(err, context.Canceled) {
@@ -338,7 +329,7 @@ func TestErrors(t *testing.T) {
 		{"a long prefix", dsn, strings.Repeat("p", 33)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := magento1.Open(t.Context(), magento1.Options{DSN: c.dsn, Prefix: c.prefix, Schemas: schemas(t)})
+			d, err := magento1.Open(t.Context(), magento1.Options{Options: server.Options{DSN: c.dsn, Prefix: c.prefix}, Schemas: schemas(t)})
 			if err == nil {
 				t.Fatal(d.Close(), "Open succeeded")
 			}
@@ -353,11 +344,7 @@ func TestErrors(t *testing.T) {
 			RENAME TABLE mage_oauth_consumer TO hidden; CREATE VIEW mage_oauth_consumer AS SELECT * FROM hidden WHERE write_row() = 1`); err != nil {
 			t.Fatal(err)
 		}
-		d, err := magento1.Open(t.Context(), magento1.Options{DSN: dsn, Prefix: "mage_", Schemas: schemas(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = d.Close() }()
+		d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: "mage_"}, Schemas: schemas(t)})
 		if err := lastError(d.Consumers(t.Context())); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
 			t.Errorf("%v, want the write refused", err)
 		}

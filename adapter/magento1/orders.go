@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 func orderTable() flatTable {
@@ -49,7 +50,7 @@ func (o *orderReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 		}
 		o.parts = append(o.parts, part)
 	}
-	columns, err := o.d.conn.columnsOf(ctx, tx, o.rows.table)
+	columns, err := o.d.conn.ColumnsOf(ctx, tx, o.rows.table)
 	if o.hasGiftMessages = columns["gift_message_id"]; !o.hasGiftMessages {
 		o.d.conn.missing(o.rows.table, "gift_message_id")
 	}
@@ -85,9 +86,9 @@ func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 // skipOrphans reports the parts of orders with ids in (after, through], none of which exists.
 func (o *orderReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	for _, part := range o.parts {
-		err := o.d.conn.each(ctx, tx, "SELECT "+part.keyColumn+", "+part.ownerColumn+" FROM "+o.d.conn.table(part.table)+" WHERE "+between(part.ownerColumn, after, through)+
-			" ORDER BY "+part.ownerColumn+", "+part.keyColumn+" LIMIT "+formatID(maxOrphans), func(r row) error {
-			part.skipOrphan(r.id(0), r.id(1))
+		err := o.d.conn.Each(ctx, tx, "SELECT "+part.keyColumn+", "+part.ownerColumn+" FROM "+o.d.conn.Table(part.table)+" WHERE "+between(part.ownerColumn, after, through)+
+			" ORDER BY "+part.ownerColumn+", "+part.keyColumn+" LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+			part.skipOrphan(r.ID(0), r.ID(1))
 			return nil
 		})
 		if err != nil {
@@ -135,9 +136,9 @@ type orderBatch struct {
 
 // eachOrderRow calls f for every row of a statement with its order, whose id is the first
 // column. table is one that may be missing.
-func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f func(order adapter.Record, r row)) error {
-	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r row) error {
-		if i, ok := b.index[r.id(0)]; ok {
+func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f func(order adapter.Record, r server.Row)) error {
+	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r server.Row) error {
+		if i, ok := b.index[r.ID(0)]; ok {
 			f(b.records[i], r)
 		}
 		return nil
@@ -146,23 +147,23 @@ func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f fun
 
 // clearDeletedCustomers clears the customer of orders whose customer was deleted.
 func (b *orderBatch) clearDeletedCustomers(ctx context.Context) error {
-	return b.eachOrderRow(ctx, "customer_entity", "SELECT o.entity_id FROM "+b.d.conn.table("sales_flat_order")+" o LEFT JOIN "+b.d.conn.table("customer_entity")+
+	return b.eachOrderRow(ctx, "customer_entity", "SELECT o.entity_id FROM "+b.d.conn.Table("sales_flat_order")+" o LEFT JOIN "+b.d.conn.Table("customer_entity")+
 		" c ON c.entity_id = o.customer_id WHERE "+b.has("o.entity_id")+" AND o.customer_id IS NOT NULL AND c.entity_id IS NULL",
-		func(order adapter.Record, _ row) { order.Set("customer_id", adapter.NullValue()) })
+		func(order adapter.Record, _ server.Row) { order.Set("customer_id", adapter.NullValue()) })
 }
 
 // setPayments sets the method of the first payment.
 func (b *orderBatch) setPayments(ctx context.Context) error {
-	return b.eachOrderRow(ctx, "sales_flat_order_payment", "SELECT parent_id, method FROM "+b.d.conn.table("sales_flat_order_payment")+
-		" WHERE "+b.has("parent_id")+" ORDER BY entity_id", func(order adapter.Record, r row) {
+	return b.eachOrderRow(ctx, "sales_flat_order_payment", "SELECT parent_id, method FROM "+b.d.conn.Table("sales_flat_order_payment")+
+		" WHERE "+b.has("parent_id")+" ORDER BY entity_id", func(order adapter.Record, r server.Row) {
 		b.setIfAbsent(order, "payment_method", r[1])
 	})
 }
 
 // setTaxes sets the title and the rate of the first tax.
 func (b *orderBatch) setTaxes(ctx context.Context) error {
-	return b.eachOrderRow(ctx, "sales_order_tax", "SELECT order_id, title, percent FROM "+b.d.conn.table("sales_order_tax")+
-		" WHERE "+b.has("order_id")+" ORDER BY tax_id", func(order adapter.Record, r row) {
+	return b.eachOrderRow(ctx, "sales_order_tax", "SELECT order_id, title, percent FROM "+b.d.conn.Table("sales_order_tax")+
+		" WHERE "+b.has("order_id")+" ORDER BY tax_id", func(order adapter.Record, r server.Row) {
 		if order.Get("tax_name").Kind() == adapter.Absent {
 			b.setIfAbsent(order, "tax_name", r[1])
 			b.setIfAbsent(order, "tax_rate", r[2])
@@ -175,8 +176,8 @@ func (b *orderBatch) setGiftMessages(ctx context.Context) error {
 	if !b.hasGiftMessages {
 		return nil
 	}
-	return b.eachOrderRow(ctx, "gift_message", "SELECT o.entity_id, m.sender, m.recipient, m.message FROM "+b.d.conn.table("sales_flat_order")+" o JOIN "+
-		b.d.conn.table("gift_message")+" m ON m.gift_message_id = o.gift_message_id WHERE "+b.has("o.entity_id"), func(order adapter.Record, r row) {
+	return b.eachOrderRow(ctx, "gift_message", "SELECT o.entity_id, m.sender, m.recipient, m.message FROM "+b.d.conn.Table("sales_flat_order")+" o JOIN "+
+		b.d.conn.Table("gift_message")+" m ON m.gift_message_id = o.gift_message_id WHERE "+b.has("o.entity_id"), func(order adapter.Record, r server.Row) {
 		for i, name := range []string{"gift_message_from", "gift_message_to", "gift_message_body"} {
 			b.setIfAbsent(order, name, r[i+1])
 		}
@@ -189,7 +190,7 @@ func (b *orderBatch) setIfAbsent(r adapter.Record, name string, column sql.RawBy
 	if r.Values[at].Kind() != adapter.Absent {
 		return
 	}
-	v, problem := b.d.conn.text.valueOf(r.Schema.Attributes[at].Kind, column)
+	v, problem := b.d.conn.valueOf(r.Schema.Attributes[at].Kind, column)
 	if problem != "" {
 		b.d.conn.skip(Orders, "sales_flat_order", fmt.Sprintf("order %d, %s", keyOf(r), name), problem)
 	}
@@ -198,7 +199,7 @@ func (b *orderBatch) setIfAbsent(r adapter.Record, name string, column sql.RawBy
 
 // addParts adds the records of a table to the orders that they belong to.
 func (b *orderBatch) addParts(ctx context.Context, part *tableReader, all []adapter.Aggregate) error {
-	records, err := part.records(ctx, b.tx, b.has(quoteName(part.ownerColumn))+" ORDER BY "+quoteName(part.keyColumn))
+	records, err := part.records(ctx, b.tx, b.has(server.QuoteName(part.ownerColumn))+" ORDER BY "+server.QuoteName(part.keyColumn))
 	if err != nil {
 		return err
 	}

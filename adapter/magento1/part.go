@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A Part is a kind of record that a shop consists of.
@@ -118,8 +119,8 @@ func keyColumn(p Part) (table, column string, ok bool) {
 func (d *Database) skipKeys(ctx context.Context, p Part) error {
 	table, column, _ := keyColumn(p)
 	err := d.conn.retry(ctx, func(tx *sql.Tx) error {
-		statement := fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s <= 0 OR %[1]s > %[3]d ORDER BY %[1]s LIMIT %[4]d", column, d.conn.table(table), maxKey, maxOrphans)
-		return d.conn.eachIfTable(ctx, tx, table, statement, func(r row) error {
+		statement := fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s <= 0 OR %[1]s > %[3]d ORDER BY %[1]s LIMIT %[4]d", column, d.conn.Table(table), maxKey, maxOrphans)
+		return d.conn.eachIfTable(ctx, tx, table, statement, func(r server.Row) error {
 			d.conn.skip(p, table, column+" "+string(r[0]), ReasonKey)
 			return nil
 		})
@@ -151,8 +152,8 @@ func (d *Database) NextKey(ctx context.Context, p Part, after adapter.Key) (next
 		return 0, fmt.Errorf("part %q has no keys of its own", p)
 	}
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		return d.conn.each(ctx, tx, "SELECT MIN("+column+") FROM "+d.conn.table(table)+" WHERE "+between(column, int64(after), maxKey), func(r row) error {
-			next = adapter.Key(r.id(0))
+		return d.conn.Each(ctx, tx, "SELECT MIN("+column+") FROM "+d.conn.Table(table)+" WHERE "+between(column, int64(after), maxKey), func(r server.Row) error {
+			next = adapter.Key(r.ID(0))
 			return nil
 		})
 	})
@@ -171,10 +172,10 @@ func (d *Database) Count(ctx context.Context, p Part) (int64, error) {
 		return 0, fmt.Errorf("a shop has no part %q", p)
 	}
 	var total int64
-	err := d.conn.inReadOnlyTx(ctx, func(tx *sql.Tx) error {
+	err := d.conn.InReadOnlyTx(ctx, func(tx *sql.Tx) error {
 		for _, table := range tables {
 			var n int64
-			if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.conn.table(table)).Scan(&n); err != nil {
+			if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.conn.Table(table)).Scan(&n); err != nil {
 				return err
 			}
 			total += n
@@ -183,34 +184,3 @@ func (d *Database) Count(ctx context.Context, p Part) (int64, error) {
 	})
 	return total, err
 }
-
-// A Skipped is something in the tables that no record holds.
-type Skipped struct {
-	Part   Part   // "" with ReasonVersion
-	Table  string // without the prefix
-	Key    string // which row, column or attribute it is: "product 7, attribute 71, store 3"; "" for the table
-	Reason string // one of the constants Reason…
-}
-
-// Why something is skipped. They begin with a lower-case letter and read as the end of a
-// sentence about a row: "catalog_product_entity_int, product 7: its store view does not
-// exist".
-const (
-	ReasonNoStore     = "its store view does not exist"
-	ReasonNoWebsite   = "its website does not exist"
-	ReasonNoRecord    = "the record that it belongs to does not exist"
-	ReasonNoAttribute = "its attribute does not exist"
-	ReasonNoTable     = "its values are in a table that does not exist"
-	// ReasonNoSetting is given once for each attribute: see [Database.Settings].
-	ReasonNoSetting = "the store's configuration does not have the attribute"
-	// ReasonVersion is given once for each table, or column, that the old shop does not have.
-	ReasonVersion  = "the old shop's version does not have it"
-	ReasonKey      = "its id is not positive, or too great"
-	ReasonTree     = "its parents do not lead to a root category"
-	ReasonValue    = "the value is not of the attribute's kind and is null instead"
-	ReasonEncoding = "the text is not valid in its character set, and U+FFFD stands for what is not"
-	ReasonFile     = "it names no file, or none of the product's images"
-	ReasonNoTime   = "the old shop has neither of its times, so both are " + unknownTime
-	ReasonTimezone = "its time zone is none that is known here, so the setting store.timezone counts"
-	ReasonStock    = "it is not of the first stock"
-)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 func productTable() flatTable {
@@ -63,9 +64,9 @@ func (p *productReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, thro
 		{"catalog_product_website", "product_id"}, {"catalog_category_product", "product_id"}, {"catalog_product_entity_group_price", "entity_id"},
 		{"catalog_product_entity_tier_price", "entity_id"}, {"catalogrule_product_price", "product_id"}, {"cataloginventory_stock_status", "product_id"},
 	} {
-		err := p.d.conn.eachIfTable(ctx, tx, of.table, "SELECT "+of.column+" FROM "+p.d.conn.table(of.table)+" WHERE "+between(of.column, after, through)+
-			" ORDER BY "+of.column+" LIMIT "+formatID(maxOrphans), func(r row) error {
-			p.d.conn.skip(Products, of.table, fmt.Sprintf("product %d", r.id(0)), ReasonNoRecord)
+		err := p.d.conn.eachIfTable(ctx, tx, of.table, "SELECT "+of.column+" FROM "+p.d.conn.Table(of.table)+" WHERE "+between(of.column, after, through)+
+			" ORDER BY "+of.column+" LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+			p.d.conn.skip(Products, of.table, fmt.Sprintf("product %d", r.ID(0)), ReasonNoRecord)
 			return nil
 		})
 		if err != nil {
@@ -86,12 +87,12 @@ type productBatch struct {
 // eachRow calls f for every row of a statement with the index of its product, whose id is
 // the first column. table is one that may be missing; rows of unknown products are
 // skipped.
-func (b *productBatch) eachRow(ctx context.Context, table, text string, f func(i int, r row)) error {
-	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r row) error {
-		if i, ok := b.index[r.id(0)]; ok {
+func (b *productBatch) eachRow(ctx context.Context, table, text string, f func(i int, r server.Row)) error {
+	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r server.Row) error {
+		if i, ok := b.index[r.ID(0)]; ok {
 			f(i, r)
 		} else {
-			b.skip(table, fmt.Sprintf("product %d", r.id(0)), ReasonNoRecord)
+			b.skip(table, fmt.Sprintf("product %d", r.ID(0)), ReasonNoRecord)
 		}
 		return nil
 	})
@@ -121,23 +122,23 @@ func (b *productBatch) addPart(i int, resource adapter.Resource, values map[stri
 
 func (b *productBatch) addWebsites(ctx context.Context) error {
 	const table = "catalog_product_website"
-	return b.eachRow(ctx, table, "SELECT product_id, website_id FROM "+b.d.conn.table(table)+" WHERE "+b.has("product_id")+
-		" ORDER BY product_id, website_id", func(i int, r row) {
-		if b.isWebsite(r.id(1), table, "product "+string(r[0])) {
-			b.addPart(i, adapter.ProductWebsites, map[string]int64{"website_id": r.id(1)})
+	return b.eachRow(ctx, table, "SELECT product_id, website_id FROM "+b.d.conn.Table(table)+" WHERE "+b.has("product_id")+
+		" ORDER BY product_id, website_id", func(i int, r server.Row) {
+		if b.isWebsite(r.ID(1), table, "product "+string(r[0])) {
+			b.addPart(i, adapter.ProductWebsites, map[string]int64{"website_id": r.ID(1)})
 		}
 	})
 }
 
 func (b *productBatch) addCategories(ctx context.Context) error {
 	const table = "catalog_category_product"
-	return b.eachRow(ctx, table, "SELECT product_id, category_id, position FROM "+b.d.conn.table(table)+" WHERE "+b.has("product_id")+
-		" ORDER BY product_id, category_id", func(i int, r row) {
-		if !b.tree.has(r.id(1)) {
-			b.skip(table, fmt.Sprintf("product %d, category %d", r.id(0), r.id(1)), ReasonNoRecord)
+	return b.eachRow(ctx, table, "SELECT product_id, category_id, position FROM "+b.d.conn.Table(table)+" WHERE "+b.has("product_id")+
+		" ORDER BY product_id, category_id", func(i int, r server.Row) {
+		if !b.tree.has(r.ID(1)) {
+			b.skip(table, fmt.Sprintf("product %d, category %d", r.ID(0), r.ID(1)), ReasonNoRecord)
 			return
 		}
-		b.addPart(i, adapter.ProductCategories, map[string]int64{"category_id": r.id(1), "position": r.id(2)})
+		b.addPart(i, adapter.ProductCategories, map[string]int64{"category_id": r.ID(1), "position": r.ID(2)})
 	})
 }
 
@@ -157,7 +158,7 @@ type priceTable struct {
 	table, attribute string
 	columns          []string
 	order            string
-	entry            func(record adapter.Record, r row)
+	entry            func(record adapter.Record, r server.Row)
 }
 
 // setPrices sets a list of prices, also where it is empty.
@@ -171,17 +172,17 @@ func (b *productBatch) setPrices(ctx context.Context, p priceTable) error {
 	for _, column := range p.columns {
 		text += column + ", "
 	}
-	text = text[:len(text)-2] + " FROM " + b.d.conn.table(p.table) + " WHERE " + b.has(p.columns[0]) + " ORDER BY " + p.order
-	err := b.eachRow(ctx, p.table, text, func(i int, r row) {
-		website, group := r.id(2), r.id(4)
-		if website != 0 && !b.isWebsite(website, p.table, fmt.Sprintf("product %d, %s %d", r.id(0), p.columns[1], r.id(1))) {
+	text = text[:len(text)-2] + " FROM " + b.d.conn.Table(p.table) + " WHERE " + b.has(p.columns[0]) + " ORDER BY " + p.order
+	err := b.eachRow(ctx, p.table, text, func(i int, r server.Row) {
+		website, group := r.ID(2), r.ID(4)
+		if website != 0 && !b.isWebsite(website, p.table, fmt.Sprintf("product %d, %s %d", r.ID(0), p.columns[1], r.ID(1))) {
 			return
 		}
-		if r.id(3) != 0 {
+		if r.ID(3) != 0 {
 			group = allGroups
 		}
 		entry := adapter.NewRecord(nested)
-		entry.Set(nested.Key, adapter.IntegerValue(r.id(1)))
+		entry.Set(nested.Key, adapter.IntegerValue(r.ID(1)))
 		entry.Set("website_id", adapter.IntegerValue(website))
 		entry.Set("cust_group", adapter.IntegerValue(group))
 		p.entry(entry, r[5:])
@@ -195,7 +196,7 @@ func (b *productBatch) setPrices(ctx context.Context, p priceTable) error {
 
 // setDecimal sets an attribute to a column that holds a number.
 func (b *productBatch) setDecimal(r adapter.Record, name string, column sql.RawBytes) {
-	v, _ := b.d.conn.text.valueOf(adapter.KindDecimal, column)
+	v, _ := b.d.conn.valueOf(adapter.KindDecimal, column)
 	r.Set(name, v)
 }
 
@@ -203,7 +204,7 @@ func (b *productBatch) setGroupPrices(ctx context.Context) error {
 	return b.setPrices(ctx, priceTable{
 		table: "catalog_product_entity_group_price", attribute: "group_price",
 		columns: []string{"entity_id", "value_id", "website_id", "all_groups", "customer_group_id", "value"}, order: "value_id",
-		entry: func(entry adapter.Record, r row) { b.setDecimal(entry, "price", r[0]) },
+		entry: func(entry adapter.Record, r server.Row) { b.setDecimal(entry, "price", r[0]) },
 	})
 }
 
@@ -211,7 +212,7 @@ func (b *productBatch) setTierPrices(ctx context.Context) error {
 	return b.setPrices(ctx, priceTable{
 		table: "catalog_product_entity_tier_price", attribute: "tier_price",
 		columns: []string{"entity_id", "value_id", "website_id", "all_groups", "customer_group_id", "value", "qty"}, order: "value_id",
-		entry: func(entry adapter.Record, r row) {
+		entry: func(entry adapter.Record, r server.Row) {
 			b.setDecimal(entry, "price", r[0])
 			b.setDecimal(entry, "price_qty", r[1])
 		},
@@ -222,9 +223,9 @@ func (b *productBatch) setRulePrices(ctx context.Context) error {
 	return b.setPrices(ctx, priceTable{
 		table: "catalogrule_product_price", attribute: "rule_price",
 		columns: []string{"product_id", "rule_product_price_id", "website_id", "0", "customer_group_id", "rule_price", "rule_date"}, order: "rule_product_price_id",
-		entry: func(entry adapter.Record, r row) {
+		entry: func(entry adapter.Record, r server.Row) {
 			b.setDecimal(entry, "price", r[0])
-			day, _ := b.d.conn.text.valueOf(entry.Schema.Attributes[mustIndex(entry.Schema, "rule_date")].Kind, r[1])
+			day, _ := b.d.conn.valueOf(entry.Schema.Attributes[mustIndex(entry.Schema, "rule_date")].Kind, r[1])
 			entry.Set("rule_date", day)
 		},
 	})
@@ -241,7 +242,7 @@ func mustIndex(s *adapter.Schema, name string) int {
 
 // setCustomOptions sets has_custom_options of products that have some.
 func (b *productBatch) setCustomOptions(ctx context.Context) error {
-	columns, err := b.d.conn.columnsOf(ctx, b.tx, "catalog_product_entity")
+	columns, err := b.d.conn.ColumnsOf(ctx, b.tx, "catalog_product_entity")
 	if err != nil {
 		return err
 	}
@@ -249,8 +250,8 @@ func (b *productBatch) setCustomOptions(ctx context.Context) error {
 		b.d.conn.missing("catalog_product_entity", "has_options")
 		return nil
 	}
-	return b.eachRow(ctx, "catalog_product_option", "SELECT DISTINCT o.product_id FROM "+b.d.conn.table("catalog_product_option")+" o JOIN "+b.d.conn.table("catalog_product_entity")+
-		" e ON e.entity_id = o.product_id AND e.has_options = 1 WHERE "+b.has("o.product_id"), func(i int, _ row) {
+	return b.eachRow(ctx, "catalog_product_option", "SELECT DISTINCT o.product_id FROM "+b.d.conn.Table("catalog_product_option")+" o JOIN "+b.d.conn.Table("catalog_product_entity")+
+		" e ON e.entity_id = o.product_id AND e.has_options = 1 WHERE "+b.has("o.product_id"), func(i int, _ server.Row) {
 		b.aggregates[i].Record.Set("has_custom_options", adapter.IntegerValue(1))
 	})
 }
@@ -258,7 +259,7 @@ func (b *productBatch) setCustomOptions(ctx context.Context) error {
 // setReviews sets reviews_count: the number of all approved reviews, and at each store view
 // that shows another number that one.
 func (b *productBatch) setReviews(ctx context.Context) error {
-	stores, err := b.d.conn.columnsOf(ctx, b.tx, "review_store")
+	stores, err := b.d.conn.ColumnsOf(ctx, b.tx, "review_store")
 	if err != nil {
 		return err
 	}
@@ -271,17 +272,17 @@ func (b *productBatch) setReviews(ctx context.Context) error {
 		views map[int64]int64
 	}
 	found := map[int]*counts{}
-	approved := " FROM " + b.d.conn.table("review") + " r JOIN " + b.d.conn.table("review_entity") + " e ON e.entity_id = r.entity_id AND e.entity_code = 'product'"
+	approved := " FROM " + b.d.conn.Table("review") + " r JOIN " + b.d.conn.Table("review_entity") + " e ON e.entity_id = r.entity_id AND e.entity_code = 'product'"
 	where := " WHERE r.status_id = 1 AND " + b.has("r.entity_pk_value")
 	err = b.eachRow(ctx, "review", "SELECT r.entity_pk_value, 0, COUNT(*)"+approved+where+" GROUP BY r.entity_pk_value UNION ALL SELECT r.entity_pk_value, s.store_id, COUNT(*)"+
-		approved+" JOIN "+b.d.conn.table("review_store")+" s ON s.review_id = r.review_id AND s.store_id > 0"+where+" GROUP BY r.entity_pk_value, s.store_id", func(i int, r row) {
+		approved+" JOIN "+b.d.conn.Table("review_store")+" s ON s.review_id = r.review_id AND s.store_id > 0"+where+" GROUP BY r.entity_pk_value, s.store_id", func(i int, r server.Row) {
 		if found[i] == nil {
 			found[i] = &counts{views: map[int64]int64{}}
 		}
-		if store := r.id(1); store == 0 {
-			found[i].all = r.id(2)
+		if store := r.ID(1); store == 0 {
+			found[i].all = r.ID(2)
 		} else {
-			found[i].views[store] = r.id(2)
+			found[i].views[store] = r.ID(2)
 		}
 	})
 	for i, c := range found {
@@ -299,13 +300,13 @@ func (b *productBatch) setReviews(ctx context.Context) error {
 // has computed it.
 func (b *productBatch) setStockStatus(ctx context.Context) error {
 	const table = "cataloginventory_stock_status"
-	return b.eachRow(ctx, table, "SELECT product_id, website_id, stock_status FROM "+b.d.conn.table(table)+" WHERE "+b.has("product_id")+
-		" ORDER BY stock_id DESC", func(i int, r row) {
-		if !b.isWebsite(r.id(1), table, "product "+string(r[0])) {
+	return b.eachRow(ctx, table, "SELECT product_id, website_id, stock_status FROM "+b.d.conn.Table(table)+" WHERE "+b.has("product_id")+
+		" ORDER BY stock_id DESC", func(i int, r server.Row) {
+		if !b.isWebsite(r.ID(1), table, "product "+string(r[0])) {
 			return
 		}
-		for _, store := range b.views.viewsOf[r.id(1)] {
-			b.at(i, store).Set("stock_status", adapter.IntegerValue(r.id(2)))
+		for _, store := range b.views.viewsOf[r.ID(1)] {
+			b.at(i, store).Set("stock_status", adapter.IntegerValue(r.ID(2)))
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // MaxKeys is the number of keys that RecordsOf and KeysOf accept at a time.
@@ -95,8 +96,8 @@ func (d *Database) KeysOf(ctx context.Context, p, of Part, keys ...adapter.Key) 
 	table, key, owner := source[0], source[1], source[2]
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		found = nil
-		return d.conn.each(ctx, tx, "SELECT DISTINCT "+key+" FROM "+d.conn.table(table)+" WHERE "+window{ids: ids}.has(owner)+" ORDER BY "+key, func(r row) error {
-			if id := r.id(0); id > 0 {
+		return d.conn.Each(ctx, tx, "SELECT DISTINCT "+key+" FROM "+d.conn.Table(table)+" WHERE "+window{ids: ids}.has(owner)+" ORDER BY "+key, func(r server.Row) error {
+			if id := r.ID(0); id > 0 {
 				found = append(found, adapter.Key(id))
 			}
 			return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A Setting is what the old shop's configuration says about one of Portico's settings.
@@ -91,9 +92,9 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	add("store.tax_country", pathTaxCountry, same)
 	region, _ := config.get(pathTaxRegion)
 	code := ""
-	if id, _ := d.conn.text.valueOf(adapter.KindInteger, sql.RawBytes(region)); id.Int() > 0 {
-		err = d.conn.each(ctx, tx, "SELECT code FROM "+d.conn.table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r row) error {
-			code = d.conn.textOf(r[0])
+	if id, _ := d.conn.valueOf(adapter.KindInteger, sql.RawBytes(region)); id.Int() > 0 {
+		err = d.conn.Each(ctx, tx, "SELECT code FROM "+d.conn.Table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r server.Row) error {
+			code = d.conn.TextOf(r[0])
 			return nil
 		})
 	}
@@ -108,24 +109,24 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 // sets returns the settings that are lists of what the tables hold.
 func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
 	column := func(text string) (values []string, err error) {
-		err = d.conn.each(ctx, tx, text, func(r row) error {
-			values = append(values, d.conn.textOf(r[0]))
+		err = d.conn.Each(ctx, tx, text, func(r server.Row) error {
+			values = append(values, d.conn.TextOf(r[0]))
 			return nil
 		})
 		return values, err
 	}
-	sets, err := column("SELECT s.attribute_set_id FROM " + d.conn.table("eav_attribute_set") + " s JOIN " + d.conn.table("eav_entity_type") +
+	sets, err := column("SELECT s.attribute_set_id FROM " + d.conn.Table("eav_attribute_set") + " s JOIN " + d.conn.Table("eav_entity_type") +
 		" t ON t.entity_type_id = s.entity_type_id WHERE t.entity_type_code = 'catalog_product' ORDER BY s.attribute_set_id")
 	if err != nil {
 		return nil, err
 	}
-	classes, err := column("SELECT class_id FROM " + d.conn.table("tax_class") + " WHERE class_type = 'PRODUCT' AND class_id > 0 ORDER BY class_id")
+	classes, err := column("SELECT class_id FROM " + d.conn.Table("tax_class") + " WHERE class_type = 'PRODUCT' AND class_id > 0 ORDER BY class_id")
 	if err != nil {
 		return nil, err
 	}
 	const maxThemes = 100
-	themes, err := column("SELECT DISTINCT v.value FROM " + d.conn.table("catalog_product_entity_varchar") + " v JOIN " + d.conn.table("eav_attribute") +
-		" a ON a.attribute_id = v.attribute_id JOIN " + d.conn.table("eav_entity_type") + " t ON t.entity_type_id = a.entity_type_id" +
+	themes, err := column("SELECT DISTINCT v.value FROM " + d.conn.Table("catalog_product_entity_varchar") + " v JOIN " + d.conn.Table("eav_attribute") +
+		" a ON a.attribute_id = v.attribute_id JOIN " + d.conn.Table("eav_entity_type") + " t ON t.entity_type_id = a.entity_type_id" +
 		" WHERE t.entity_type_code = 'catalog_product' AND a.attribute_code = 'custom_design' AND v.value LIKE '%_/_%' ORDER BY v.value LIMIT " + formatID(maxThemes))
 	if err != nil {
 		return nil, err

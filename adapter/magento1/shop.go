@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A wholeReader reads the records of a part that is small in one batch.
@@ -32,7 +33,7 @@ type wholeParts struct {
 // list returns a record of a resource for every row of a statement whose columns have the
 // names of the attributes, the key first. Columns of other names are for accept, which is
 // told of each record and reports whether it is to be kept; nil keeps all.
-func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resource, table string, columns []string, from string, accept func(adapter.Record, row) bool) (all []adapter.Record, err error) {
+func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resource, table string, columns []string, from string, accept func(adapter.Record, server.Row) bool) (all []adapter.Record, err error) {
 	schema := w.schemas.Of(r)
 	var names, expressions []string
 	for _, column := range columns {
@@ -42,14 +43,14 @@ func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Reso
 		}
 		names, expressions = append(names, name), append(expressions, expression)
 	}
-	err = w.conn.each(ctx, tx, "SELECT "+strings.Join(expressions, ", ")+" FROM "+from, func(columns row) error {
+	err = w.conn.Each(ctx, tx, "SELECT "+strings.Join(expressions, ", ")+" FROM "+from, func(columns server.Row) error {
 		record := adapter.NewRecord(schema)
 		for i, name := range names {
 			at, ok := schema.Index(name)
 			if !ok {
 				continue
 			}
-			v, problem := w.conn.text.valueOf(schema.Attributes[at].Kind, columns[i])
+			v, problem := w.conn.valueOf(schema.Attributes[at].Kind, columns[i])
 			if name == schema.Key && i == 0 && (problem != "" || !isKey(r, v.Int())) {
 				column := expressions[0][strings.LastIndex(expressions[0], ".")+1:]
 				w.conn.skip(p, table, column+" "+string(columns[0]), ReasonKey)
@@ -91,9 +92,9 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 	// The default store view is that of the default group, if it is the website's.
 	websites, err := w.list(ctx, tx, Websites, adapter.Websites, "core_website",
 		[]string{"website_id = w.website_id", "code = w.code", "name = w.name", "is_default = IF(w.is_default = 1, 1, 0)", "default_store_id = s.store_id"},
-		w.conn.table("core_website")+" w LEFT JOIN "+w.conn.table("core_store_group")+" g ON g.group_id = w.default_group_id AND g.website_id = w.website_id LEFT JOIN "+
-			w.conn.table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id <> 0 ORDER BY w.website_id",
-		func(r adapter.Record, _ row) bool {
+		w.conn.Table("core_website")+" w LEFT JOIN "+w.conn.Table("core_store_group")+" g ON g.group_id = w.default_group_id AND g.website_id = w.website_id LEFT JOIN "+
+			w.conn.Table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id <> 0 ORDER BY w.website_id",
+		func(r adapter.Record, _ server.Row) bool {
 			id := keyOf(r)
 			zone := config.website(id, pathTimezone)
 			if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
@@ -101,7 +102,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 			}
 			r.Set("timezone", text(zone))
 			r.Set("tax_country", text(config.website(id, pathTaxCountry)))
-			region, _ := w.conn.text.valueOf(adapter.KindInteger, sql.RawBytes(config.website(id, pathTaxRegion)))
+			region, _ := w.conn.valueOf(adapter.KindInteger, sql.RawBytes(config.website(id, pathTaxRegion)))
 			r.Set("tax_region_id", region)
 			r.Set("tax_postcode", text(config.website(id, pathTaxPostcode)))
 			return true
@@ -111,8 +112,8 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 	}
 	stores, err := w.list(ctx, tx, Websites, adapter.Stores, "core_store",
 		[]string{"store_id = s.store_id", "website_id = s.website_id", "code = s.code", "name = s.name", "there = w.website_id"},
-		w.conn.table("core_store")+" s LEFT JOIN "+w.conn.table("core_website")+" w ON w.website_id = s.website_id AND "+between("w.website_id", 0, maxKey)+" WHERE s.store_id <> 0 ORDER BY s.store_id",
-		func(r adapter.Record, columns row) bool {
+		w.conn.Table("core_store")+" s LEFT JOIN "+w.conn.Table("core_website")+" w ON w.website_id = s.website_id AND "+between("w.website_id", 0, maxKey)+" WHERE s.store_id <> 0 ORDER BY s.store_id",
+		func(r adapter.Record, columns server.Row) bool {
 			if columns[4] == nil {
 				w.conn.skip(Websites, "core_store", fmt.Sprintf("store %d, website %d", keyOf(r), r.Get("website_id").Int()), ReasonNoWebsite)
 			}
@@ -127,7 +128,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 func (w wholeParts) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
 	number := int64(0)
 	countries, err := w.list(ctx, tx, Directory, adapter.Countries, "directory_country",
-		[]string{"country_id = country_id", "iso3_code = iso3_code"}, w.conn.table("directory_country")+" ORDER BY BINARY country_id", func(r adapter.Record, _ row) bool {
+		[]string{"country_id = country_id", "iso3_code = iso3_code"}, w.conn.Table("directory_country")+" ORDER BY BINARY country_id", func(r adapter.Record, _ server.Row) bool {
 			number++
 			r.Set("country_number", adapter.IntegerValue(number))
 			return true
@@ -136,13 +137,13 @@ func (w wholeParts) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record
 		return nil, err
 	}
 	regions, err := w.list(ctx, tx, Directory, adapter.Regions, "directory_country_region",
-		[]string{"region_id", "country_id", "code", "name = default_name"}, w.conn.table("directory_country_region")+" ORDER BY region_id", nil)
+		[]string{"region_id", "country_id", "code", "name = default_name"}, w.conn.Table("directory_country_region")+" ORDER BY region_id", nil)
 	return append(countries, regions...), err
 }
 
 func (w wholeParts) customerGroups(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
 	return w.list(ctx, tx, CustomerGroups, adapter.CustomerGroups, "customer_group",
-		[]string{"group_id = customer_group_id", "name = customer_group_code", "tax_class_id"}, w.conn.table("customer_group")+" ORDER BY customer_group_id", nil)
+		[]string{"group_id = customer_group_id", "name = customer_group_code", "tax_class_id"}, w.conn.Table("customer_group")+" ORDER BY customer_group_id", nil)
 }
 
 // taxes returns one record for each combination of a rate, a rule and tax classes. The
@@ -155,7 +156,7 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 		"region_id = r.tax_region_id", "postcode = r.tax_postcode", "customer_tax_class_id = c.customer_tax_class_id", "tax_class_id = c.product_tax_class_id",
 		"rule_id = c.tax_calculation_rule_id", "priority = l.priority", "rate = r.rate", "name = r.code",
 	}
-	there, err := w.conn.columnsOf(ctx, tx, "tax_calculation_rate")
+	there, err := w.conn.ColumnsOf(ctx, tx, "tax_calculation_rate")
 	if err != nil {
 		return nil, err
 	}
@@ -165,10 +166,10 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 		w.conn.missing("tax_calculation_rate", "zip_is_range")
 	}
 	return w.list(ctx, tx, Taxes, adapter.TaxRates, "tax_calculation", columns,
-		w.conn.table("tax_calculation")+" c LEFT JOIN "+w.conn.table("tax_calculation_rate")+" r ON r.tax_calculation_rate_id = c.tax_calculation_rate_id LEFT JOIN "+
-			w.conn.table("tax_calculation_rule")+" l ON l.tax_calculation_rule_id = c.tax_calculation_rule_id LEFT JOIN "+
-			w.conn.table("directory_country_region")+" g ON g.region_id = r.tax_region_id ORDER BY c.tax_calculation_id", func(r adapter.Record, columns row) bool {
-			if columns.id(1) == 0 {
+		w.conn.Table("tax_calculation")+" c LEFT JOIN "+w.conn.Table("tax_calculation_rate")+" r ON r.tax_calculation_rate_id = c.tax_calculation_rate_id LEFT JOIN "+
+			w.conn.Table("tax_calculation_rule")+" l ON l.tax_calculation_rule_id = c.tax_calculation_rule_id LEFT JOIN "+
+			w.conn.Table("directory_country_region")+" g ON g.region_id = r.tax_region_id ORDER BY c.tax_calculation_id", func(r adapter.Record, columns server.Row) bool {
+			if columns.ID(1) == 0 {
 				w.conn.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonNoRecord)
 				return false
 			}

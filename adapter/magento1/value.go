@@ -2,72 +2,22 @@ package magento1
 
 import (
 	"database/sql"
-	"errors"
 	"math/big"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // maxNumberBytes bounds the text of a number.
 const maxNumberBytes = 64
 
-var errCharset = errors.New(`the character set must be one of the WHATWG Encoding Standard that contains ASCII, such as "utf-8", "windows-1252" or "iso-8859-2"`)
-
-// A textDecoder converts the bytes of texts to UTF-8. The zero textDecoder expects UTF-8.
-type textDecoder struct{ charset encoding.Encoding }
-
-// newTextDecoder returns the decoder of a character set by name, or of UTF-8 for "".
-func newTextDecoder(name string) (textDecoder, error) {
-	if name == "" {
-		return textDecoder{}, nil
-	}
-	charset, err := htmlindex.Get(name)
-	if err != nil {
-		return textDecoder{}, errCharset
-	}
-	const ascii = "Az09_~\x1b$B"
-	if same, err := charset.NewDecoder().String(ascii); err != nil || same != ascii {
-		return textDecoder{}, errCharset
-	}
-	if canonical, _ := htmlindex.Name(charset); canonical == "utf-8" {
-		return textDecoder{}, nil
-	}
-	return textDecoder{charset}, nil
-}
-
-// decode returns a text that every database engine can store: bytes that are no text, and
-// zero bytes, become U+FFFD. ok is false if there are any.
-func (d textDecoder) decode(text []byte) (s string, ok bool) {
-	s = string(text)
-	if d.charset != nil {
-		decoded, err := d.charset.NewDecoder().String(s)
-		if err != nil {
-			return cleanText(s), false
-		}
-		return cleanText(decoded), !strings.ContainsAny(decoded, "\uFFFD\x00")
-	}
-	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
-		return s, true
-	}
-	return cleanText(s), false
-}
-
-// cleanText replaces invalid UTF-8 and zero bytes by U+FFFD.
-func cleanText(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
 // valueOf converts a column to a value of an attribute's kind: null for NULL and for text
 // that is not a value of that kind. The problem is one of the constants Reason…, or "".
 // Zero dates are null without being a problem.
-func (d textDecoder) valueOf(kind adapter.Kind, column sql.RawBytes) (v adapter.Value, problem string) {
+func valueOf(d server.TextDecoder, kind adapter.Kind, column sql.RawBytes) (v adapter.Value, problem string) {
 	if column == nil {
 		return adapter.NullValue(), ""
 	}
@@ -95,7 +45,7 @@ func (d textDecoder) valueOf(kind adapter.Kind, column sql.RawBytes) (v adapter.
 		}
 		return adapter.NullValue(), ReasonValue
 	case adapter.KindText, adapter.KindTexts:
-		s, ok := d.decode(column)
+		s, ok := d.Decode(column)
 		if !ok {
 			problem = ReasonEncoding
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
@@ -37,7 +38,7 @@ func bigShop(b *testing.B) *memstore.Adapter {
 func Benchmark(b *testing.B) {
 	a := bigShop(b)
 	full := snapshot(b, a)
-	products, stock := storeOf(b, a, adapter.Products), storeOf(b, a, adapter.StockItems)
+	products, stock := adaptertest.StoreOf(b, a, adapter.Products), adaptertest.StoreOf(b, a, adapter.StockItems)
 	schema := adapter.NewSchemas().Of(adapter.Products)
 	n := int64(0)
 	for _, c := range []struct {
@@ -70,7 +71,7 @@ func Benchmark(b *testing.B) {
 		}},
 		{"Create", func() error {
 			n++
-			r := record(schema, values{"attribute_set_id": adapter.IntegerValue(4), "type_id": adapter.TextValue("simple"), "sku": adapter.TextValue("new-" + strconv.FormatInt(n, 10))})
+			r := attrs{"attribute_set_id": 4, "type_id": "simple", "sku": "new-" + strconv.FormatInt(n, 10)}.Record(schema)
 			_, err := products.Create(b.Context(), &adapter.CreateParams{Record: r})
 			return err
 		}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/rules/imports"
 )
 
 var errNotEmpty = errors.New("there are records already")
@@ -28,16 +29,16 @@ func (a *Adapter) Load(ctx context.Context, data *adapter.Dataset) error {
 				return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: errNotEmpty}
 			}
 		}
-		return rules.Load(ctx, a.db, to, data, hashes, 1, nil)
+		return imports.Load(ctx, a.db, to, data, hashes, 1, nil)
 	})
 }
 
 // Import stores records of another system, as [adapter.Importer] says.
 func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
-	return rules.Import(ctx, a.db, batch, o)
+	return imports.Import(ctx, a.db, batch, o)
 }
 
 // Export reads records as an import stores them, as [adapter.Exporter] says.
 func (a *Adapter) Export(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
-	return rules.Export(ctx, a.db, a.stores[r], r, after, limit)
+	return imports.Export(ctx, a.db, a.stores[r], r, after, limit)
 }

@@ -5,19 +5,9 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
-
-// values are values by attribute.
-type values map[string]adapter.Value
-
-func record(schema *adapter.Schema, v values) adapter.Record {
-	r := adapter.NewRecord(schema)
-	for name, value := range v {
-		r.Set(name, value)
-	}
-	return r
-}
 
 // TestLoadDefaults loads records that lack what the adapter sets itself.
 func TestLoadDefaults(t *testing.T) {
@@ -26,32 +16,23 @@ func TestLoadDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := adapter.NewSchemas() // as of a data set that knows nothing of the added attribute
-	number, text := adapter.IntegerValue, adapter.TextValue
-	at, _ := base.Of(adapter.Products).Index("tier_price")
-	price := record(base.Of(adapter.Products).Attributes[at].Nested, values{"website_id": number(0), "cust_group": number(1), "price": text("9"), "price_qty": text("2")})
-	product := values{"attribute_set_id": number(4), "type_id": text("simple"), "sku": text("a"), "price": text("1.5"), "tier_price": adapter.RecordsValue([]adapter.Record{price})}
-	group := func(v values) adapter.Record {
-		r := record(base.Of(adapter.CustomerGroups), v)
-		r.Set("name", text("N"))
-		r.Set("tax_class_id", number(3))
-		return r
+	product := attrs{"attribute_set_id": 4, "type_id": "simple", "sku": "a", "price": "1.5", "tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "9", "price_qty": "2"}}}
+	group := func(v attrs) adapter.Record {
+		return attrs{"name": "N", "tax_class_id": 3}.With(v).Record(base.Of(adapter.CustomerGroups))
 	}
 	a := memstore.New(memstore.Options{Schemas: schemas})
 	err = a.Load(t.Context(), &adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{
-		adapter.CustomerGroups: {group(values{"group_id": number(7)}), group(values{"group_id": number(3)}), group(nil)},
-		adapter.Products:       {record(base.Of(adapter.Products), product)},
+		adapter.CustomerGroups: {group(attrs{"group_id": 7}), group(attrs{"group_id": 3}), group(nil)},
+		adapter.Products:       {product.Record(base.Of(adapter.Products))},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := storeOf(t, a, adapter.CustomerGroups).Get(t.Context(), &adapter.GetParams{Key: 8})
+	found, err := adaptertest.StoreOf(t, a, adapter.CustomerGroups).Get(t.Context(), &adapter.GetParams{Key: 8})
 	if err != nil || found.Get("name").Text() != "N" {
 		t.Errorf("the group without a key: %v, %v", found, err)
 	}
-	got, err := storeOf(t, a, adapter.Products).Get(t.Context(), &adapter.GetParams{Key: 1, With: []string{"tier_price"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := adaptertest.MustGet(t, adaptertest.StoreOf(t, a, adapter.Products), adapter.GetParams{Key: 1, With: []string{"tier_price"}})
 	prices := got.Get("tier_price").Records()
 	if len(prices) != 1 || prices[0].Get("value_id").Int() != 1 || prices[0].Get("price").Text() != "9.0000" || prices[0].Schema.Key != "value_id" {
 		t.Errorf("tier prices: %v", prices)
@@ -66,10 +47,7 @@ func TestLoadDefaults(t *testing.T) {
 
 // TestPasswords checks that customers of the demo store can log in.
 func TestPasswords(t *testing.T) {
-	customers, err := storeOf(t, shop(t, memstore.Options{}), adapter.Customers).List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	customers := adaptertest.MustList(t, adaptertest.StoreOf(t, shop(t, memstore.Options{}), adapter.Customers), adapter.ListParams{})
 	passwords := demoData(t).Passwords
 	if len(passwords) == 0 {
 		t.Fatal("no passwords to test")
@@ -85,34 +63,25 @@ func TestPasswords(t *testing.T) {
 // TestLoadErrors loads data sets that cannot be stored. Nothing of them is left.
 func TestLoadErrors(t *testing.T) {
 	schemas := adapter.NewSchemas()
-	number, text := adapter.IntegerValue, adapter.TextValue
-	customer := values{"entity_id": number(1), "website_id": number(1), "email": text("a@b.example"), "group_id": number(1), "disable_auto_group_change": number(0)}
-	with := func(name string, v adapter.Value) values {
-		changed := values{name: v}
-		for other, v := range customer {
-			if other != name {
-				changed[other] = v
-			}
-		}
-		return changed
-	}
+	customer := attrs{"entity_id": 1, "website_id": 1, "email": "a@b.example", "group_id": 1, "disable_auto_group_change": 0}
+	with := func(name string, v any) attrs { return customer.With(attrs{name: v}) }
 	for name, c := range map[string]struct {
 		r       adapter.Resource
-		records []values
+		records []attrs
 		kind    adapter.ErrorKind
 		field   string
 	}{
-		"key twice":        {adapter.Customers, []values{customer, with("email", text("c@d.example"))}, adapter.Conflict, "entity_id"},
-		"e-mail twice":     {adapter.Customers, []values{customer, with("entity_id", number(2))}, adapter.Conflict, "email"},
-		"no e-mail":        {adapter.Customers, []values{with("email", adapter.Value{})}, adapter.Invalid, "email"},
-		"text as a number": {adapter.Customers, []values{with("group_id", text("1"))}, adapter.Invalid, "group_id"},
-		"owner missing":    {adapter.CustomerAddresses, []values{{"customer_id": number(9), "is_default_billing": number(0), "is_default_shipping": number(0)}}, adapter.Invalid, "customer_id"},
-		"images":           {adapter.ProductImages, []values{{"product_id": number(1)}}, adapter.Unsupported, ""},
+		"key twice":        {adapter.Customers, []attrs{customer, with("email", "c@d.example")}, adapter.Conflict, "entity_id"},
+		"e-mail twice":     {adapter.Customers, []attrs{customer, with("entity_id", 2)}, adapter.Conflict, "email"},
+		"no e-mail":        {adapter.Customers, []attrs{with("email", adapter.Value{})}, adapter.Invalid, "email"},
+		"text as a number": {adapter.Customers, []attrs{with("group_id", "1")}, adapter.Invalid, "group_id"},
+		"owner missing":    {adapter.CustomerAddresses, []attrs{{"customer_id": 9, "is_default_billing": 0, "is_default_shipping": 0}}, adapter.Invalid, "customer_id"},
+		"images":           {adapter.ProductImages, []attrs{{"product_id": 1}}, adapter.Unsupported, ""},
 	} {
 		a := memstore.New(memstore.Options{Schemas: schemas})
 		data := adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{}}
 		for _, v := range c.records {
-			data.Records[c.r] = append(data.Records[c.r], record(schemas.Of(c.r), v))
+			data.Records[c.r] = append(data.Records[c.r], v.Record(schemas.Of(c.r)))
 		}
 		var fault *adapter.Error
 		if err := a.Load(t.Context(), &data); !errors.As(err, &fault) || fault.Kind != c.kind || fault.Field != c.field {
@@ -129,7 +98,7 @@ func TestLoadErrors(t *testing.T) {
 
 // TestLoadedStock checks what loading derives from the quantity of a stock item.
 func TestLoadedStock(t *testing.T) {
-	stock := storeOf(t, shop(t, memstore.Options{}), adapter.StockItems)
+	stock := adaptertest.StoreOf(t, shop(t, memstore.Options{}), adapter.StockItems)
 	for key, isLow := range map[adapter.Key]bool{1: false, 3: true} {
 		r, err := stock.Get(t.Context(), &adapter.GetParams{Key: key})
 		if err != nil || (r.Get("is_in_stock").Int() == 0) != isLow || r.Get("low_stock_date").Empty() == isLow {

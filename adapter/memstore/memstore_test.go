@@ -12,8 +12,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/memstore"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
+
+type attrs = adaptertest.Attributes
 
 // demoData returns the demo store.
 func demoData(tb testing.TB) *adapter.Dataset {
@@ -35,25 +37,16 @@ func shop(tb testing.TB, o memstore.Options) *memstore.Adapter {
 	return a
 }
 
-// storeOf returns the store of a resource.
-func storeOf(tb testing.TB, a adapter.Adapter, r adapter.Resource) adapter.Store {
-	tb.Helper()
-	s, err := a.Store(r)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
-
 // addGallery adds images to products, which no data set holds: some have values and types
 // in the default scope, some at a store view, some at both.
 func addGallery(tb testing.TB, a adapter.Adapter, schemas *adapter.Schemas) {
 	tb.Helper()
-	images := storeOf(tb, a, adapter.ProductImages)
+	images := adaptertest.StoreOf(tb, a, adapter.ProductImages)
 	for _, image := range []struct {
-		product, level int64
-		file, label    string
-		types          []string
+		product     int
+		level       int64
+		file, label string
+		types       []string
 	}{
 		{1, 0, "o/n/one.png", "One", []string{"image", "small_image"}},
 		{1, 2, "t/w/two.png", "Deux", []string{"thumbnail"}},
@@ -61,13 +54,7 @@ func addGallery(tb testing.TB, a adapter.Adapter, schemas *adapter.Schemas) {
 		{1, 2, "o/n/one.png", "Un", []string{"image"}},
 		{2, 3, "s/i/six.png", " ", []string{"image", "thumbnail"}},
 	} {
-		r := adapter.NewRecord(schemas.Of(adapter.ProductImages))
-		r.Set("product_id", adapter.IntegerValue(image.product))
-		r.Set("file", adapter.TextValue(image.file))
-		r.Set("media_type", adapter.TextValue("image/png"))
-		r.Set("label", adapter.TextValue(image.label))
-		r.Set("types", adapter.TextsValue(image.types))
-		r.Set("content", adapter.TextValue("the bytes of "+image.label))
+		r := attrs{"product_id": image.product, "file": image.file, "media_type": "image/png", "label": image.label, "types": image.types, "content": "the bytes of " + image.label}.Record(schemas.Of(adapter.ProductImages))
 		if _, err := images.Create(tb.Context(), &adapter.CreateParams{Record: r, StoreID: image.level}); err != nil {
 			tb.Fatal(err)
 		}
@@ -108,30 +95,21 @@ func TestConformance(t *testing.T) {
 
 // TestAddedAttributes runs the suite on attributes that the configuration adds.
 func TestAddedAttributes(t *testing.T) {
-	var added []adapter.AddedAttribute
-	for kind, name := range []string{adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal", adapter.KindTime: "time"} {
-		kind := adapter.Kind(kind)
-		added = append(added,
-			adapter.AddedAttribute{Resource: adapter.Customers, Name: "my_" + name, Kind: kind},
-			adapter.AddedAttribute{Resource: adapter.CustomerAddresses, Name: "my_" + name, Kind: kind},
-			adapter.AddedAttribute{Resource: adapter.Products, Name: "global_" + name, Kind: kind},
-			adapter.AddedAttribute{Resource: adapter.Products, Name: "website_" + name, Kind: kind, Scope: adapter.ScopeWebsite},
-			adapter.AddedAttribute{Resource: adapter.Products, Name: "store_" + name, Kind: kind, Scope: adapter.ScopeStore},
-		)
-	}
-	schemas, err := adapter.NewSchemas().With(added...)
+	schemas, err := adapter.NewSchemas().With(adaptertest.AddedAttributes()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	full := shop(t, memstore.Options{Schemas: schemas})
 	addGallery(t, full, schemas)
 	for _, r := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products} {
-		setAdded(t, storeOf(t, full, r), schemas.Of(r))
+		setAdded(t, adaptertest.StoreOf(t, full, r), schemas.Of(r))
 	}
+	sample := nightly.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
 		Open:       restored(t, full, schemas),
 		Schemas:    schemas,
 		Attributes: func(a adapter.Attribute) bool { return a.Added },
+		Sampled:    func() bool { return sample.Takes(20) },
 	})
 }
 
@@ -139,63 +117,33 @@ func TestAddedAttributes(t *testing.T) {
 // products, at a store view.
 func setAdded(t *testing.T, store adapter.Store, schema *adapter.Schema) {
 	t.Helper()
-	all, err := store.List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, r := range all.Records {
+	for n, r := range adaptertest.MustList(t, store, adapter.ListParams{}).Records {
 		for _, level := range []int64{0, 2} {
 			if schema.Resource != adapter.Products && level != 0 {
 				continue
 			}
-			change := adapter.NewRecord(schema)
+			change := attrs{}
 			for i, a := range schema.Attributes {
 				if a.Added {
-					change.Values[i] = addedValue(a.Kind, n+i+int(level))
+					change[a.Name] = adaptertest.AddedValue(a.Kind, n+i+int(level))
 				}
 			}
-			key := adapter.Key(r.Get(schema.Key).Int())
-			err := store.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(adapter.Record) (adapter.Record, error) { return change, nil }})
-			if err != nil {
+			if err := adaptertest.Update(t, store, r.Key(), level, change); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// addedValue returns one of a few values of a kind, null and absent among them.
-func addedValue(kind adapter.Kind, n int) adapter.Value {
-	switch n %= 5; {
-	case n == 3:
-		return adapter.NullValue()
-	case n == 4:
-		return adapter.Value{}
-	case kind == adapter.KindInteger:
-		return adapter.IntegerValue([]int64{10, 9, -3}[n])
-	case kind == adapter.KindDecimal:
-		return adapter.TextValue([]string{"0.1000", "-12.5000", "2.0000"}[n])
-	case kind == adapter.KindTime:
-		return adapter.TextValue([]string{"2012-03-01 10:00:00", "1970-01-01 00:00:00", "2038-12-31 23:59:59"}[n])
-	default:
-		return adapter.TextValue([]string{"Grün, bláu ", "GRUN, BLAU", ""}[n])
-	}
-}
-
 // count returns the number of the records of a resource.
 func count(t *testing.T, a adapter.Adapter, r adapter.Resource) int64 {
 	t.Helper()
-	result, err := storeOf(t, a, r).List(t.Context(), &adapter.ListParams{Count: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result.Total
+	return adaptertest.MustList(t, adaptertest.StoreOf(t, a, r), adapter.ListParams{Count: true}).Total
 }
 
 func deleteProduct(t *testing.T, a adapter.Adapter, key adapter.Key) {
 	t.Helper()
-	if err := storeOf(t, a, adapter.Products).Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	adaptertest.MustDelete(t, adaptertest.StoreOf(t, a, adapter.Products), adapter.DeleteParams{Key: key})
 }
 
 // TestSnapshot restores snapshots, also in another adapter, and changes either.
@@ -234,20 +182,14 @@ func TestSnapshot(t *testing.T) {
 // panics leaves nothing.
 func TestWriteInProgress(t *testing.T) {
 	a := shop(t, memstore.Options{})
-	stock := storeOf(t, a, adapter.StockItems)
+	stock := adaptertest.StoreOf(t, a, adapter.StockItems)
 	qty := func() string {
-		r, err := stock.Get(t.Context(), &adapter.GetParams{Key: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.Get("qty").Text()
+		return adaptertest.MustGet(t, stock, adapter.GetParams{Key: 1}).Get("qty").Text()
 	}
 	set := func(ctx context.Context, during func()) error {
 		return stock.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
 			during()
-			change := adapter.NewRecord(current.Schema)
-			change.Set("qty", adapter.TextValue("7.0000"))
-			return change, nil
+			return attrs{"qty": "7.0000"}.Record(current.Schema), nil
 		}})
 	}
 	before := qty()
@@ -285,7 +227,7 @@ func TestWriteInProgress(t *testing.T) {
 func TestErrorsNameOperation(t *testing.T) {
 	a := shop(t, memstore.Options{})
 	for _, r := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.StockItems} {
-		err := storeOf(t, a, r).Update(t.Context(), &adapter.UpdateParams{Key: 1 << 40})
+		err := adaptertest.StoreOf(t, a, r).Update(t.Context(), &adapter.UpdateParams{Key: 1 << 40})
 		if want := fmt.Sprintf("update %s %d: not_found", r, 1<<40); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", r, err, want)
 		}
@@ -294,7 +236,7 @@ func TestErrorsNameOperation(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	a := shop(t, memstore.Options{})
-	store, before := storeOf(t, a, adapter.Products), snapshot(t, a)
+	store, before := adaptertest.StoreOf(t, a, adapter.Products), snapshot(t, a)
 	for range 2 {
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
@@ -321,9 +263,7 @@ func TestImageFile(t *testing.T) {
 	a := shop(t, memstore.Options{Schemas: schemas})
 	start := time.Now()
 	addGallery(t, a, schemas)
-	if err := storeOf(t, a, adapter.ProductImages).Delete(t.Context(), &adapter.DeleteParams{Key: 1}); err != nil {
-		t.Fatal(err)
-	}
+	adaptertest.MustDelete(t, adaptertest.StoreOf(t, a, adapter.ProductImages), adapter.DeleteParams{Key: 1})
 	for file, want := range map[string]string{"o/n/one.png": "the bytes of One", "o/n/one_1.png": "the bytes of Un"} {
 		bytes, mediaType, stored, err := a.ImageFile(t.Context(), file)
 		if string(bytes) != want || mediaType != "image/png" || stored.Before(start) || err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
@@ -22,11 +23,7 @@ func dump(t *testing.T, a adapter.Adapter, schemas *adapter.Schemas) string {
 			}
 		}
 		for level := range int64(4) {
-			result, err := storeOf(t, a, r).List(t.Context(), &adapter.ListParams{StoreID: level, With: with})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, record := range result.Records {
+			for _, record := range adaptertest.MustList(t, adaptertest.StoreOf(t, a, r), adapter.ListParams{StoreID: level, With: with}).Records {
 				fmt.Fprintf(&b, "%s at %d: %s\n", r, level, recordText(record))
 			}
 		}
@@ -51,50 +48,42 @@ func TestStatesAreImmutable(t *testing.T) {
 	schemas := adapter.NewSchemas()
 	a := shop(t, memstore.Options{Schemas: schemas})
 	addGallery(t, a, schemas)
-	number, text := adapter.IntegerValue, adapter.TextValue
-	update := func(r adapter.Resource, key adapter.Key, level int64, v values) func() error {
-		return func() error {
-			change := func(adapter.Record) (adapter.Record, error) { return record(schemas.Of(r), v), nil }
-			return storeOf(t, a, r).Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: change})
-		}
+	update := func(r adapter.Resource, key adapter.Key, level int64, v attrs) func() error {
+		return func() error { return adaptertest.Update(t, adaptertest.StoreOf(t, a, r), key, level, v) }
 	}
-	create := func(r adapter.Resource, v values) func() error {
+	create := func(r adapter.Resource, v attrs) func() error {
 		return func() error {
-			_, err := storeOf(t, a, r).Create(t.Context(), &adapter.CreateParams{Record: record(schemas.Of(r), v)})
+			_, err := adaptertest.StoreOf(t, a, r).Create(t.Context(), &adapter.CreateParams{Record: v.Record(schemas.Of(r))})
 			return err
 		}
 	}
 	remove := func(r adapter.Resource, key adapter.Key, level int64) func() error {
 		return func() error {
-			return storeOf(t, a, r).Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: level})
+			return adaptertest.StoreOf(t, a, r).Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: level})
 		}
 	}
-	at, _ := schemas.Of(adapter.Products).Index("group_price")
-	price := record(schemas.Of(adapter.Products).Attributes[at].Nested, values{"website_id": number(0), "cust_group": number(3), "price": text("1")})
-	at, _ = schemas.Of(adapter.ProductWebsites).Index("copies")
-	copies := record(schemas.Of(adapter.ProductWebsites).Attributes[at].Nested, values{"store_from": number(1), "store_to": number(3)})
-	address := values{"customer_id": number(1), "is_default_billing": number(1), "is_default_shipping": number(0)}
+	address := attrs{"customer_id": 1, "is_default_billing": 1, "is_default_shipping": 0}
 	for _, write := range []struct {
 		name string
 		run  func() error
 	}{
-		{"product at a store view", update(adapter.Products, 1, 2, values{"name": text("at the view"), "status": number(2)})},
-		{"product at it again", update(adapter.Products, 1, 2, values{"name": adapter.UnsetValue()})},
-		{"prices", update(adapter.Products, 1, 0, values{"group_price": adapter.RecordsValue([]adapter.Record{price})})},
-		{"image at a store view", update(adapter.ProductImages, 1, 2, values{"label": text("at the view"), "types": adapter.TextsValue([]string{"thumbnail"})})},
-		{"image at it again", update(adapter.ProductImages, 1, 2, values{"label": text("again")})},
+		{"product at a store view", update(adapter.Products, 1, 2, attrs{"name": "at the view", "status": 2})},
+		{"product at it again", update(adapter.Products, 1, 2, attrs{"name": adapter.UnsetValue()})},
+		{"prices", update(adapter.Products, 1, 0, attrs{"group_price": []attrs{{"website_id": 0, "cust_group": 3, "price": "1"}}})},
+		{"image at a store view", update(adapter.ProductImages, 1, 2, attrs{"label": "at the view", "types": []string{"thumbnail"}})},
+		{"image at it again", update(adapter.ProductImages, 1, 2, attrs{"label": "again"})},
 		{"image at a store view of another website", func() error {
-			image := record(schemas.Of(adapter.ProductImages), values{
-				"product_id": number(3), "file": text("n/e/new.png"), "media_type": text("image/png"), "content": text("x"), "types": adapter.TextsValue([]string{"image"}),
-			})
-			_, err := storeOf(t, a, adapter.ProductImages).Create(t.Context(), &adapter.CreateParams{Record: image, StoreID: 3})
+			image := attrs{
+				"product_id": 3, "file": "n/e/new.png", "media_type": "image/png", "content": "x", "types": []string{"image"},
+			}.Record(schemas.Of(adapter.ProductImages))
+			_, err := adaptertest.StoreOf(t, a, adapter.ProductImages).Create(t.Context(), &adapter.CreateParams{Record: image, StoreID: 3})
 			return err
 		}},
 		{"image deleted", remove(adapter.ProductImages, 6, 0)},
-		{"assignment with copies", create(adapter.ProductWebsites, values{"product_id": number(3), "website_id": number(2), "copies": adapter.RecordsValue([]adapter.Record{copies})})},
+		{"assignment with copies", create(adapter.ProductWebsites, attrs{"product_id": 3, "website_id": 2, "copies": []attrs{{"store_from": 1, "store_to": 3}}})},
 		{"assignment deleted", remove(adapter.ProductCategories, 1, 0)},
 		{"default address", create(adapter.CustomerAddresses, address)},
-		{"comment", create(adapter.OrderComments, values{"parent_id": number(1), "status": text("new"), "is_customer_notified": number(0), "is_visible_on_front": number(0)})},
+		{"comment", create(adapter.OrderComments, attrs{"parent_id": 1, "status": "new", "is_customer_notified": 0, "is_visible_on_front": 0})},
 		{"customer deleted", remove(adapter.Customers, 1, 0)},
 		{"product deleted", remove(adapter.Products, 1, 0)},
 	} {

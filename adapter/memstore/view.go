@@ -56,12 +56,7 @@ func (v *view) selects(s *state, r *row) bool {
 	if v.owner != 0 && (v.schema.Owner == "" || r.record.Get(v.schema.Owner).Int() != v.owner) {
 		return false
 	}
-	for _, f := range v.filters {
-		if !v.meets(s, r, f) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.filters, func(f adapter.Filter) bool { return !v.meets(s, r, f) })
 }
 
 // meets reports whether a product meets a filter.

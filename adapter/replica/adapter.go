@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica/logonce"
+	"github.com/portico-commerce/portico/adapter/replica/metrics"
 )
 
 // Options configure an Adapter.
@@ -19,13 +21,18 @@ type Options struct {
 	Replica Replica
 	// Writes stores clients' writes in the local replica, for example through an adapter that
 	// adds them to an outbox; nil means Replica. Undoing and reconciling use Replica.
-	Writes  adapter.Adapter
+	Writes  Writes
 	Backend Backend
 	// Schemas describe the records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
 	// AllocateIDs gives the next legacy id to a document that has no mapping and carries no
 	// legacy id. Otherwise such documents are left out, counted and logged.
 	AllocateIDs bool
+	// Changed is called before the local replica stores changes of the backend, and after a record
+	// has become visible. It names the changed roots, and their parts by the keys of the roots, so
+	// that nobody gives cached replies that show them. If it fails, the scan or the read fails and
+	// is to be repeated. It may be nil.
+	Changed func(ctx context.Context, changed map[adapter.Resource][]adapter.Key) error
 	// ScanInterval is the time between two scans of the backend; 0 turns scans off.
 	ScanInterval time.Duration
 	// Logger gets what operators should know; nil discards it.
@@ -38,8 +45,8 @@ type Options struct {
 // agreement. It is safe for concurrent use.
 type Adapter struct {
 	*reconciler
-	adapter.Noter                 // the replica
-	unowned       adapter.Adapter // serves the resources of which the backend owns nothing
+	adapter.Noter        // the replica
+	clientWrites  Writes // also serves the resources of which the backend owns nothing
 	stopScans     context.CancelFunc
 	scanLoop      sync.WaitGroup
 	scanSlot      chan struct{}                  // a semaphore: holds one element while a scan runs
@@ -52,19 +59,19 @@ type Adapter struct {
 // resource or an attribute that the schemas do not have.
 func New(o Options) (*Adapter, error) {
 	o.Schemas = cmp.Or(o.Schemas, adapter.NewSchemas())
-	o.Writes = cmp.Or[adapter.Adapter](o.Writes, o.Replica)
+	o.Writes = cmp.Or[Writes](o.Writes, o.Replica)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	r := &reconciler{
-		walker: &walker{replica: o.Replica, backend: o.Backend, schemas: o.Schemas}, hidden: hiddenRoots{until: map[recordRef]time.Time{}},
-		allocateIDs: o.AllocateIDs, log: &logOnce{Logger: o.Logger}, instanceID: rand.Text(),
+		walker:      &walker{replica: o.Replica, backend: o.Backend, schemas: o.Schemas},
+		allocateIDs: o.AllocateIDs, changed: o.Changed, log: &logonce.Logger{Logger: o.Logger}, instanceID: rand.Text(),
 		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
-	a := &Adapter{reconciler: r, Noter: o.Replica, unowned: o.Writes, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
+	a := &Adapter{reconciler: r, Noter: o.Replica, clientWrites: o.Writes, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
 	var err error
 	if a.plans, a.ordered, err = newPlans(o); err != nil {
 		return nil, err
 	}
-	a.metrics = newMetrics(o.Registerer, a.ordered)
+	a.metrics = metrics.New(o.Registerer, convert(a.ordered, func(plan *resourcePlan) adapter.Resource { return plan.Resource }))
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopScans = cancel
 	if o.ScanInterval > 0 {
@@ -82,7 +89,7 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if plan, ok := a.plans[r]; ok {
 		return &store{a, plan}, nil
 	}
-	return a.unowned.Store(r)
+	return a.clientWrites.Store(r)
 }
 
 // Ping reports whether both the local replica and the backend can answer. Kinds:

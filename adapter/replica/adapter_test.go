@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 var farFuture = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -49,11 +49,7 @@ func TestNew(t *testing.T) {
 		},
 		"another root":               {{Resource: adapter.Orders, Root: adapter.Orders}, {Resource: adapter.StockItems, Root: adapter.Orders}},
 		"nested attribute not owned": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products}},
-		"imported images": {
-			{Resource: adapter.Products, Root: adapter.Products},
-			{Resource: adapter.ProductImages, Root: adapter.Products, HasIDs: true, ImportsParts: true},
-		},
-		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, MatchBy: []string{"x"}}},
+		"unknown match":              {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, MatchBy: []string{"x"}}},
 	} {
 		m := newMemory()
 		m.resources = resources

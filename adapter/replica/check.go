@@ -2,44 +2,12 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-)
-
-// A Finding is one disagreement between the local replica, the ID map and the backend.
-type Finding struct {
-	Kind     FindingKind      `json:"what"`
-	Resource adapter.Resource `json:"resource"`
-	Key      adapter.Key      `json:"legacy_id,omitempty"`  // 0 for none
-	ID       string           `json:"backend_id,omitempty"` // "" for none
-	Detail   string           `json:"detail,omitempty"`
-}
-
-// A FindingKind says what disagrees.
-type FindingKind string
-
-const (
-	// NotMapped: a record of the local replica has no mapping, so that callers do not see
-	// it.
-	NotMapped FindingKind = "not_mapped"
-	// NoBackendID: a mapping has no backend id, and no pending create will provide one.
-	NoBackendID FindingKind = "no_backend_id"
-	// MissingAtBackend: a mapping exists, but its record no longer exists at the backend.
-	MissingAtBackend FindingKind = "gone_at_backend"
-	// MissingInReplica: a mapping exists, but its record no longer exists in the local
-	// replica.
-	MissingInReplica FindingKind = "gone_at_side"
-	// NoLegacyID: a record of the backend has no mapping, so that callers do not see it.
-	NoLegacyID FindingKind = "no_legacy_id"
-	// DuplicateLegacyID: a record of the backend carries the legacy id of another record.
-	DuplicateLegacyID FindingKind = "duplicate"
-	// UnresolvedWrite: a write intent is pending, and the outcome of the write is unknown.
-	UnresolvedWrite FindingKind = "unfinished"
-	// UnreadableDocument: a document of the backend does not have the form that the mapping
-	// file expects.
-	UnreadableDocument FindingKind = "unreadable"
+	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // maxRememberedKeys bounds how many legacy ids of unmapped documents are remembered in order
@@ -52,7 +20,7 @@ const maxRememberedKeys = 100_000
 // progress, unless nil, is called with the number of records, mappings or documents of a
 // resource that the current step has checked. Check returns the errors of the local
 // replica, the backend and report.
-func (a *Adapter) Check(ctx context.Context, report func(Finding) error, progress func(r adapter.Resource, step string, done int)) error {
+func (a *Adapter) Check(ctx context.Context, report func(findings.Finding) error, progress func(r adapter.Resource, step string, done int)) error {
 	for _, plan := range a.ordered {
 		if !plan.hasMappings() {
 			continue
@@ -89,7 +57,7 @@ func (a *Adapter) Check(ctx context.Context, report func(Finding) error, progres
 type check struct {
 	*Adapter
 	*resourcePlan
-	report  func(Finding) error
+	report  func(findings.Finding) error
 	carried map[adapter.Key]string // by legacy id: the unmapped document that carries it
 }
 
@@ -98,42 +66,52 @@ func (c *check) checkRecord(_ context.Context, r *row) error {
 	if r.mapping != nil {
 		return nil
 	}
-	return c.report(Finding{Kind: NotMapped, Resource: c.Resource, Key: r.key})
+	return c.report(findings.Finding{Kind: findings.NotMapped, Resource: c.Resource, Key: r.key})
 }
 
 // checkMapping reports a mapping that lacks its record on either side, and compares the
 // document with it.
 func (c *check) checkMapping(ctx context.Context, r *row) error {
-	finding := Finding{Resource: c.Resource, Key: r.key, ID: r.mapping.BackendID}
+	finding := findings.Finding{Resource: c.Resource, Key: r.key, ID: r.mapping.BackendID}
 	switch {
 	case r.mapping.Intent != nil:
-		finding.Kind = UnresolvedWrite
+		finding.Kind = findings.UnresolvedWrite
 	case !r.exists:
-		finding.Kind = MissingInReplica
+		finding.Kind = findings.MissingInReplica
 	case r.mapping.BackendID == "":
-		finding.Kind = NoBackendID
+		finding.Kind = findings.NoBackendID
 	case !c.isRoot():
 		return nil // its root's document shows whether the backend has it
 	case r.doc == nil:
-		finding.Kind = MissingAtBackend
+		finding.Kind = findings.MissingAtBackend
 	}
 	if finding.Kind != "" {
 		return c.report(finding)
 	}
 	item, parts, err := r.doc.Read(ctx)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case err != nil:
-		finding.Kind, finding.Detail = UnreadableDocument, err.Error()
-		return c.report(finding)
+		return c.reportUnreadable(ctx, finding, err)
 	case item.Key != 0 && item.Key != r.key:
-		finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
+		finding.Kind, finding.Detail = findings.DuplicateLegacyID, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
 		if err := c.report(finding); err != nil {
 			return err
 		}
 	}
 	return c.checkParts(ctx, r.key, parts)
+}
+
+// reportUnreadable reports a document that cannot be read, unless ctx has ended. The detail
+// is the same for all documents that cannot be read for one reason.
+func (c *check) reportUnreadable(ctx context.Context, f findings.Finding, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if known, ok := errors.AsType[*adapter.Error](err); ok && known.Err != nil {
+		err = known.Err // without the operation, which names the document
+	}
+	f.Kind, f.Detail = findings.UnreadableDocument, err.Error()
+	return c.report(f)
 }
 
 // checkParts compares the mapped parts of a root with the parts that its document has.
@@ -157,7 +135,7 @@ func (c *check) checkParts(ctx context.Context, rootKey adapter.Key, parts map[a
 		for _, item := range items {
 			if unseen[item.ID] {
 				delete(unseen, item.ID)
-			} else if err := c.report(Finding{Kind: NoLegacyID, Resource: part.Resource, ID: item.ID, Detail: detail}); err != nil {
+			} else if err := c.report(findings.Finding{Kind: findings.NoLegacyID, Resource: part.Resource, ID: item.ID, Detail: detail}); err != nil {
 				return err
 			}
 		}
@@ -165,7 +143,7 @@ func (c *check) checkParts(ctx context.Context, rootKey adapter.Key, parts map[a
 			if mapping.Resource != part.Resource || !unseen[mapping.BackendID] {
 				continue
 			}
-			if err := c.report(Finding{Kind: MissingAtBackend, Resource: part.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: detail}); err != nil {
+			if err := c.report(findings.Finding{Kind: findings.MissingAtBackend, Resource: part.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: detail}); err != nil {
 				return err
 			}
 		}
@@ -178,14 +156,11 @@ func (c *check) checkDocument(ctx context.Context, r *row) error {
 	if r.mapping != nil {
 		return nil
 	}
-	finding := Finding{Kind: NoLegacyID, Resource: c.Resource, ID: r.doc.ID}
+	finding := findings.Finding{Kind: findings.NoLegacyID, Resource: c.Resource, ID: r.doc.ID}
 	item, _, err := r.doc.Read(ctx)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case err != nil:
-		finding.Kind, finding.Detail = UnreadableDocument, err.Error()
-		return c.report(finding)
+		return c.reportUnreadable(ctx, finding, err)
 	case item.Key == 0:
 		return c.report(finding)
 	}
@@ -197,14 +172,14 @@ func (c *check) checkDocument(ctx context.Context, r *row) error {
 	other := c.carried[item.Key]
 	switch {
 	case carrier.mapping != nil && carrier.mapping.Intent != nil:
-		return nil // reported as UnresolvedWrite
+		return nil // reported as findings.UnresolvedWrite
 	case carrier.mapping != nil:
 		other = carrier.mapping.BackendID
 	case other == "" && len(c.carried) < maxRememberedKeys:
 		c.carried[item.Key] = r.doc.ID
 	}
 	if other != "" && other != r.doc.ID {
-		finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("%s carries the same legacy id", other)
+		finding.Kind, finding.Detail = findings.DuplicateLegacyID, fmt.Sprintf("%s carries the same legacy id", other)
 	}
 	return c.report(finding)
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // A staticBackend is a backend that can only be read.
@@ -63,15 +65,8 @@ func newAgreeingPair(t *testing.T) (replica.Replica, *staticBackend) {
 	local := demoReplica(t)
 	backend := &staticBackend{documents: map[adapter.Resource][]replica.Document{}}
 	listed := func(r adapter.Resource) []adapter.Record {
-		store, err := local.Store(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := store.List(t.Context(), &adapter.ListParams{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found.Records
+		store := adaptertest.StoreOf(t, local, r)
+		return adaptertest.MustList(t, store, adapter.ListParams{}).Records
 	}
 	addresses := map[int64][]string{}
 	for _, r := range listed(adapter.CustomerAddresses) {
@@ -109,11 +104,11 @@ func newAdapter(tb testing.TB, local replica.Replica, backend replica.Backend) *
 	return a
 }
 
-func findings(t *testing.T, local replica.Replica, backend replica.Backend) []string {
+func findingsOf(t *testing.T, local replica.Replica, backend replica.Backend) []string {
 	t.Helper()
 	var found []string
 	progress := map[string]int{}
-	err := newAdapter(t, local, backend).Check(t.Context(), func(f replica.Finding) error {
+	err := newAdapter(t, local, backend).Check(t.Context(), func(f findings.Finding) error {
 		found = append(found, fmt.Sprintf("%s %s %d %s", f.Kind, f.Resource, f.Key, f.ID))
 		return nil
 	}, func(r adapter.Resource, step string, done int) { progress[string(r)+" "+step] = done })
@@ -129,7 +124,7 @@ func findings(t *testing.T, local replica.Replica, backend replica.Backend) []st
 func TestCheck(t *testing.T) {
 	local, backend := newAgreeingPair(t)
 	ctx := t.Context()
-	if found := findings(t, local, backend); len(found) != 0 {
+	if found := findingsOf(t, local, backend); len(found) != 0 {
 		t.Fatalf("findings while both agree: %q", found)
 	}
 	without := func(r adapter.Resource, id string) {
@@ -177,7 +172,7 @@ func TestCheck(t *testing.T) {
 		"gone_at_backend customer_addresses 99999 addr_99999",
 		"gone_at_side customer_addresses 99999 addr_99999",
 	}
-	got := findings(t, local, backend)
+	got := findingsOf(t, local, backend)
 	// The customer's other addresses are missing from the new document, too.
 	got = slices.DeleteFunc(got, func(f string) bool { return f == "gone_at_backend customer_addresses 2 addr_2" })
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -190,11 +185,11 @@ func TestCheckStopsOnError(t *testing.T) {
 	errStop := errors.New("stop")
 	backend.documents[adapter.Products] = nil
 	a := newAdapter(t, local, backend)
-	if err := a.Check(t.Context(), func(replica.Finding) error { return errStop }, nil); !errors.Is(err, errStop) {
+	if err := a.Check(t.Context(), func(findings.Finding) error { return errStop }, nil); !errors.Is(err, errStop) {
 		t.Error(err)
 	}
 	backend.fail = &adapter.Error{Kind: adapter.Unavailable, Op: "fetch"}
-	if err := a.Check(t.Context(), func(replica.Finding) error { return nil }, nil); adapter.KindOf(err) != adapter.Unavailable {
+	if err := a.Check(t.Context(), func(findings.Finding) error { return nil }, nil); adapter.KindOf(err) != adapter.Unavailable {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
@@ -22,7 +23,6 @@ import (
 func TestConcurrentClients(t *testing.T) {
 	const writers, rounds = 6, 8
 	f := newFixture(t)
-	f.memory.mu.Lock()
 	loseAnswer := func(_ context.Context, call string) error {
 		if !strings.HasPrefix(call, "Scan") && rand.IntN(25) == 0 {
 			return memoryError(adapter.Unavailable, "")
@@ -30,7 +30,6 @@ func TestConcurrentClients(t *testing.T) {
 		return nil
 	}
 	f.memory.before, f.memory.after = loseAnswer, loseAnswer
-	f.memory.mu.Unlock()
 	ok := func(op string, err error) bool {
 		switch adapter.KindOf(err) {
 		case adapter.Unavailable, adapter.NotFound, adapter.Conflict:
@@ -50,7 +49,7 @@ func TestConcurrentClients(t *testing.T) {
 			attribute := names[w%len(names)] // the attribute of product 1 that this writer changes
 			for i := range rounds {
 				v := fmt.Sprintf("%d.%d000", w, i%10)
-				if ok("update", f.update(adapter.Products, 1, 0, values{attribute: v})) {
+				if ok("update", f.update(adapter.Products, 1, 0, attrs{attribute: v})) {
 					mu.Lock()
 					acknowledged[attribute] = v
 					mu.Unlock()
@@ -60,7 +59,7 @@ func TestConcurrentClients(t *testing.T) {
 					mu.Unlock()
 				}
 				ok("stock", f.store(adapter.StockItems).Update(t.Context(), &adapter.UpdateParams{Key: adapter.Key(1 + i%3), Change: func(current adapter.Record) (adapter.Record, error) {
-					return values{"qty": strconv.Itoa(i) + ".0000"}.record(current.Schema), nil
+					return attrs{"qty": strconv.Itoa(i) + ".0000"}.Record(current.Schema), nil
 				}}))
 				sku := fmt.Sprintf("t-%d-%d", w, i)
 				if key, err := f.create(adapter.Products, newProduct(sku)); ok("create", err) {
@@ -76,7 +75,7 @@ func TestConcurrentClients(t *testing.T) {
 				}
 				_, err := f.create(adapter.CustomerAddresses, newAddress(1))
 				ok("address", err)
-				if key, err := f.create(adapter.ProductCategories, values{"product_id": 3, "category_id": 6}); ok("assign", err) {
+				if key, err := f.create(adapter.ProductCategories, attrs{"product_id": 3, "category_id": 6}); ok("assign", err) {
 					ok("unassign", f.delete(adapter.ProductCategories, key))
 				}
 			}
@@ -121,10 +120,10 @@ func TestConcurrentClients(t *testing.T) {
 	}
 	f.checkAgreement()
 	for key, sku := range created {
-		f.checkValues(adapter.Products, key, values{"sku": sku})
+		f.checkValues(adapter.Products, key, attrs{"sku": sku})
 	}
 	for name, v := range acknowledged {
-		f.checkValues(adapter.Products, 1, values{name: v})
+		f.checkValues(adapter.Products, 1, attrs{name: v})
 	}
 }
 
@@ -133,7 +132,6 @@ func TestConcurrentClients(t *testing.T) {
 func TestWritersWait(t *testing.T) {
 	f := newFixture(t)
 	started, release := make(chan struct{}), make(chan struct{})
-	f.memory.mu.Lock()
 	f.memory.before = func(_ context.Context, call string) error {
 		if call == "Update products" {
 			close(started)
@@ -141,9 +139,8 @@ func TestWritersWait(t *testing.T) {
 		}
 		return nil
 	}
-	f.memory.mu.Unlock()
 	first := make(chan error)
-	go func() { first <- f.update(adapter.Products, 1, 0, values{"name": "first"}) }()
+	go func() { first <- f.update(adapter.Products, 1, 0, attrs{"name": "first"}) }()
 	<-started
 	ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
 	defer leave()
@@ -155,7 +152,7 @@ func TestWritersWait(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	// Writers of other records do not wait.
-	if err := f.update(adapter.StockItems, 2, 0, values{"qty": "1.0000"}); err != nil {
+	if err := f.update(adapter.StockItems, 2, 0, attrs{"qty": "1.0000"}); err != nil {
 		t.Error(err)
 	}
 	close(release)
@@ -172,11 +169,7 @@ func TestManyStale(t *testing.T) {
 		f.memory.edit(adapter.Products, f.id(adapter.Products, key), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue(fmt.Sprint("n", i))) })
 	}
 	fetches := f.memory.callCount("Fetch products")
-	found, err := f.store(adapter.Products).List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range found.Records {
+	for i, r := range adaptertest.MustList(t, f.store(adapter.Products), adapter.ListParams{}).Records {
 		if got := r.Get("name").Text(); got != fmt.Sprint("n", i) {
 			t.Errorf("product %d has the name %s", i, got)
 		}
@@ -200,7 +193,7 @@ func TestTwoProcesses(t *testing.T) {
 				if _, err := one.create(adapter.Products, newProduct(fmt.Sprintf("r-%d-%d", i, n))); err != nil {
 					t.Errorf("create: %v", err)
 				}
-				if err := one.update(adapter.Products, adapter.Key(4+i), 0, values{"name": fmt.Sprint(i, n)}); err != nil {
+				if err := one.update(adapter.Products, adapter.Key(4+i), 0, attrs{"name": fmt.Sprint(i, n)}); err != nil {
 					t.Errorf("update: %v", err)
 				}
 				if err := one.Scan(t.Context()); err != nil {
@@ -230,20 +223,20 @@ func TestIntentOfRunningWrite(t *testing.T) {
 		want       func(f *fixture)
 	}{
 		{"update", "Update products", func(f *fixture) error {
-			return f.update(adapter.Products, 1, 0, values{"name": "new", "url_key": "new", "stock_item": []values{{"qty": "7.0000"}}})
+			return f.update(adapter.Products, 1, 0, attrs{"name": "new", "url_key": "new", "stock_item": []attrs{{"qty": "7.0000"}}})
 		}, adapter.Products, func(f *fixture) {
-			f.checkValues(adapter.Products, 1, values{"name": "new"})
-			f.checkValues(adapter.StockItems, 1, values{"qty": "7.0000"})
+			f.checkValues(adapter.Products, 1, attrs{"name": "new"})
+			f.checkValues(adapter.StockItems, 1, attrs{"qty": "7.0000"})
 		}},
 		{"create a part", "Create customer_addresses", func(f *fixture) error {
 			key, err := f.create(adapter.CustomerAddresses, newAddress(1))
 			if err == nil {
-				f.checkValues(adapter.CustomerAddresses, key, values{"city": "C", "is_default_billing": 1})
+				f.checkValues(adapter.CustomerAddresses, key, attrs{"city": "C", "is_default_billing": 1})
 			}
 			return err
-		}, adapter.CustomerAddresses, func(f *fixture) { f.checkValues(adapter.CustomerAddresses, 1, values{"is_default_billing": 0}) }},
+		}, adapter.CustomerAddresses, func(f *fixture) { f.checkValues(adapter.CustomerAddresses, 1, attrs{"is_default_billing": 0}) }},
 		{"assign", "Create product_categories", func(f *fixture) error {
-			_, err := f.create(adapter.ProductCategories, values{"product_id": 3, "category_id": 6, "position": 7})
+			_, err := f.create(adapter.ProductCategories, attrs{"product_id": 3, "category_id": 6, "position": 7})
 			return err
 		}, adapter.ProductCategories, func(f *fixture) {
 			if found := f.keys(adapter.ProductCategories, where("category_id", "6")); len(found) == 0 {
@@ -265,7 +258,6 @@ func TestIntentOfRunningWrite(t *testing.T) {
 			other := reopen(t, f.local, f.memory, replica.Options{})
 			other.SetForeignIntentAge(time.Hour)
 			other.SetForeignWriteWait(0)
-			f.memory.mu.Lock()
 			f.memory.before = func(_ context.Context, call string) error {
 				if call == c.call {
 					other.keys(c.r, adapter.Query{})
@@ -275,7 +267,6 @@ func TestIntentOfRunningWrite(t *testing.T) {
 				}
 				return nil
 			}
-			f.memory.mu.Unlock()
 			if err := c.do(f); err != nil {
 				t.Fatal(err)
 			}
@@ -302,11 +293,11 @@ func TestOtherProcessRollsBack(t *testing.T) {
 	}
 	f.Adapter = a
 	hooked.afterUpdate = func() { other.get(adapter.Products, 1) }
-	if err := f.update(adapter.Products, 1, 0, values{"name": "new"}); adapter.KindOf(err) != adapter.Unavailable {
+	if err := f.update(adapter.Products, 1, 0, attrs{"name": "new"}); adapter.KindOf(err) != adapter.Unavailable {
 		t.Errorf("error %v", err)
 	}
 	hooked.afterUpdate = nil
-	f.checkValues(adapter.Products, 1, values{"name": "Steel Kettle"})
+	f.checkValues(adapter.Products, 1, attrs{"name": "Steel Kettle"})
 	f.checkAgreement()
 	f.checkNoIntents()
 }
@@ -324,7 +315,7 @@ func TestScanLeavesForeignIntents(t *testing.T) {
 			other.SetForeignIntentAge(c.age)
 			hooked := &hookedReplica{Replica: f.local, afterUpdate: other.scan}
 			f.Adapter = newAdapter(t, hooked, f.memory)
-			err := f.update(adapter.Products, 1, 0, values{"name": "new"})
+			err := f.update(adapter.Products, 1, 0, attrs{"name": "new"})
 			if (err == nil) != (c.want == "new") {
 				t.Errorf("error %v", err)
 			}
@@ -333,7 +324,7 @@ func TestScanLeavesForeignIntents(t *testing.T) {
 			}
 			hooked.afterUpdate = nil
 			for _, one := range []*fixture{f, other} {
-				one.checkValues(adapter.Products, 1, values{"name": c.want})
+				one.checkValues(adapter.Products, 1, attrs{"name": c.want})
 			}
 			f.checkAgreement()
 			f.checkNoIntents()
@@ -353,7 +344,7 @@ func TestReadWaitsForForeignWrite(t *testing.T) {
 	f.Adapter = newAdapter(t, &hookedReplica{Replica: f.local, afterUpdate: func() {
 		go func() {
 			defer close(done)
-			other.checkValues(adapter.Products, 1, values{"name": "new"})
+			other.checkValues(adapter.Products, 1, attrs{"name": "new"})
 		}()
 		for range 4 { // the read finds the intent, looks again under the lock, and then while it waits
 			select {
@@ -363,7 +354,7 @@ func TestReadWaitsForForeignWrite(t *testing.T) {
 			}
 		}
 	}}, f.memory)
-	if err := f.update(adapter.Products, 1, 0, values{"name": "new"}); err != nil {
+	if err := f.update(adapter.Products, 1, 0, attrs{"name": "new"}); err != nil {
 		t.Error(err)
 	}
 	<-done
@@ -371,22 +362,26 @@ func TestReadWaitsForForeignWrite(t *testing.T) {
 	f.checkNoIntents()
 }
 
-// TestListWhileCreating lists a new record while it is in the local replica and has no
-// mapping yet. The list leaves it out, and the next one has it.
+// TestListWhileCreating lists a new record in another process while it is in the local replica and
+// not at the backend yet. The list leaves it out, and the next one has it.
 func TestListWhileCreating(t *testing.T) {
 	f := newFixture(t)
+	other := reopen(t, f.local, f.memory, replica.Options{})
+	other.SetForeignIntentAge(time.Hour)
 	hooked := &hookedReplica{Replica: f.local}
 	f.Adapter = newAdapter(t, hooked, f.memory)
 	hooked.afterCreate = func() {
-		if found := f.keys(adapter.Products, where("sku", "new")); len(found) != 0 {
+		if found := other.keys(adapter.Products, where("sku", "new")); len(found) != 0 {
 			t.Errorf("found %v before it is created", found)
 		}
 	}
 	if _, err := f.create(adapter.Products, newProduct("new")); err != nil {
 		t.Fatal(err)
 	}
-	if found := f.keys(adapter.Products, where("sku", "new")); len(found) != 1 {
-		t.Errorf("found %v", found)
+	for _, one := range []*fixture{f, other} {
+		if found := one.keys(adapter.Products, where("sku", "new")); len(found) != 1 {
+			t.Errorf("found %v", found)
+		}
 	}
 }
 
@@ -412,12 +407,13 @@ func TestReconcileKeepsNewIntent(t *testing.T) {
 		t.Error("the write intent is gone")
 	}
 	hooked.beforeComplete = nil
-	f.checkValues(adapter.Products, 1, values{"name": "theirs"})
+	f.SetForeignIntentAge(0) // the other process has ended
+	f.checkValues(adapter.Products, 1, attrs{"name": "theirs"})
 	f.checkAgreement()
 	f.checkNoIntents()
 }
 
-// A hookedReplica calls functions after each create, after each update, before mappings are
+// A hookedReplica calls functions after each create of a root, after each update, before mappings are
 // read, and before an intent is completed.
 type hookedReplica struct {
 	replica.Replica
@@ -431,11 +427,26 @@ func (m *hookedReplica) CompleteIntent(ctx context.Context, intent []byte, root 
 	return m.Replica.CompleteIntent(ctx, intent, root, parts...)
 }
 
+func (m *hookedReplica) VersionsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]idmap.Mapping, error) {
+	if m.beforeMappings != nil {
+		m.beforeMappings()
+	}
+	return m.Replica.VersionsByKey(ctx, r, keys)
+}
+
 func (m *hookedReplica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]idmap.Mapping, error) {
 	if m.beforeMappings != nil {
 		m.beforeMappings()
 	}
 	return m.Replica.MappingsByKey(ctx, r, keys)
+}
+
+func (m *hookedReplica) CreateWithIntent(ctx context.Context, p *adapter.CreateParams, intent func(adapter.Key) ([]byte, error)) (adapter.Key, error) {
+	key, err := m.Replica.CreateWithIntent(ctx, p, intent)
+	if err == nil && m.afterCreate != nil {
+		m.afterCreate()
+	}
+	return key, err
 }
 
 func (m *hookedReplica) Store(r adapter.Resource) (adapter.Store, error) {
@@ -446,14 +457,6 @@ func (m *hookedReplica) Store(r adapter.Resource) (adapter.Store, error) {
 type hookedStore struct {
 	adapter.Store
 	m *hookedReplica
-}
-
-func (s *hookedStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
-	key, err := s.Store.Create(ctx, p)
-	if err == nil && s.m.afterCreate != nil {
-		s.m.afterCreate()
-	}
-	return key, err
 }
 
 func (s *hookedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {

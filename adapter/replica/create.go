@@ -5,14 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 var (
 	errNoRoot       = errors.New("no such record")
 	errNoIDReturned = errors.New("the backend returned no id")
+	errKeyInUse     = errors.New("a record with the next legacy id is just being imported")
 )
 
 // Create creates a record: first in the local replica, which checks it and assigns the key,
@@ -25,35 +29,51 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 	if !s.Creates {
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotAccepted}
 	}
-	if s.isRoot() {
-		return s.createRoot(ctx, p)
-	}
-	return s.createPart(ctx, op, p)
+	var key adapter.Key
+	err := turns.Take(ctx, s.foreignWriteWait, func() (err error) {
+		if s.isRoot() {
+			key, err = s.createRoot(ctx, p)
+		} else {
+			key, err = s.createPart(ctx, op, p)
+		}
+		return err
+	})
+	return key, err
 }
 
-// createRoot creates a root. Its key is known, and can be locked, only when the local replica
-// has it.
+// createRoot creates a root.
 func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
-	key, err := s.writes.Create(ctx, p)
+	w, unlock, err := s.insertRoot(ctx, p)
 	if adapter.KindOf(err) == adapter.Conflict && s.resolveIntents(ctx, s.Resource) > 0 {
 		// The conflict may have been with a record whose creation was never completed.
-		key, err = s.writes.Create(ctx, p)
+		w, unlock, err = s.insertRoot(ctx, p)
 	}
 	if err != nil {
 		return 0, err
 	}
-	intent := writeIntent{Op: opCreate, Resource: s.Resource, Key: key}
-	w := &pendingWrite{store: s, mapping: idmap.Mapping{Resource: s.Resource, Key: key}, intent: intent}
-	unlock, err := s.locks.lock(ctx, s.Resource, key)
-	if err == nil {
-		defer unlock()
-		w, err = s.begin(ctx, w.mapping, intent)
+	defer unlock()
+	return w.intent.Key, w.sendNew(ctx, p.Record)
+}
+
+// insertRoot stores a new root in the local replica with its write intent, and locks it. Its key is
+// known only in the transaction, where nobody else can have locked it yet.
+func (s *store) insertRoot(ctx context.Context, p *adapter.CreateParams) (w *pendingWrite, unlock func(), err error) {
+	_, err = s.clientWrites.CreateWithIntent(ctx, p, func(key adapter.Key) (encoded []byte, err error) {
+		if unlock != nil { // the transaction is repeated
+			unlock()
+		}
+		if unlock, _ = s.locks.TryLock(s.Resource, key); unlock == nil {
+			return nil, &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, key), Err: errKeyInUse}
+		}
+		w = &pendingWrite{store: s, mapping: idmap.Mapping{Resource: s.Resource, Key: key}, since: time.Now()}
+		w.intent = stored.Intent{Op: stored.OpCreate, Resource: s.Resource, Key: key}
+		err = s.encodeIntent(&w.mapping, &w.intent)
+		return w.mapping.Intent, err
+	})
+	if err != nil && unlock != nil {
+		unlock()
 	}
-	if err != nil {
-		w.undo(ctx)
-		return 0, err
-	}
-	return key, w.sendNew(ctx, p.Record)
+	return w, unlock, err
 }
 
 // createPart creates a part of an existing root.
@@ -66,7 +86,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 		return 0, err
 	}
 	defer unlock()
-	intent := writeIntent{Op: opCreate, StoreID: p.StoreID}
+	intent := stored.Intent{Op: stored.OpCreate, StoreID: p.StoreID}
 	if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, p.StoreID); err != nil {
 		return 0, err
 	}
@@ -119,7 +139,7 @@ func (w *pendingWrite) sendNew(ctx context.Context, input adapter.Record) error 
 // createAtBackend creates a record at the backend, and maps it.
 func (w *pendingWrite) createAtBackend(ctx context.Context, sent *Write) error {
 	id, err := w.backend.Create(ctx, sent)
-	if adapter.KindOf(err) == adapter.Conflict && w.isRoot() && w.intent.Op == opPush {
+	if adapter.KindOf(err) == adapter.Conflict && w.isRoot() && w.intent.Op == stored.OpPush {
 		// The backend may have the record already, without a mapping.
 		if doc, findErr := w.backend.FindByKey(ctx, w.Resource, sent.Key); findErr == nil {
 			id, err = doc.ID, nil

@@ -16,9 +16,9 @@
 //     of backend-owned attributes, and whether a record exists.
 //  2. Every record returned has been compared with the backend. A read takes the record
 //     from the replica and fetches its document from the backend; if the document has
-//     changed, the record is reconciled and read again. Lists, pages and counts leave out
-//     records without a mapping, and records that the backend no longer has; the replica
-//     keeps them.
+//     changed, the record is reconciled and read again. The reads of one call fetch a
+//     document once (adapter.SharedReads). Lists, pages and counts leave out records without a
+//     mapping, and records that the backend no longer has; the replica keeps them.
 //  3. Reconciling is a three-way merge (merge.go). The base is the content of the document
 //     when both last agreed. A value is taken over only if the document differs from the
 //     base, so nothing is lost where the backend stores a value less exactly than the
@@ -29,22 +29,24 @@
 //  5. A write goes to the replica first, which checks it, then to the backend, and is
 //     undone in the replica if the backend refuses it. Deletes go to the backend first.
 //     The writer stores a write intent in the mapping of the root, whose lock it holds,
-//     before it writes, and clears it afterwards. An intent found later means that a
-//     process died or did not learn the outcome: the backend is asked, and the replica
-//     follows it, possibly with less exact values than were written. While there is
-//     an intent, the outbox (Options.Writes) releases nothing of the root. Scans leave an intent
-//     of another process alone for a minute, as that process may still be writing; reads
-//     and writes of the record wait two seconds for it. Reconciling overwrites no intent that
-//     it has not seen. If a process dies between committing a new root and storing its
-//     intent, the record stays invisible until Push creates it.
-//     An import is such a write, of a record with its parts in several requests. Its intent
-//     holds them as they were: undoing it imports them again, and reconciling then takes over
-//     what the backend has done. The import can be repeated. What is new stays in the local
-//     replica if the backend refuses it, and is sent again by the next import or Push.
-//  6. Writers of one record take turns within a process. If two processes change the same
-//     record at the same moment, the backend may lose one of the changes, and one process
-//     may undo in the replica what the other is writing; the replica and the backend
-//     nevertheless agree in the end.
+//     before it writes, or with a new root in one transaction, and clears it afterwards. An
+//     intent found later means that a process died or did not learn the outcome: the backend is
+//     asked, and the replica follows it, possibly with less exact values than were written. While
+//     there is an intent, the outbox (Options.Writes) releases nothing of the root. An import is such a
+//     write, whose intent holds the record with its parts as they were: undoing it imports them again,
+//     and reconciling then takes over what the backend has done. The import can be repeated.
+//     What is new stays if the backend refuses it, and is sent again by the next import or Push.
+//  6. Writers of one record take turns. Within a process they hold the lock of its root. Between
+//     processes the write intent is the lock: idmap.Map.BeginIntent stores it only if there is none and
+//     nobody has stored the mapping since it was read. Merging a changed document takes it, too, and
+//     changes of attributes that the backend does not own fail, in their transaction, if there is one.
+//     A writer waits for two seconds, and then fails with kind Unavailable. Nobody touches the intent of
+//     another process for a minute: a write ends its requests after 45 seconds, so clocks must not differ
+//     by more than the rest. Reads wait until it is two seconds old, and then show what the writer has
+//     left so far. A process claims an intent before it resolves it, so that the writer fails if it is
+//     still running.
+//  7. Others than Portico may change a record at the backend at the same moment. A backend that can
+//     tell refuses the write with ErrChanged; it is then repeated once, with what is there.
 //
 // # States of a root
 //
@@ -65,22 +67,19 @@
 //
 // What the states mean:
 //
-//   - unmapped: there is no mapping with a backend id, and no intent. The record is
-//     invisible.
+//   - unmapped: no mapping has a backend id, and none an intent. The record is invisible.
 //   - in doubt: the mapping holds a write intent. Its writer, which holds the root's lock,
 //     sends the write or is about to. Readers of its process wait for the lock. If an intent
 //     is found without it, a write that the backend has is completed, and any other undone.
 //     Where the backend cannot tell, a new root stays in doubt, and invisible.
-//   - stale: the document has another version than the mapping. It is merged before the
-//     record is returned or changed.
+//   - stale: the document has another version than the mapping, or refers to a record that has
+//     got its legacy id since. It is merged before the record is returned or changed.
 //   - in sync: both have the same version. The record is visible.
-//   - missing: the backend does not have the document of the mapping. The record is
-//     invisible.
+//   - missing: the backend does not have the mapping's document. The record is invisible.
 //
 // Check reports unmapped and missing records, Push creates those that are unmapped, Forget
 // removes those that are missing, and Scan imports documents without a mapping, whose
-// records are in sync at once. All of them follow one walk (walk.go), and differ in what
-// they do with a row.
+// records are in sync at once. All of them follow one walk (walk.go).
 //
 // # How it is tested
 //

@@ -6,6 +6,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // newProductPlan returns a plan of products and their stock items that has no replica.
@@ -18,12 +20,12 @@ func newProductPlan() *resourcePlan {
 	return root
 }
 
-func sameBase(a, b base) bool {
-	if !sameValues(a.item, b.item) || len(a.parts) != len(b.parts) {
+func sameBase(a, b stored.Base) bool {
+	if !compare.SameRecords(a.Item, b.Item) || len(a.Parts) != len(b.Parts) {
 		return false
 	}
-	for r, items := range a.parts {
-		if other, ok := b.parts[r]; !ok || !slices.EqualFunc(items, other, sameItem) {
+	for r, items := range a.Parts {
+		if other, ok := b.Parts[r]; !ok || !slices.EqualFunc(items, other, sameItem) {
 			return false
 		}
 	}
@@ -36,15 +38,15 @@ func TestEncodeBase(t *testing.T) {
 	price := adapter.NewRecord(prices)
 	price.Set("price", adapter.TextValue("1.0000"))
 	price.Set("cust_group", adapter.IntegerValue(-1))
-	with := func(name string, v adapter.Value) base {
-		b := base{item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{}}
-		b.item.Set(name, v)
+	with := func(name string, v adapter.Value) stored.Base {
+		b := stored.Base{Item: adapter.NewRecord(root.schema), Parts: map[adapter.Resource][]Item{}}
+		b.Item.Set(name, v)
 		return b
 	}
 	stock := adapter.NewRecord(root.parts[0].schema)
 	stock.Set("qty", adapter.TextValue("2.0000"))
-	for name, b := range map[string]base{
-		"nothing":             {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{}},
+	for name, b := range map[string]stored.Base{
+		"nothing":             {Item: adapter.NewRecord(root.schema), Parts: map[adapter.Resource][]Item{}},
 		"null":                with("name", adapter.NullValue()),
 		"empty text":          with("name", adapter.TextValue("")),
 		"text":                with("name", adapter.TextValue("a\"\\\x00\n<é中>\u2028")),
@@ -53,8 +55,8 @@ func TestEncodeBase(t *testing.T) {
 		"an integer text":     with("name", adapter.TextValue("17")),
 		"no records":          with("tier_price", adapter.RecordsValue(nil)),
 		"records":             with("tier_price", adapter.RecordsValue([]adapter.Record{price, price})),
-		"parts":               {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {{ID: "x\"", Record: stock}, {Record: stock}}}},
-		"empty list of parts": {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {}}},
+		"parts":               {Item: adapter.NewRecord(root.schema), Parts: map[adapter.Resource][]Item{adapter.StockItems: {{ID: "x\"", Record: stock}, {Record: stock}}}},
+		"empty list of parts": {Item: adapter.NewRecord(root.schema), Parts: map[adapter.Resource][]Item{adapter.StockItems: {}}},
 	} {
 		mapping, err := withBase(idmap.Mapping{}, b)
 		if err != nil {
@@ -72,11 +74,11 @@ func TestEncodeBase(t *testing.T) {
 	streets := adapter.NewSchemas().Of(adapter.CustomerAddresses)
 	r := adapter.NewRecord(streets)
 	r.Set("street", adapter.TextsValue([]string{"a", "", "\xff"}))
-	mapping, err := withBase(idmap.Mapping{}, base{item: r})
+	mapping, err := withBase(idmap.Mapping{}, stored.Base{Item: r})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decoded, err := baseOf(&resourcePlan{schema: streets}, mapping); err != nil || !sameValues(r, decoded.item) {
+	if decoded, err := baseOf(&resourcePlan{schema: streets}, mapping); err != nil || !compare.SameRecords(r, decoded.Item) {
 		t.Errorf("%s is %+v, %v", mapping.Base, decoded, err)
 	}
 }
@@ -85,16 +87,16 @@ func TestEncodeBase(t *testing.T) {
 // without any are not decoded.
 func TestUnresolvedIn(t *testing.T) {
 	root := newProductPlan()
-	b := base{item: adapter.NewRecord(root.schema), unresolved: map[adapter.Resource][]string{adapter.Categories: {"a", "b"}}}
+	b := stored.Base{Item: adapter.NewRecord(root.schema), Unresolved: map[adapter.Resource][]string{adapter.Categories: {"a", "b"}}}
 	mapping, err := withBase(idmap.Mapping{}, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := unresolvedIn(mapping.Base); !slices.Equal(got[adapter.Categories], []string{"a", "b"}) {
+	if got := stored.UnresolvedIn(mapping.Base); !slices.Equal(got[adapter.Categories], []string{"a", "b"}) {
 		t.Errorf("%s: %v", mapping.Base, got)
 	}
 	for _, none := range []string{"", idmap.EmptyBase, `{"item":{"name":"{\"unresolved\":"}}`, `{"unresolved":7}`} {
-		if got := unresolvedIn([]byte(none)); got != nil {
+		if got := stored.UnresolvedIn([]byte(none)); got != nil {
 			t.Errorf("%s: %v", none, got)
 		}
 	}

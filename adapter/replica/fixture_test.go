@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
@@ -61,17 +62,7 @@ var demoSnapshot = sync.OnceValues(func() (done snapshot, err error) {
 
 // placeOrders stores the orders of a replica at the backend.
 func (m *memoryBackend) placeOrders(ctx context.Context, local replica.Replica) error {
-	list := func(r adapter.Resource) ([]adapter.Record, error) {
-		s, err := local.Store(r)
-		if err != nil {
-			return nil, err
-		}
-		found, err := s.List(ctx, &adapter.ListParams{})
-		if err != nil {
-			return nil, err
-		}
-		return found.Records, nil
-	}
+	list := func(r adapter.Resource) ([]adapter.Record, error) { return adaptertest.AllOf(ctx, local, r) }
 	orders, err := list(adapter.Orders)
 	if err != nil {
 		return err
@@ -155,12 +146,7 @@ func openReplica(tb testing.TB, content []byte) replica.Replica {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: filepath.Join(folder, "media")})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
-	return db.Replica()
+	return demotest.Open(tb, sqlstore.Options{DSN: "sqlite:" + path, MediaDir: filepath.Join(folder, "media")}).Replica()
 }
 
 // reopen joins a replica and a backend as a newly started process does.
@@ -186,67 +172,26 @@ func (f *fixture) restart() *fixture {
 
 func (f *fixture) store(r adapter.Resource) adapter.Store {
 	f.t.Helper()
-	store, err := f.Store(r)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return store
+	return adaptertest.StoreOf(f.t, f.Adapter, r)
 }
 
 func (f *fixture) get(r adapter.Resource, key adapter.Key, onDemand ...string) adapter.Record {
 	f.t.Helper()
-	record, err := f.store(r).Get(f.t.Context(), &adapter.GetParams{Key: key, With: onDemand})
-	if err != nil {
-		f.t.Fatalf("get %s %d: %v", r, key, err)
-	}
-	return record
+	return adaptertest.MustGet(f.t, f.store(r), adapter.GetParams{Key: key, With: onDemand})
 }
 
-// values are values by attribute, as strings and ints; nil is null.
-type values map[string]any
-
-func (g values) record(schema *adapter.Schema) adapter.Record {
-	r := adapter.NewRecord(schema)
-	for name, v := range g {
-		r.Set(name, valueOf(schema, name, v))
-	}
-	return r
-}
-
-func valueOf(schema *adapter.Schema, name string, v any) adapter.Value {
-	switch v := v.(type) {
-	case adapter.Value:
-		return v
-	case string:
-		return adapter.TextValue(v)
-	case int:
-		return adapter.IntegerValue(int64(v))
-	case []string:
-		return adapter.TextsValue(v)
-	case []values:
-		at, _ := schema.Index(name)
-		nested := make([]adapter.Record, len(v))
-		for i, g := range v {
-			nested[i] = g.record(schema.Attributes[at].Nested)
-		}
-		return adapter.RecordsValue(nested)
-	default:
-		return adapter.NullValue()
-	}
-}
+type attrs = adaptertest.Attributes
 
 var schemas = sync.OnceValue(adapter.NewSchemas)
 
-func (f *fixture) update(r adapter.Resource, key adapter.Key, storeID int64, change values) error {
+func (f *fixture) update(r adapter.Resource, key adapter.Key, storeID int64, change attrs) error {
 	f.t.Helper()
-	return f.store(r).Update(f.t.Context(), &adapter.UpdateParams{Key: key, StoreID: storeID, Change: func(current adapter.Record) (adapter.Record, error) {
-		return change.record(current.Schema), nil
-	}})
+	return adaptertest.Update(f.t, f.store(r), key, storeID, change)
 }
 
-func (f *fixture) create(r adapter.Resource, record values) (adapter.Key, error) {
+func (f *fixture) create(r adapter.Resource, record attrs) (adapter.Key, error) {
 	f.t.Helper()
-	return f.store(r).Create(f.t.Context(), &adapter.CreateParams{Record: record.record(schemas().Of(r))})
+	return f.store(r).Create(f.t.Context(), &adapter.CreateParams{Record: record.Record(schemas().Of(r))})
 }
 
 func (f *fixture) delete(r adapter.Resource, key adapter.Key) error {
@@ -255,12 +200,13 @@ func (f *fixture) delete(r adapter.Resource, key adapter.Key) error {
 }
 
 // checkValues compares values of a record read through the adapter.
-func (f *fixture) checkValues(r adapter.Resource, key adapter.Key, want values) {
+func (f *fixture) checkValues(r adapter.Resource, key adapter.Key, want attrs) {
 	f.t.Helper()
 	got := f.get(r, key)
-	for name, v := range want {
-		if w := valueOf(got.Schema, name, v); formatValue(got.Get(name)) != formatValue(w) {
-			f.t.Errorf("%s %d: %s is %s, want %s", r, key, name, formatValue(got.Get(name)), formatValue(w))
+	wanted := want.Record(got.Schema)
+	for name := range want {
+		if w := wanted.Get(name); adaptertest.FormatValue(got.Get(name)) != adaptertest.FormatValue(w) {
+			f.t.Errorf("%s %d: %s is %s, want %s", r, key, name, adaptertest.FormatValue(got.Get(name)), adaptertest.FormatValue(w))
 		}
 	}
 }
@@ -278,10 +224,7 @@ func (f *fixture) checkMissing(r adapter.Resource, key adapter.Key) {
 
 func (f *fixture) keys(r adapter.Resource, q adapter.Query) []adapter.Key {
 	f.t.Helper()
-	found, err := f.store(r).List(f.t.Context(), &adapter.ListParams{Query: q})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := adaptertest.MustList(f.t, f.store(r), adapter.ListParams{Query: q})
 	keys := make([]adapter.Key, len(found.Records))
 	for i, r := range found.Records {
 		keys[i] = adapter.Key(r.Get(r.Schema.Key).Int())
@@ -359,12 +302,7 @@ func (l *logRecorder) all() []string {
 // demoReplica returns the demo store as a local replica on SQLite, with an empty ID map.
 func demoReplica(tb testing.TB) replica.Replica {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: demotest.SQLite(tb)})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
-	return db.Replica()
+	return demotest.Open(tb, sqlstore.Options{DSN: demotest.SQLite(tb)}).Replica()
 }
 
 // testResources are the resources of the backends in these tests.

@@ -2,11 +2,14 @@ package replica
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // importUnmapped imports a document that has no entry in the ID map, or counts it if no
@@ -18,7 +21,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 		return false, ctx.Err()
 	}
 	if err != nil {
-		rc.log.warnOnce("a record of the backend cannot be read: "+err.Error(), root.Resource, doc.ID)
+		rc.log.WarnOnce("a record of the backend cannot be read: "+err.Error(), root.Resource, doc.ID)
 		return false, nil
 	}
 	if item.Key != 0 {
@@ -38,8 +41,8 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 		return true, err
 	}
 	if !rc.allocateIDs {
-		rc.metrics.unmapped.count(root.Resource)
-		rc.log.warnOnce("a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
+		rc.metrics.Unmapped.Count(root.Resource)
+		rc.log.WarnOnce("a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
 		return true, nil
 	}
 	_, err = rc.importDocument(ctx, root, 0, doc, item, parts)
@@ -49,7 +52,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 // bindByLegacyID deals with an unmapped document that carries a legacy id: it completes a
 // pending create, binds an existing record, or imports a new one.
 func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) error {
-	unlock, err := rc.locks.lock(ctx, root.Resource, key)
+	unlock, err := rc.locks.Lock(ctx, root.Resource, key)
 	if err != nil {
 		return err
 	}
@@ -64,7 +67,9 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 	switch bound.mapping.BackendID {
 	case "":
 		bound.mapping.BackendID, bound.doc = doc.ID, &doc
-		_, err = rc.reconcileRow(ctx, root, &bound)
+		if _, err = rc.reconcileRow(ctx, root, &bound); err == nil {
+			err = rc.noteChanged(ctx, root, []adapter.Key{key})
+		}
 	case doc.ID:
 	default:
 		rc.warnDuplicate(root, doc.ID)
@@ -76,13 +81,17 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 // id, or under the next one for key 0. It reports false for a record that the local replica
 // refuses.
 func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
-	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, base{item.Record, parts, item.Unresolved})
+	parts = maps.Clone(parts)
+	for _, plan := range root.parts { // what has a file is imported afterwards
+		parts[plan.Resource] = slices.DeleteFunc(slices.Clone(parts[plan.Resource]), plan.importsFile)
+	}
+	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, stored.Base{Item: item.Record, Parts: parts, Unresolved: item.Unresolved})
 	if err != nil {
 		return false, err
 	}
-	records := []ImportedRecord{{mapping, root.importedRecord(item)}}
+	records := []ImportedRecord{{Mapping: mapping, Record: root.importedRecord(item)}}
 	for _, plan := range root.parts {
-		if plan.ImportsParts {
+		if plan.ImportsParts && !plan.schema.HasFile {
 			records = append(records, convert(parts[plan.Resource], func(part Item) ImportedRecord { return plan.importedPart(part, key) })...)
 		}
 	}
@@ -92,13 +101,24 @@ func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, ke
 // importRecords imports a root with its parts, or a part. It reports false if the local
 // replica refuses them, which is logged.
 func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id string, records ...ImportedRecord) (imported bool, err error) {
-	_, err = rc.replica.ImportRecords(ctx, records)
+	if lacking := adapter.Lacking(convert(records, func(r ImportedRecord) adapter.Record { return r.Record })...); lacking != nil {
+		rc.metrics.Refused.Count(plan.Resource)
+		rc.log.WarnOnce("a record of the backend cannot be imported without values of "+strings.Join(lacking, ", ")+": map them, give them a default, or map the records that they refer to", plan.Resource, id)
+		return false, nil
+	}
+	keys, err := rc.replica.ImportRecords(ctx, records)
 	switch {
 	case err == nil:
-		rc.metrics.imported.count(plan.Resource)
+		rc.metrics.Imported.Count(plan.Resource)
+		if plan.isRoot() {
+			if slices.ContainsFunc(plan.parts, func(part *resourcePlan) bool { return part.ImportsParts && part.schema.HasFile }) {
+				rc.pending.Add(plan.Resource, keys[0])
+			}
+			err = rc.noteChanged(ctx, plan, keys[:1])
+		}
 	case adapter.IsRefusal(err):
-		rc.metrics.refused.count(plan.Resource)
-		rc.log.warnOnce("a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
+		rc.metrics.Refused.Count(plan.Resource)
+		rc.log.WarnOnce("a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
 		return false, nil
 	}
 	return err == nil, err

@@ -9,6 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/recordjson"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 // Import imports a batch as [adapter.Importer] says. What has no mapping is imported into the
@@ -46,7 +48,7 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 			rest, places = append(rest, one), append(places, i)
 			continue
 		}
-		outcomes[i], err = to.importRecord(ctx, one, o)
+		err = turns.Take(ctx, a.foreignWriteWait, func() (err error) { outcomes[i], err = to.importRecord(ctx, one, o); return err })
 		switch {
 		case adapter.IsRefusal(err), errors.Is(err, errResolved):
 			outcomes[i].Err = err
@@ -108,7 +110,7 @@ func (a *Adapter) reconcileImported(ctx context.Context, batch []adapter.Aggrega
 			return nil, err
 		}
 		keys := slices.Collect(maps.Keys(places))
-		unlock, err := a.locks.lock(ctx, plan.root.Resource, keys...)
+		unlock, err := a.locks.Lock(ctx, plan.root.Resource, keys...)
 		if err != nil {
 			return nil, err
 		}
@@ -226,7 +228,7 @@ func (m mappedImport) remove(ctx context.Context, mapping idmap.Mapping, key ada
 			return err
 		}
 	}
-	w, err := m.beginChange(ctx, mapping, writeIntent{Op: opDelete, Key: key})
+	w, err := m.beginChange(ctx, mapping, stored.Intent{Op: stored.OpDelete, Key: key})
 	if err != nil {
 		return err
 	}
@@ -241,7 +243,7 @@ func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one ada
 	if err != nil {
 		return err
 	}
-	intent := writeIntent{Op: opImport, Key: one.Record.Key()}
+	intent := stored.Intent{Op: stored.OpImport, Key: one.Record.Key()}
 	if intent.Aggregates, err = m.aggregates(ctx, one); err == nil {
 		intent.Pending, err = m.replica.Pending(ctx, m.root.Resource, m.rootKey)
 	}
@@ -256,10 +258,7 @@ func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one ada
 	if err := w.inReplica(ctx, func() error { return inReplica(ctx) }); err != nil {
 		return err
 	}
-	if err = m.sendImported(ctx, w, before); adapter.IsRefusal(err) {
-		w.undo(ctx)
-	}
-	if err != nil {
+	if err = w.end(ctx, m.sendImported(ctx, w, before)); err != nil {
 		return err
 	}
 	return m.pushParts(ctx, m.root, m.rootKey)
@@ -297,7 +296,10 @@ func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before 
 			if isLacking || one.New.Schema != nil && len(one.Changed) == 0 {
 				continue
 			}
-			part := &pendingWrite{store: &store{m.Adapter, plan}, mapping: w.mapping, intent: writeIntent{Op: opImport, Key: r.Key()}}
+			if err := w.renew(ctx); err != nil {
+				return err
+			}
+			part := &pendingWrite{store: &store{m.Adapter, plan}, mapping: w.mapping, since: w.since, intent: stored.Intent{Op: stored.OpImport, Key: r.Key()}}
 			if err := part.request(ctx, one); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
@@ -31,15 +32,16 @@ func (a pushingAdapter) Import(ctx context.Context, batch []adapter.Aggregate, o
 }
 
 // exported returns a record of the local replica as it can be imported, with changed values.
-func (f *fixture) exported(r adapter.Resource, key adapter.Key, change values) adapter.Aggregate {
+func (f *fixture) exported(r adapter.Resource, key adapter.Key, change attrs) adapter.Aggregate {
 	f.t.Helper()
 	all, err := f.local.Export(f.t.Context(), r, key-1, 1)
 	if err != nil || len(all) != 1 || all[0].Record.Key() != key {
 		f.t.Fatalf("export %s %d: %v, %v", r, key, all, err)
 	}
 	one := all[0]
-	for name, v := range change {
-		one.Record.Set(name, valueOf(one.Record.Schema, name, v))
+	changed := change.Record(one.Record.Schema)
+	for name := range change {
+		one.Record.Set(name, changed.Get(name))
 	}
 	if r == adapter.Products {
 		one.Parts = slices.DeleteFunc(one.Parts, func(part adapter.Record) bool { return part.Schema.Resource == adapter.StockItems })
@@ -60,12 +62,12 @@ func (f *fixture) exportedText(r adapter.Resource, key adapter.Key) string {
 		if one.Record.Key() != key {
 			continue
 		}
-		text += formatRecord(one.Record)
+		text += adaptertest.FormatRecord(one.Record)
 		for _, part := range one.Parts {
-			text += "\n" + formatRecord(part)
+			text += "\n" + adaptertest.FormatRecord(part)
 		}
 		for _, l := range one.Levels {
-			text += fmt.Sprint("\nat ", l.StoreID, ": ", formatRecord(l.Record))
+			text += fmt.Sprint("\nat ", l.StoreID, ": ", adaptertest.FormatRecord(l.Record))
 		}
 	}
 	return text + "\n"
@@ -74,7 +76,7 @@ func (f *fixture) exportedText(r adapter.Resource, key adapter.Key) string {
 // gone returns the removal of a record.
 func gone(r adapter.Resource, key adapter.Key) adapter.Aggregate {
 	schema := schemas().Of(r)
-	return adapter.Aggregate{Record: values{schema.Key: int(key)}.record(schema), Gone: true}
+	return adapter.Aggregate{Record: attrs{schema.Key: int(key)}.Record(schema), Gone: true}
 }
 
 // without returns an aggregate without some of its parts.
@@ -127,9 +129,9 @@ func (m *memoryBackend) writes() (n int) {
 // there, that nothing is sent for what is equal, and that what is new waits for Push.
 func TestImportOutcomes(t *testing.T) {
 	f := newFixture(t)
-	changed := f.exported(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
-	levelOnly := f.exported(adapter.Products, 3, values{"meta_title": "N"})
-	fresh := f.exported(adapter.Customers, 2, values{"entity_id": 77, "email": "fresh@example.com"})
+	changed := f.exported(adapter.Products, 1, attrs{"name": "Imported", "meta_title": "M"})
+	levelOnly := f.exported(adapter.Products, 3, attrs{"meta_title": "N"})
+	fresh := f.exported(adapter.Customers, 2, attrs{"entity_id": 77, "email": "fresh@example.com"})
 	equal := f.exported(adapter.Customers, 1, nil)
 	batch := []adapter.Aggregate{changed, levelOnly, fresh, equal, gone(adapter.Products, 2), gone(adapter.Products, 98)}
 	want := []adapter.ImportOutcome{adapter.ImportChanged, adapter.ImportChanged, adapter.ImportCreated, adapter.ImportEqual, adapter.ImportRemoved, adapter.ImportEqual}
@@ -155,7 +157,7 @@ func TestImportOutcomes(t *testing.T) {
 	if difference := cmp.Diff(want, got); difference != "" || f.memory.writes() != before+2 {
 		t.Errorf("the import sends %d writes, want 2; outcomes -, got +:\n%s", f.memory.writes()-before, difference)
 	}
-	f.checkValues(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+	f.checkValues(adapter.Products, 1, attrs{"name": "Imported", "meta_title": "M"})
 	f.checkMissing(adapter.Products, 2)
 	f.checkMissing(adapter.Customers, 77)
 	f.checkNoIntents()
@@ -168,7 +170,7 @@ func TestImportOutcomes(t *testing.T) {
 	if err := f.Push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	f.checkValues(adapter.Customers, 77, values{"email": "fresh@example.com"})
+	f.checkValues(adapter.Customers, 77, attrs{"email": "fresh@example.com"})
 	f.scan()
 	f.checkAgreement()
 }
@@ -178,12 +180,12 @@ func TestImportOutcomes(t *testing.T) {
 func TestImportParts(t *testing.T) {
 	f := newFixture(t)
 	product := without(f.exported(adapter.Products, 1, nil), adapter.ProductImages, 1)
-	product.Parts = append(product.Parts, values{"assignment_id": 80, "product_id": 1, "category_id": 6, "position": 1}.record(schemas().Of(adapter.ProductCategories)))
+	product.Parts = append(product.Parts, attrs{"assignment_id": 80, "product_id": 1, "category_id": 6, "position": 1}.Record(schemas().Of(adapter.ProductCategories)))
 	isPointer := func(l adapter.Level) bool { return l.Record.Schema.Resource == adapter.Products && l.StoreID == 0 } // perhaps to the image
 	product.Levels = slices.DeleteFunc(product.Levels, isPointer)
 	address := newAddress(1)
 	address["entity_id"], address["is_default_billing"] = 90, 1
-	created := adapter.Aggregate{Record: address.record(schemas().Of(adapter.CustomerAddresses))}
+	created := adapter.Aggregate{Record: address.Record(schemas().Of(adapter.CustomerAddresses))}
 	stock := adapter.Aggregate{Record: f.get(adapter.StockItems, 2).Clone()}
 	stock.Record.Set("qty", adapter.TextValue("3.2500"))
 	done, err := f.importAll(product, created, stock)
@@ -201,8 +203,8 @@ func TestImportParts(t *testing.T) {
 		}
 	}
 	f.checkMissing(adapter.ProductImages, 1)
-	f.checkValues(adapter.CustomerAddresses, 90, values{"is_default_billing": 1})
-	f.checkValues(adapter.StockItems, 2, values{"qty": "3.2500"})
+	f.checkValues(adapter.CustomerAddresses, 90, attrs{"is_default_billing": 1})
+	f.checkValues(adapter.StockItems, 2, attrs{"qty": "3.2500"})
 	f.scan()
 	f.checkAgreement()
 	f.checkNoIntents()
@@ -223,13 +225,13 @@ func TestImportRefused(t *testing.T) {
 		one        func(f *fixture) adapter.Aggregate
 	}{
 		{"a root", "Update products", adapter.Conflict, func(f *fixture) adapter.Aggregate {
-			return without(f.exported(adapter.Products, 1, values{"name": "Refused", "meta_title": "R", "tier_price": adapter.RecordsValue(nil)}), adapter.ProductWebsites, 1)
+			return without(f.exported(adapter.Products, 1, attrs{"name": "Refused", "meta_title": "R", "tier_price": adapter.RecordsValue(nil)}), adapter.ProductWebsites, 1)
 		}},
 		{"a part that is removed", "Delete product_images", adapter.Invalid, func(f *fixture) adapter.Aggregate {
-			return without(f.exported(adapter.Products, 1, values{"meta_title": "R"}), adapter.ProductImages, 1, 2)
+			return without(f.exported(adapter.Products, 1, attrs{"meta_title": "R"}), adapter.ProductImages, 1, 2)
 		}},
 		{"an address", "Update customer_addresses", adapter.Invalid, func(f *fixture) adapter.Aggregate {
-			return f.exported(adapter.CustomerAddresses, 2, values{"city": "Refused", "is_default_billing": 1})
+			return f.exported(adapter.CustomerAddresses, 2, attrs{"city": "Refused", "is_default_billing": 1})
 		}},
 		{"a removal", "Delete products", adapter.Unsupported, func(*fixture) adapter.Aggregate { return gone(adapter.Products, 1) }},
 		{"a removed address", "Delete customer_addresses", adapter.Conflict, func(*fixture) adapter.Aggregate { return gone(adapter.CustomerAddresses, 1) }},
@@ -239,7 +241,7 @@ func TestImportRefused(t *testing.T) {
 			state := func() string {
 				return fmt.Sprint(f.exportedText(adapter.Products, 1), f.exportedText(adapter.CustomerAddresses, 1), f.exportedText(adapter.CustomerAddresses, 2))
 			}
-			one, other, before := c.one(f), f.exported(adapter.Products, 3, values{"name": "Other"}), state()
+			one, other, before := c.one(f), f.exported(adapter.Products, 3, attrs{"name": "Other"}), state()
 			f.memory.before = func(_ context.Context, call string) error {
 				if call == c.call && f.memory.callCount(call) == 1 {
 					return memoryError(c.kind, "")
@@ -259,7 +261,7 @@ func TestImportRefused(t *testing.T) {
 			if difference := cmp.Diff(before, state()); difference != "" {
 				t.Errorf("before -, after +:\n%s", difference)
 			}
-			f.checkValues(adapter.Products, 3, values{"name": "Other"})
+			f.checkValues(adapter.Products, 3, attrs{"name": "Other"})
 			f.checkNoIntents()
 			f.scan()
 			f.checkAgreement()
@@ -289,7 +291,7 @@ func TestImportUnknownOutcome(t *testing.T) {
 	for _, done := range []bool{true, false} {
 		t.Run(fmt.Sprintf("done %v", done), func(t *testing.T) {
 			f := newFixture(t)
-			one := f.exported(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+			one := f.exported(adapter.Products, 1, attrs{"name": "Imported", "meta_title": "M"})
 			lost := memoryError(adapter.Unavailable, "")
 			if done {
 				f.memory.fail("Update products", nil, lost)
@@ -306,7 +308,7 @@ func TestImportUnknownOutcome(t *testing.T) {
 			if err := f.importOne(one); err != nil {
 				t.Error(err)
 			}
-			f.checkValues(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+			f.checkValues(adapter.Products, 1, attrs{"name": "Imported", "meta_title": "M"})
 			f.checkNoIntents()
 			f.checkAgreement()
 		})
@@ -318,7 +320,7 @@ func TestImportUnknownOutcome(t *testing.T) {
 func TestImportResolved(t *testing.T) {
 	f := newFixture(t)
 	other := f.restart()
-	one := f.exported(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+	one := f.exported(adapter.Products, 1, attrs{"name": "Imported", "meta_title": "M"})
 	f.memory.before = func(_ context.Context, call string) error {
 		if call == "Update products" && f.memory.callCount(call) == 1 {
 			other.get(adapter.Products, 1)
@@ -333,14 +335,14 @@ func TestImportResolved(t *testing.T) {
 	if err := f.importOne(one); err != nil {
 		t.Error(err)
 	}
-	f.checkValues(adapter.Products, 1, values{"name": "Imported", "meta_title": "M"})
+	f.checkValues(adapter.Products, 1, attrs{"name": "Imported", "meta_title": "M"})
 }
 
 // TestImportMissing checks imports of records that the backend has lost, or may be creating:
 // they can be removed, and not be changed.
 func TestImportMissing(t *testing.T) {
 	f := newFixture(t)
-	one, doubtful := f.exported(adapter.Products, 1, values{"meta_title": "M"}), f.exported(adapter.Products, 3, values{"meta_title": "M"})
+	one, doubtful := f.exported(adapter.Products, 1, attrs{"meta_title": "M"}), f.exported(adapter.Products, 3, attrs{"meta_title": "M"})
 	f.memory.mu.Lock()
 	delete(f.memory.docs[adapter.Products], f.id(adapter.Products, 1))
 	f.memory.mu.Unlock()
@@ -369,10 +371,10 @@ func TestImportMissing(t *testing.T) {
 // part once, whatever the backend has refused before, and whatever of it was interrupted.
 func TestImportPushes(t *testing.T) {
 	customer := func(f *fixture, key int, email string) adapter.Aggregate {
-		return f.exported(adapter.Customers, 2, values{"entity_id": key, "email": email})
+		return f.exported(adapter.Customers, 2, attrs{"entity_id": key, "email": email})
 	}
 	address := func(f *fixture, key, customer int) adapter.Aggregate {
-		return f.exported(adapter.CustomerAddresses, 2, values{"entity_id": key, "customer_id": customer, "is_default_billing": 0, "is_default_shipping": 0})
+		return f.exported(adapter.CustomerAddresses, 2, attrs{"entity_id": key, "customer_id": customer, "is_default_billing": 0, "is_default_shipping": 0})
 	}
 	// expect imports a batch, and compares what has become of its records, how many requests
 	// create something, and whether the position was stored.
@@ -421,7 +423,7 @@ func TestImportPushes(t *testing.T) {
 			batch := []adapter.Aggregate{customer(f, 77, "a@example.com"), address(f, 77, 77), address(f, 78, 1), f.exported(adapter.Customers, 1, nil)}
 			expect(t, f, batch, 3, "created", "created", "created", "equal")
 			expect(t, f, batch, 0, "equal", "equal", "equal", "equal")
-			f.checkValues(adapter.CustomerAddresses, 77, values{"customer_id": 77})
+			f.checkValues(adapter.CustomerAddresses, 77, attrs{"customer_id": 77})
 			expect(t, f, []adapter.Aggregate{gone(adapter.Customers, 77), customer(f, 79, "a@example.com")}, 1, "removed", "created")
 			f.checkMissing(adapter.Customers, 77)
 		}},
@@ -435,7 +437,7 @@ func TestImportPushes(t *testing.T) {
 			f.checkMissing(adapter.Customers, 77)
 			f.memory.clearFaults()
 			expect(t, f, batch, 2, "created", "equal", "equal")
-			f.checkValues(adapter.CustomerAddresses, 77, values{"customer_id": 77})
+			f.checkValues(adapter.CustomerAddresses, 77, attrs{"customer_id": 77})
 		}},
 		{"a part that the backend refuses", func(t *testing.T, f *fixture) {
 			batch := []adapter.Aggregate{address(f, 77, 1), customer(f, 77, "a@example.com")}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -11,42 +12,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/recordjson"
+	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
-// The operations of write intents.
-const (
-	opCreate = "create"
-	opPush   = "push" // like opCreate, but the record stays in the local replica whatever happens
-	opUpdate = "update"
-	opDelete = "delete"
-	opImport = "import"
-)
-
-// A writeIntent records a write that may not have been completed. It is stored in the
-// mapping of the root, whose lock the writer holds.
-type writeIntent struct {
-	Writer   string           `json:"by"` // the instanceID of the adapter that writes
-	Op       string           `json:"op"`
-	Resource adapter.Resource `json:"resource"`
-	Key      adapter.Key      `json:"key,omitempty"` // 0 for a part that is being created
-	// StoreID is the store view that is written to. Attributes are those that an update may
-	// change, and Old their values at that store view.
-	StoreID    int64             `json:"level,omitempty"`
-	Attributes []string          `json:"named,omitempty"`
-	Old        recordjson.Record `json:"old,omitempty"`
-	// Siblings are the root's parts of the same resource before the write, by key, each
-	// with the exclusive attributes that the write may take from it at the store view, such
-	// as being the default address.
-	Siblings map[adapter.Key]recordjson.Record `json:"before,omitempty"`
-	// Aggregates are what an import may change, as it was before: the root with its parts, or
-	// the parts of one resource.
-	Aggregates []recordjson.Aggregate `json:"aggregates,omitempty"`
-	Pending    json.RawMessage        `json:"pending,omitempty"` // by Replica.Pending, before an import
-}
-
-func decodeIntent(mapping idmap.Mapping) (writeIntent, error) {
-	var intent writeIntent
-	err := recordjson.Unmarshal(mapping.Intent, &intent)
+// decodeIntent returns the write intent of a mapping.
+func decodeIntent(mapping idmap.Mapping) (intent stored.Intent, err error) {
+	err = recordjson.Unmarshal(mapping.Intent, &intent)
 	return intent, internalError(err, "decode intent of", mapping.Resource, mapping.Key)
 }
 
@@ -60,6 +33,50 @@ func (rc *reconciler) isForeign(r row) bool {
 	return err == nil && intent.Writer != "" && intent.Writer != rc.instanceID
 }
 
+// begin stores a write intent of this process in the mapping of a root that is locked. It fails with
+// turns.ErrBusy if another process has stored the mapping since it was read. The intent becomes what it
+// is when it is read again: undo and recovery work with the same.
+func (rc *reconciler) begin(ctx context.Context, mapping *idmap.Mapping, intent *stored.Intent) error {
+	if err := rc.encodeIntent(mapping, intent); err != nil {
+		return err
+	}
+	begun, err := rc.replica.BeginIntent(ctx, *mapping)
+	if err == nil && !begun {
+		err = turns.Busy(fmt.Sprintf("%s %s %d", intent.Op, intent.Resource, intent.Key), turns.ErrBusy)
+	}
+	return err
+}
+
+// encodeIntent sets the write intent of a mapping to one of this process.
+func (rc *reconciler) encodeIntent(mapping *idmap.Mapping, intent *stored.Intent) (err error) {
+	intent.Writer = rc.instanceID
+	if mapping.Intent, err = json.Marshal(intent); err != nil {
+		return internalError(err, "encode intent of", mapping.Resource, mapping.Key)
+	}
+	*intent, err = decodeIntent(*mapping)
+	return err
+}
+
+// claim makes a write intent of a process that has ended this process's own, so that only one process
+// resolves it, and its writer fails if it is still at work after all. It returns errResolved if
+// another process has resolved or claimed it. The caller holds the root's lock.
+func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
+	intent, err := decodeIntent(*mapping)
+	if err != nil || intent.Writer == rc.instanceID && time.Since(mapping.ChangedAt) < rc.foreignIntentAge {
+		return err
+	}
+	claimed := *mapping
+	if err = rc.encodeIntent(&claimed, &intent); err == nil {
+		err = rc.completeIntent(ctx, mapping.Intent, claimed)
+	}
+	if err != nil {
+		return err
+	}
+	claimed.ChangedAt = time.Now()
+	*mapping = claimed
+	return nil
+}
+
 // undoValues returns the values that undoing an update must restore: those of the
 // attributes that it sets, and those that are null. atLevel is the record as the store view
 // shows it, byDefault as the default scope does.
@@ -69,10 +86,10 @@ func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID 
 		v := atLevel.Values[i]
 		switch {
 		case a.ReadOnly || a.Fixed || a.WriteOnly:
-		case storeID != 0 && !plan.schema.PerLevel && a.Scope != adapter.ScopeGlobal && sameValue(v, byDefault.Values[i]):
+		case storeID != 0 && !plan.schema.PerLevel && a.Scope != adapter.ScopeGlobal && compare.Same(v, byDefault.Values[i]):
 			// The value is inherited from the default scope.
 		case slices.Contains(attributes, a.Name), storeID == 0 && v.Kind() == adapter.Null:
-			old.Values[i] = writable(v)
+			old.Values[i] = compare.Writable(v)
 		}
 	}
 	return recordjson.Encode(old)
@@ -97,7 +114,7 @@ func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Ke
 }
 
 // rollBackSiblings restores the values that a write of a part has taken from its siblings.
-func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
+func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, intent stored.Intent) error {
 	for _, key := range slices.Sorted(maps.Keys(intent.Siblings)) {
 		if key == intent.Key {
 			continue
@@ -115,16 +132,16 @@ func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, 
 
 // rollBack undoes a write in the local replica: it deletes a created record, whose key the
 // intent must have, or restores what an update or an import has changed.
-func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
+func (rc *reconciler) rollBack(ctx context.Context, intent stored.Intent) error {
 	plan := rc.plans[intent.Resource]
 	if plan == nil {
 		return nil // the backend owns the resource no longer
 	}
 	var err error
 	switch {
-	case intent.Op == opImport:
+	case intent.Op == stored.OpImport:
 		err = rc.rollBackImport(ctx, plan, intent)
-	case intent.Op == opCreate && intent.Key != 0:
+	case intent.Op == stored.OpCreate && intent.Key != 0:
 		err = rc.deleteFromReplica(ctx, plan, plan.store, intent.Key)
 	case len(intent.Attributes) > 0:
 		err = plan.rollBackRecord(ctx, intent)
@@ -136,7 +153,7 @@ func (rc *reconciler) rollBack(ctx context.Context, intent writeIntent) error {
 }
 
 // rollBackImport restores what an import has changed, and removes the record if it is new.
-func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, intent writeIntent) error {
+func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, intent stored.Intent) error {
 	batch, err := tryConvert(intent.Aggregates, func(one recordjson.Aggregate) (adapter.Aggregate, error) {
 		return one.Decode(rc.schemas, plan.Resource)
 	})
@@ -155,7 +172,7 @@ func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, in
 }
 
 // rollBackRecord restores the values that an update has changed in its own record.
-func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent writeIntent) error {
+func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent stored.Intent) error {
 	old, err := intent.Old.Decode(plan.schema)
 	if err != nil {
 		return internalError(err, "roll back", intent.Resource, intent.Key)
@@ -175,7 +192,7 @@ func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent writeIntent
 				continue // there was none before, and there is none now
 			}
 			change.Values[i] = v
-			changed = changed || v.Kind() != adapter.Absent && !matches(current.Values[i], v)
+			changed = changed || v.Kind() != adapter.Absent && !compare.Matches(current.Values[i], v)
 		}
 		if !changed {
 			return change, errNoChange

@@ -54,6 +54,7 @@ type memoryItem struct {
 	key    adapter.Key
 	record adapter.Record // backend-owned values
 	rest   adapter.Record
+	file   func(context.Context) (replica.File, error) // of an image that is read from the backend
 }
 
 func newMemory() *memoryBackend {

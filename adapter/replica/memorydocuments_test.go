@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -26,7 +26,7 @@ func (m *memoryBackend) document(d *memoryDoc) replica.Document {
 		}
 	}
 	sum := sha256.New()
-	show := func(i replica.Item) { fmt.Fprintf(sum, "%s %d %s\n", i.ID, i.Key, formatRecord(i.Record)) }
+	show := func(i replica.Item) { fmt.Fprintf(sum, "%s %d %s\n", i.ID, i.Key, adaptertest.FormatRecord(i.Record)) }
 	show(item)
 	broken := d.broken
 	if broken {
@@ -55,7 +55,7 @@ func (m *memoryBackend) document(d *memoryDoc) replica.Document {
 				item.Unresolved = map[adapter.Resource][]string{adapter.Categories: append(item.Unresolved[adapter.Categories], id)}
 				continue
 			}
-			assigned = append(assigned, replica.Item{Record: values{"category_id": int(keys[id]), "position": 1}.record(schemas().Of(adapter.ProductCategories))})
+			assigned = append(assigned, replica.Item{Record: attrs{"category_id": int(keys[id]), "position": 1}.Record(schemas().Of(adapter.ProductCategories))})
 		}
 		parts[adapter.ProductCategories] = assigned
 		return item, parts, err
@@ -63,39 +63,11 @@ func (m *memoryBackend) document(d *memoryDoc) replica.Document {
 }
 
 func (m *memoryBackend) item(i *memoryItem) replica.Item {
-	item := replica.Item{ID: i.id, Key: i.key, Record: i.record.Clone(), Initial: i.rest}
+	item := replica.Item{ID: i.id, Key: i.key, Record: i.record.Clone(), Initial: i.rest, File: i.file}
 	if m.withoutKeys {
 		item.Key = 0
 	}
 	return item
-}
-
-// formatRecord formats the values of a record.
-func formatRecord(r adapter.Record) string {
-	var b strings.Builder
-	for i, v := range r.Values {
-		if v.Kind() != adapter.Absent {
-			fmt.Fprintf(&b, "%s=%s ", r.Schema.Attributes[i].Name, formatValue(v))
-		}
-	}
-	return b.String()
-}
-
-func formatValue(v adapter.Value) string {
-	switch v.Kind() {
-	case adapter.Null:
-		return "null"
-	case adapter.Texts:
-		return fmt.Sprintf("%q", v.Texts())
-	case adapter.Records:
-		var all []string
-		for _, r := range v.Records() {
-			all = append(all, "{"+formatRecord(r)+"}")
-		}
-		return strings.Join(all, ",")
-	default:
-		return fmt.Sprintf("%q", v.Text())
-	}
 }
 
 // edit changes a document directly at the backend.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // A merge is a three-way merge of one root and its parts: it stores in the local replica the
@@ -16,7 +18,7 @@ type merge struct {
 	*reconciler
 	root *resourcePlan
 	key  adapter.Key
-	base base
+	base stored.Base
 	// accepts: the base was unknown, and is the document itself. Only parts that carry a legacy
 	// id and have no mapping yet are mapped.
 	accepts bool
@@ -39,15 +41,15 @@ func (m *merge) covers(plan *resourcePlan, key adapter.Key, name string) bool {
 
 // document merges a document, and returns the new base. That keeps the old values where the
 // document has no list of a resource's parts, and where the replica refuses the new ones.
-func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (base, error) {
-	newBase := base{parts: map[adapter.Resource][]Item{}, unresolved: item.Unresolved}
+func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (stored.Base, error) {
+	newBase := stored.Base{Parts: map[adapter.Resource][]Item{}, Unresolved: item.Unresolved}
 	var err error
-	if newBase.item, err = m.record(ctx, m.root, m.key, m.base.item, item.Record); err != nil {
-		return base{}, err
+	if newBase.Item, err = m.record(ctx, m.root, m.key, m.base.Item, item.Record); err != nil {
+		return stored.Base{}, err
 	}
 	for _, plan := range m.root.parts {
 		items, present := parts[plan.Resource]
-		old, known := m.base.parts[plan.Resource]
+		old, known := m.base.Parts[plan.Resource]
 		switch {
 		case !present && !known:
 			continue
@@ -55,15 +57,15 @@ func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resou
 			items = old
 		case !known || !slices.EqualFunc(old, items, sameItem) || m.accepts && plan.HasIDs:
 			if items, err = m.parts(ctx, plan, old, items); err != nil {
-				return base{}, err
+				return stored.Base{}, err
 			}
 		}
-		newBase.parts[plan.Resource] = items
+		newBase.Parts[plan.Resource] = items
 	}
 	return newBase, nil
 }
 
-func sameItem(i, j Item) bool { return i.ID == j.ID && sameValues(i.Record, j.Record) }
+func sameItem(i, j Item) bool { return i.ID == j.ID && compare.SameRecords(i.Record, j.Record) }
 
 // record merges one record of the document. It returns the new base: the document's values,
 // except that those refused by the replica keep their old base, so that the next document
@@ -72,7 +74,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	values, changed := adapter.NewRecord(plan.schema), false
 	for i, v := range document.Values {
 		name := plan.schema.Attributes[i].Name
-		if v.Kind() == adapter.Absent || !plan.canImport(i) || sameValue(v, old.Values[i]) || m.covers(plan, key, name) {
+		if v.Kind() == adapter.Absent || !plan.canImport(i) || compare.Same(v, old.Values[i]) || m.covers(plan, key, name) {
 			continue
 		}
 		values.Values[i], changed = v, true
@@ -93,7 +95,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []string, err error) {
 	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
 	if changed {
-		m.metrics.reconciled.count(plan.Resource)
+		m.metrics.Reconciled.Count(plan.Resource)
 	}
 	if err == nil || adapter.KindOf(err) == adapter.NotFound { // the record is gone from the replica and not visible
 		return nil, nil
@@ -103,7 +105,7 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	}
 	names := present(values)
 	if len(names) == 1 {
-		m.metrics.refused.count(plan.Resource)
+		m.metrics.Refused.Count(plan.Resource)
 		m.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", names[0], "kind", adapter.KindOf(err).String())
 		return names, nil
 	}
@@ -160,7 +162,10 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 			if item.Record, err = m.record(ctx, plan, key, old.Record, item.Record); err != nil {
 				return nil, err
 			}
-		case !known && plan.ImportsParts:
+		case !known && plan.importsFile(item):
+			m.pending.Add(m.root.Resource, m.key)
+			continue
+		case !known && plan.ImportsParts && !plan.schema.HasFile:
 			imported, err := m.importRecords(ctx, plan, item.ID, plan.importedPart(item, m.key))
 			if err != nil {
 				return nil, err
@@ -178,7 +183,24 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 			}
 		}
 	}
-	return newBase, nil
+	return newBase, m.reorder(ctx, parts, oldItems, newBase)
+}
+
+// reorder sets the positions of the parts of a resource that has an order, if the document has them in
+// another order than the base. It does nothing after a write of this process, which sets the order itself.
+func (m *merge) reorder(ctx context.Context, parts *replicaParts, before, after []Item) (err error) {
+	isOwn := func(own *Write) bool { return own.Resource == parts.Resource }
+	if parts.OrderedBy == "" || slices.ContainsFunc(m.own, isOwn) || !compare.Reordered(convert(before, parts.itemIdentity), convert(after, parts.itemIdentity)) {
+		return nil
+	}
+	for i, item := range after {
+		position := adapter.NewRecord(parts.schema)
+		position.Set(parts.OrderedBy, adapter.IntegerValue(int64(i+1)))
+		if key := parts.find(item); key != 0 && err == nil {
+			_, err = m.putAccepted(ctx, parts.resourcePlan, key, position)
+		}
+	}
+	return err
 }
 
 // bind maps the part whose legacy id an item carries to the item's id, unless either is
@@ -198,7 +220,7 @@ func (m *merge) deletePart(ctx context.Context, plan *resourcePlan, key adapter.
 	err := m.deleteWithMapping(ctx, plan, key)
 	switch {
 	case err == nil:
-		m.metrics.reconciled.count(plan.Resource)
+		m.metrics.Reconciled.Count(plan.Resource)
 	case adapter.IsRefusal(err):
 		m.log.Warn("a part that the backend no longer has cannot be deleted", "resource", plan.Resource, "id", key, "error", err)
 		return nil
@@ -218,8 +240,8 @@ func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key ad
 	changeOf := func(current adapter.Record) (adapter.Record, error) {
 		change, err := adapter.NewRecord(plan.schema), errNoChange
 		for i, v := range values.Values {
-			if v.Kind() != adapter.Absent && !matches(current.Values[i], v) {
-				change.Values[i], err = writable(v), nil
+			if v.Kind() != adapter.Absent && !compare.Matches(current.Values[i], v) {
+				change.Values[i], err = compare.Writable(v), nil
 			}
 		}
 		return change, err

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
 )
 
 // newMirroredFixture returns a fixture whose clients' writes enter an outbox, and the outbox.
-func newMirroredFixture(t *testing.T) (*fixture, sqlstore.Outbox) {
+func newMirroredFixture(t *testing.T) (*fixture, outboxes.Store) {
 	t.Helper()
 	start, err := demoSnapshot()
 	if err != nil {
@@ -27,11 +29,7 @@ func newMirroredFixture(t *testing.T) (*fixture, sqlstore.Outbox) {
 	if err := os.WriteFile(path, start.database, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := demotest.Open(t, sqlstore.Options{DSN: "sqlite:" + path, MediaDir: t.TempDir()})
 	owners := db.WriteOwners()
 	known, wishes := map[adapter.Resource]int64{}, map[adapter.Resource]bool{}
 	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems, adapter.Customers} {
@@ -50,9 +48,9 @@ func newMirroredFixture(t *testing.T) (*fixture, sqlstore.Outbox) {
 }
 
 // entries returns what an outbox holds.
-func entries(t *testing.T, box sqlstore.Outbox) []outbox.Entry {
+func entries(t *testing.T, box outboxes.Store) []outbox.Entry {
 	t.Helper()
-	all, err := box.Entries(t.Context(), sqlstore.EntryFilter{Limit: 100})
+	all, err := box.Entries(t.Context(), outboxes.EntryFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +84,8 @@ func TestOutboxReleased(t *testing.T) {
 		name string
 		do   func() error
 	}{
-		{"product", func() error { return f.update(adapter.Products, 1, 0, values{"price": "7.00"}) }},
-		{"part", func() error { return f.update(adapter.StockItems, 1, 0, values{"qty": "50.0000"}) }},
+		{"product", func() error { return f.update(adapter.Products, 1, 0, attrs{"price": "7.00"}) }},
+		{"part", func() error { return f.update(adapter.StockItems, 1, 0, attrs{"qty": "50.0000"}) }},
 	} {
 		before := asked
 		if err := write.do(); err != nil || asked == before {
@@ -106,7 +104,7 @@ func TestOutboxReleased(t *testing.T) {
 		}
 		return nil
 	}
-	if err := f.update(adapter.Products, 2, 0, values{"price": "8.00"}); adapter.KindOf(err) != adapter.Invalid {
+	if err := f.update(adapter.Products, 2, 0, attrs{"price": "8.00"}); adapter.KindOf(err) != adapter.Invalid {
 		t.Fatalf("%v, want invalid", err)
 	}
 	old, err := f.local.Export(t.Context(), adapter.Products, 1, 1)
@@ -137,7 +135,7 @@ func idsOf(all []outbox.Entry) (ids []int64) {
 // import later.
 func TestOutboxUndoneImport(t *testing.T) {
 	f, box := newMirroredFixture(t)
-	if err := f.update(adapter.StockItems, 1, 0, values{"qty": "50.0000"}); err != nil {
+	if err := f.update(adapter.StockItems, 1, 0, attrs{"qty": "50.0000"}); err != nil {
 		t.Fatal(err)
 	}
 	before := entries(t, box)
@@ -167,7 +165,7 @@ func TestOutboxUndoneImport(t *testing.T) {
 		if done := follow(); done.Err == nil {
 			t.Errorf("%+v, want an error", done)
 		}
-		f.checkValues(adapter.StockItems, 1, values{"qty": "50.0000"})
+		f.checkValues(adapter.StockItems, 1, attrs{"qty": "50.0000"})
 		if after := entries(t, box); len(after) != 1 || !maps.Equal(after[0].Agreed, before[0].Agreed) || after[0].Version == before[0].Version {
 			t.Errorf("%+v, want the content of %+v", after, before)
 		}
@@ -176,7 +174,7 @@ func TestOutboxUndoneImport(t *testing.T) {
 	if done := follow(); done.Err != nil {
 		t.Error(done.Err)
 	}
-	f.checkValues(adapter.StockItems, 1, values{"qty": "48.0000"})
+	f.checkValues(adapter.StockItems, 1, attrs{"qty": "48.0000"})
 	if after := entries(t, box); len(after) != 1 || maps.Equal(after[0].Agreed, before[0].Agreed) {
 		t.Errorf("%+v", after)
 	}

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 // Push creates at the backend every record of the local replica that it lacks: the roots
@@ -105,7 +106,7 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 			}
 		}
 	}
-	err := a.pushRoot(ctx, root, key)
+	err := turns.Take(ctx, a.foreignWriteWait, func() error { return a.pushRoot(ctx, root, key) })
 	if err != nil && len(below) > 0 {
 		err = fmt.Errorf("%s %d above it: %w", root.Resource, key, err)
 	}
@@ -115,7 +116,7 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 // pushRoot creates one root at the backend, unless the ID map has it, and then those of its
 // parts that the backend lacks.
 func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
-	unlock, err := a.locks.lock(ctx, root.Resource, key)
+	unlock, err := a.locks.Lock(ctx, root.Resource, key)
 	if err != nil {
 		return err
 	}
@@ -123,6 +124,9 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	reconciled, err := a.reconcileRoot(ctx, root, key) // completes a push that was interrupted
 	if err != nil {
 		return err
+	}
+	if reconciled != nil && reconciled.Intent != nil {
+		return turns.Busy("push "+string(root.Resource), turns.ErrBusy)
 	}
 	if reconciled == nil {
 		r, err := a.rowWithRecord(ctx, root, key)
@@ -136,7 +140,11 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		case !r.exists: // another process has deleted it
 			return notFound("get", root.Resource, key)
 		}
-		if err := a.pushRecord(ctx, root, idmap.Mapping{Resource: root.Resource, Key: key}, key, adapter.Record{}); err != nil {
+		mapping := idmap.Mapping{Resource: root.Resource, Key: key}
+		if r.mapping != nil {
+			mapping = *r.mapping
+		}
+		if err := a.pushRecord(ctx, root, mapping, key, adapter.Record{}); err != nil {
 			return err
 		}
 		if reconciled, err = a.reconcileRoot(ctx, root, key); err != nil || reconciled == nil {
@@ -156,12 +164,12 @@ func (a *Adapter) pushParts(ctx context.Context, root *resourcePlan, rootKey ada
 			return err
 		}
 		for _, part := range parts {
-			err := a.pushPart(ctx, plan, rootKey, part)
-			if err != nil && !adapter.IsRefusal(err) {
-				return fmt.Errorf("its %s %d: %w", plan.Resource, part.Key(), err)
-			}
-			if err != nil {
-				refused = errors.Join(refused, fmt.Errorf("its %s %d: %w", plan.Resource, part.Key(), err))
+			if err := a.pushPart(ctx, plan, rootKey, part); err != nil {
+				err = fmt.Errorf("its %s %d: %w", plan.Resource, part.Key(), err)
+				if !adapter.IsRefusal(err) {
+					return err
+				}
+				refused = errors.Join(refused, err)
 			}
 		}
 	}
@@ -171,28 +179,11 @@ func (a *Adapter) pushParts(ctx context.Context, root *resourcePlan, rootKey ada
 // pushRecord creates a record at the backend, under the lock of the root with this mapping.
 // input has its write-only values; it may be empty.
 func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, key adapter.Key, input adapter.Record) error {
-	w, err := (&store{a, plan}).begin(ctx, mapping, writeIntent{Op: opPush, Key: key})
+	w, err := (&store{a, plan}).begin(ctx, mapping, stored.Intent{Op: stored.OpPush, Key: key})
 	if err != nil {
 		return err
 	}
-	err = w.sendNew(ctx, input)
-	if err != nil && !adapter.IsRefusal(err) {
-		w.release(ctx)
-	}
-	return err
-}
-
-// release says in the stored write intent that nobody is at work on the write any more, so that
-// the next push need not wait for it, even if that is another process.
-func (w *pendingWrite) release(ctx context.Context) {
-	w.finish(ctx, "a write that was interrupted is resolved in a minute at the earliest", func(ctx context.Context) error {
-		w.intent.Writer = ""
-		released, err := json.Marshal(w.intent)
-		if err != nil {
-			return err
-		}
-		return w.replaceIntent(ctx, released)
-	})
+	return w.sendNew(ctx, input)
 }
 
 // partsToPush returns the parts of a root that the backend lacks and accepts, sorted by key.
@@ -209,7 +200,7 @@ func (a *Adapter) partsToPush(ctx context.Context, plan *resourcePlan, rootKey a
 		return nil, err
 	}
 	base, err := baseOf(plan.root, *root.mapping)
-	for _, item := range base.parts[plan.Resource] {
+	for _, item := range base.Parts[plan.Resource] {
 		delete(parts.records, parts.find(item))
 	}
 	for key := range parts.ids {

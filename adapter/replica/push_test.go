@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
@@ -43,13 +44,11 @@ func TestPushResumed(t *testing.T) {
 				}
 				return nil
 			}
-			m.mu.Lock()
 			if c.after {
 				m.after = stop
 			} else {
 				m.before = stop
 			}
-			m.mu.Unlock()
 			var done, total, tries int
 			for ; ; tries++ {
 				if tries > 50 {
@@ -83,14 +82,12 @@ func TestPushResumed(t *testing.T) {
 func TestPushRefused(t *testing.T) {
 	f := reopen(t, demoReplica(t), newMemory(), replica.Options{})
 	refused := map[string]int{"Create customer_addresses": 2, "Create products": 1} // the number of the call
-	f.memory.mu.Lock()
 	f.memory.before = func(_ context.Context, call string) error {
 		if refused[call]--; refused[call] == 0 {
 			return memoryError(adapter.Conflict, "")
 		}
 		return nil
 	}
-	f.memory.mu.Unlock()
 	var done, total int
 	err := f.Push(t.Context(), func(d, of int) { done, total = d, of })
 	if adapter.KindOf(err) != adapter.Conflict || done != total-2 {
@@ -113,25 +110,22 @@ func TestPushRefused(t *testing.T) {
 		t.Errorf("the next push creates %q", again)
 	}
 	f.checkNoIntents()
-	f.checkValues(adapter.Products, 1, values{"entity_id": 1})
+	f.checkValues(adapter.Products, 1, attrs{"entity_id": 1})
 }
 
 // TestPushRefusals checks that the error of a push has a bounded length.
 func TestPushRefusals(t *testing.T) {
 	local := demoReplica(t)
-	customers, err := local.Store(adapter.Customers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	customers := adaptertest.StoreOf(t, local, adapter.Customers)
 	for i := range 30 {
-		one := values{"website_id": 1, "group_id": 1, "email": fmt.Sprintf("new%d@example.com", i), "firstname": "New", "lastname": "One", "disable_auto_group_change": 0, "store_id": 0}
-		if _, err := customers.Create(t.Context(), &adapter.CreateParams{Record: one.record(schemas().Of(adapter.Customers))}); err != nil {
+		one := attrs{"website_id": 1, "group_id": 1, "email": fmt.Sprintf("new%d@example.com", i), "firstname": "New", "lastname": "One", "disable_auto_group_change": 0, "store_id": 0}
+		if _, err := customers.Create(t.Context(), &adapter.CreateParams{Record: one.Record(schemas().Of(adapter.Customers))}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f := reopen(t, local, newMemory(), replica.Options{})
 	f.memory.fail("Create customers", memoryError(adapter.Invalid, "email"), nil)
-	err = f.Push(t.Context(), nil)
+	err := f.Push(t.Context(), nil)
 	if err == nil || strings.Count(err.Error(), "push customers") != 20 || !strings.HasSuffix(err.Error(), "and others: portico ids check lists them") {
 		t.Errorf("error %v", err)
 	}
@@ -145,11 +139,7 @@ func TestPushFiles(t *testing.T) {
 	if err := demotest.LoadWithImages("sqlite:" + path); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: folder})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := demotest.Open(t, sqlstore.Options{DSN: "sqlite:" + path, MediaDir: folder})
 	late := filepath.Join(folder, "t", "w", "two.jpg")
 	if err := os.Rename(late, late+"-later"); err != nil {
 		t.Fatal(err)
@@ -162,7 +152,7 @@ func TestPushFiles(t *testing.T) {
 	if difference := cmp.Diff(want, f.memory.files); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
 	}
-	f.checkValues(adapter.ProductImages, 2, values{"file": "t/w/two.jpg"})
+	f.checkValues(adapter.ProductImages, 2, attrs{"file": "t/w/two.jpg"})
 	if err := os.Rename(late+"-later", late); err != nil {
 		t.Fatal(err)
 	}
@@ -187,19 +177,17 @@ func newCategoryMemory() *memoryBackend {
 func TestPushTree(t *testing.T) {
 	local := demoReplica(t)
 	for key, above := range map[adapter.Key]int{3: 6, 6: 5, 5: 2} {
-		if err := local.UpdateReadOnly(t.Context(), adapter.Categories, key, values{"parent_id": above}.record(schemas().Of(adapter.Categories))); err != nil {
+		if err := local.UpdateReadOnly(t.Context(), adapter.Categories, key, attrs{"parent_id": above}.Record(schemas().Of(adapter.Categories))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f := reopen(t, local, newCategoryMemory(), replica.Options{})
-	f.memory.mu.Lock()
 	f.memory.before = func(_ context.Context, call string) error {
 		if call == "Create categories" && len(f.memory.created) == 1 {
 			return memoryError(adapter.Invalid, "")
 		}
 		return nil
 	}
-	f.memory.mu.Unlock()
 	err := f.Push(t.Context(), nil)
 	if err == nil || !strings.Contains(err.Error(), "push categories 3: categories 5 above it: ") || len(f.memory.created) != 1 {
 		t.Errorf("error %v, created %q", err, f.memory.created)
@@ -218,7 +206,7 @@ func TestPushTree(t *testing.T) {
 func TestPushCycle(t *testing.T) {
 	local := demoReplica(t)
 	for key, above := range map[adapter.Key]int{3: 4, 4: 5, 5: 3, 6: 6} {
-		if err := local.UpdateReadOnly(t.Context(), adapter.Categories, key, values{"parent_id": above}.record(schemas().Of(adapter.Categories))); err != nil {
+		if err := local.UpdateReadOnly(t.Context(), adapter.Categories, key, attrs{"parent_id": above}.Record(schemas().Of(adapter.Categories))); err != nil {
 			t.Fatal(err)
 		}
 	}

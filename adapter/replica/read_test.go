@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
@@ -50,11 +51,76 @@ func TestReadCost(t *testing.T) {
 	}
 }
 
+// TestSharedReads checks that the reads of one call fetch a document once, unless the record is
+// written in between, and that other calls fetch it again.
+func TestSharedReads(t *testing.T) {
+	point := &crashPoint{}
+	f := newCrashingFixture(t, point).fixture
+	ctx := adapter.WithSharedReads(t.Context())
+	if adapter.WithSharedReads(ctx) != ctx {
+		t.Error("a call within a call has its own reads")
+	}
+	get := func(ctx context.Context) (adapter.Record, error) {
+		return f.store(adapter.Products).Get(ctx, &adapter.GetParams{Key: 1})
+	}
+	for _, c := range []struct {
+		name  string
+		read  func() error
+		steps int
+	}{
+		{"a product", func() error { _, err := get(ctx); return err }, 3},
+		{"the same product", func() error { _, err := get(ctx); return err }, 2},
+		{"its stock item", func() error {
+			_, err := f.store(adapter.StockItems).Get(ctx, &adapter.GetParams{Key: 1})
+			return err
+		}, 2},
+		{"a list with others", func() error {
+			_, err := f.store(adapter.Products).List(ctx, &adapter.ListParams{})
+			return err
+		}, 3},
+		{"the same list", func() error {
+			_, err := f.store(adapter.Products).List(ctx, &adapter.ListParams{})
+			return err
+		}, 2},
+		{"an order", func() error {
+			_, err := f.store(adapter.Orders).Get(ctx, &adapter.GetParams{Key: 1})
+			return err
+		}, 3},
+		{"in another call", func() error { _, err := get(t.Context()); return err }, 3},
+	} {
+		before := point.steps
+		if err := c.read(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := point.steps - before; got != c.steps {
+			t.Errorf("%s: %d steps, want %d", c.name, got, c.steps)
+		}
+	}
+	wantName := func(ctx context.Context, name string) {
+		t.Helper()
+		if r, err := get(ctx); err != nil || r.Get("name").Text() != name {
+			t.Errorf("name %q, %v; want %q", r.Get("name").Text(), err, name)
+		}
+	}
+	if err := f.update(adapter.Products, 1, 0, attrs{"name": "written"}); err != nil {
+		t.Fatal(err)
+	}
+	rename := func(name string) {
+		f.memory.edit(adapter.Products, f.id(adapter.Products, 1), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue(name)) })
+	}
+	rename("after the write")
+	wantName(ctx, "after the write")
+	rename("during the call")
+	wantName(ctx, "after the write")
+	wantName(t.Context(), "during the call")
+	wantName(ctx, "during the call")
+}
+
 // TestChangedAtTheBackend changes documents at the backend. The next read takes over the
 // changed values and no others.
 func TestChangedAtTheBackend(t *testing.T) {
 	f := newFixture(t)
-	if err := f.update(adapter.Customers, 1, 0, values{"email": "Exact@Example.com"}); err != nil {
+	if err := f.update(adapter.Customers, 1, 0, attrs{"email": "Exact@Example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	product, customer := f.id(adapter.Products, 1), f.id(adapter.Customers, 1)
@@ -63,13 +129,13 @@ func TestChangedAtTheBackend(t *testing.T) {
 		d.record.Set("name", adapter.TextValue("Renamed"))
 		d.record.Set("price", adapter.TextValue("12.5000"))
 		d.record.Set("description", adapter.NullValue())
-		d.record.Set("tier_price", valueOf(d.record.Schema, "tier_price", []values{{"website_id": 0, "cust_group": 32000, "price": "5.0000", "price_qty": "7.0000"}}))
-		d.parts[adapter.StockItems][0].record = values{"qty": "77.0000", "manage_stock": 1, "backorders": 2}.record(schemas().Of(adapter.StockItems))
+		d.record.Set("tier_price", attrs{"tier_price": []attrs{{"website_id": 0, "cust_group": 32000, "price": "5.0000", "price_qty": "7.0000"}}}.Record(d.record.Schema).Get("tier_price"))
+		d.parts[adapter.StockItems][0].record = attrs{"qty": "77.0000", "manage_stock": 1, "backorders": 2}.Record(schemas().Of(adapter.StockItems))
 	})
 	f.memory.edit(adapter.Customers, customer, func(d *memoryDoc) { d.record.Set("firstname", adapter.TextValue("Other")) })
-	f.checkValues(adapter.Products, 1, values{"name": "Renamed", "price": "12.5000", "description": nil, "sku": seen.Get("sku"), "url_key": seen.Get("url_key")})
-	f.checkValues(adapter.StockItems, 1, values{"qty": "77.0000", "backorders": 2})
-	f.checkValues(adapter.Customers, 1, values{"firstname": "Other", "email": "Exact@Example.com"})
+	f.checkValues(adapter.Products, 1, attrs{"name": "Renamed", "price": "12.5000", "description": nil, "sku": seen.Get("sku"), "url_key": seen.Get("url_key")})
+	f.checkValues(adapter.StockItems, 1, attrs{"qty": "77.0000", "backorders": 2})
+	f.checkValues(adapter.Customers, 1, attrs{"firstname": "Other", "email": "Exact@Example.com"})
 	prices := f.get(adapter.Products, 1, "tier_price").Get("tier_price").Records()
 	if len(prices) != 1 || prices[0].Get("price_qty").Text() != "7.0000" {
 		t.Errorf("tier prices: %v", prices)
@@ -79,7 +145,7 @@ func TestChangedAtTheBackend(t *testing.T) {
 	}
 	// Values unchanged at the backend keep the precision with which the client wrote them.
 	f.memory.edit(adapter.Customers, customer, func(d *memoryDoc) { d.record.Set("email", adapter.TextValue("new@example.com")) })
-	f.checkValues(adapter.Customers, 1, values{"email": "new@example.com"})
+	f.checkValues(adapter.Customers, 1, attrs{"email": "new@example.com"})
 }
 
 // TestOrderChangedAtTheBackend changes an order, which clients cannot write.
@@ -91,11 +157,11 @@ func TestOrderChangedAtTheBackend(t *testing.T) {
 		d.parts[adapter.OrderItems][0].record.Set("name", adapter.TextValue("Renamed"))
 	})
 	before := f.get(adapter.Orders, 2).Get("updated_at")
-	f.checkValues(adapter.Orders, 1, values{"status": "shipped"})
+	f.checkValues(adapter.Orders, 1, attrs{"status": "shipped"})
 	if found := f.keys(adapter.OrderItems, where("name", "Renamed")); len(found) != 1 {
 		t.Errorf("lines of the new name: %v", found)
 	}
-	f.checkValues(adapter.Orders, 2, values{"updated_at": before})
+	f.checkValues(adapter.Orders, 2, attrs{"updated_at": before})
 }
 
 // TestListUsesNewValues checks that a list queries the replica again after reconciling.
@@ -120,8 +186,8 @@ func TestPartsChangedAtTheBackend(t *testing.T) {
 	customer := f.id(adapter.Customers, 1)
 	ofCustomer := where("customer_id", "1")
 	before := f.keys(adapter.CustomerAddresses, ofCustomer)
-	part := f.memory.part(newAddress(1).record(schemas().Of(adapter.CustomerAddresses)), 0)
-	part.rest = values{"region": "", "fax": "rest"}.record(schemas().Of(adapter.CustomerAddresses))
+	part := f.memory.part(newAddress(1).Record(schemas().Of(adapter.CustomerAddresses)), 0)
+	part.rest = attrs{"region": "", "fax": "rest"}.Record(schemas().Of(adapter.CustomerAddresses))
 	deleted := before[len(before)-1]
 	deletedID := f.id(adapter.CustomerAddresses, deleted)
 	f.memory.edit(adapter.Customers, customer, func(d *memoryDoc) {
@@ -133,11 +199,11 @@ func TestPartsChangedAtTheBackend(t *testing.T) {
 	if len(after) != len(before) || slices.Contains(after, deleted) || slices.Contains(before, fresh) {
 		t.Fatalf("addresses %v, were %v", after, before)
 	}
-	f.checkValues(adapter.CustomerAddresses, fresh, values{"city": "C", "fax": "rest", "customer_id": 1})
+	f.checkValues(adapter.CustomerAddresses, fresh, attrs{"city": "C", "fax": "rest", "customer_id": 1})
 	if got := f.id(adapter.CustomerAddresses, fresh); got != part.id {
 		t.Errorf("its id is %s, want %s", got, part.id)
 	}
-	if err := f.update(adapter.CustomerAddresses, fresh, 0, values{"city": "D"}); err != nil {
+	if err := f.update(adapter.CustomerAddresses, fresh, 0, attrs{"city": "D"}); err != nil {
 		t.Error(err)
 	}
 	if _, exists := f.mapping(adapter.CustomerAddresses, deleted); exists {
@@ -145,7 +211,7 @@ func TestPartsChangedAtTheBackend(t *testing.T) {
 	}
 
 	f.memory.edit(adapter.Products, f.id(adapter.Products, 3), func(d *memoryDoc) {
-		d.parts[adapter.ProductWebsites] = []memoryItem{f.memory.partOf(values{"website_id": 2}.record(schemas().Of(adapter.ProductWebsites)))}
+		d.parts[adapter.ProductWebsites] = []memoryItem{f.memory.partOf(attrs{"website_id": 2}.Record(schemas().Of(adapter.ProductWebsites)))}
 		d.parts[adapter.StockItems] = nil // the replica cannot delete a stock item
 	})
 	sites := f.websites(3)
@@ -177,11 +243,7 @@ func (m *memoryBackend) partOf(r adapter.Record) memoryItem {
 
 func (f *fixture) websites(product adapter.Key) (sites []int64) {
 	f.t.Helper()
-	found, err := f.store(adapter.ProductWebsites).List(f.t.Context(), &adapter.ListParams{Query: where("product_id", keyText(product))})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, r := range found.Records {
+	for _, r := range adaptertest.MustList(f.t, f.store(adapter.ProductWebsites), adapter.ListParams{Query: where("product_id", keyText(product))}).Records {
 		sites = append(sites, r.Get("website_id").Int())
 	}
 	return sites
@@ -228,15 +290,15 @@ func TestRecordDeletedAtTheBackend(t *testing.T) {
 		}
 	}
 	for name, err := range map[string]error{
-		"update": f.update(adapter.Products, all[1], 0, values{"meta_title": "x"}),
+		"update": f.update(adapter.Products, all[1], 0, attrs{"meta_title": "x"}),
 		"delete": f.delete(adapter.Products, all[1]),
-		"stock":  f.update(adapter.StockItems, 2, 0, values{"qty": "1.0000"}),
+		"stock":  f.update(adapter.StockItems, 2, 0, attrs{"qty": "1.0000"}),
 	} {
 		if adapter.KindOf(err) != adapter.NotFound || err == nil {
 			t.Errorf("%s: %v, want not found", name, err)
 		}
 	}
-	_, err = f.create(adapter.ProductWebsites, values{"product_id": int(all[1]), "website_id": 2})
+	_, err = f.create(adapter.ProductWebsites, attrs{"product_id": int(all[1]), "website_id": 2})
 	if adapter.KindOf(err) != adapter.Invalid || err == nil {
 		t.Errorf("create a part: %v, want invalid", err)
 	}
@@ -263,15 +325,12 @@ func TestUnmapped(t *testing.T) {
 	for base, want := range map[string]string{"": "the replica's", "{}": "the backend's"} {
 		t.Run(fmt.Sprintf("base %q", base), func(t *testing.T) {
 			f.memory.edit(adapter.Products, mapping.BackendID, func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("the backend's")) })
-			if err := f.update(adapter.Products, 1, 0, values{"name": "x"}); err != nil {
+			if err := f.update(adapter.Products, 1, 0, attrs{"name": "x"}); err != nil {
 				t.Fatal(err)
 			}
-			store, err := f.local.Store(adapter.Products)
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := adaptertest.StoreOf(t, f.local, adapter.Products)
 			if err := store.Update(t.Context(), &adapter.UpdateParams{Key: 2, Change: func(current adapter.Record) (adapter.Record, error) {
-				return values{"name": "the replica's"}.record(current.Schema), nil
+				return attrs{"name": "the replica's"}.Record(current.Schema), nil
 			}}); err != nil {
 				t.Fatal(err)
 			}
@@ -282,7 +341,7 @@ func TestUnmapped(t *testing.T) {
 			if err := f.local.PutMappings(t.Context(), imported); err != nil {
 				t.Fatal(err)
 			}
-			f.checkValues(adapter.Products, 2, values{"name": want})
+			f.checkValues(adapter.Products, 2, attrs{"name": want})
 		})
 	}
 }
@@ -297,16 +356,16 @@ func TestRefusedValue(t *testing.T) {
 		d.record.Set("sku", taken)
 		d.record.Set("name", adapter.TextValue("Renamed"))
 	})
-	f.checkValues(adapter.Products, 1, values{"sku": sku, "name": "Renamed"})
+	f.checkValues(adapter.Products, 1, attrs{"sku": sku, "name": "Renamed"})
 	if lines := f.log.all(); len(lines) != 1 || !strings.Contains(lines[0], "attribute=sku") || !strings.Contains(lines[0], "conflict") {
 		t.Errorf("logged: %q", lines)
 	}
-	f.checkValues(adapter.Products, 1, values{"sku": sku})
-	if err := f.update(adapter.Products, 2, 0, values{"sku": "free"}); err != nil {
+	f.checkValues(adapter.Products, 1, attrs{"sku": sku})
+	if err := f.update(adapter.Products, 2, 0, attrs{"sku": "free"}); err != nil {
 		t.Fatal(err)
 	}
 	f.memory.edit(adapter.Products, id, func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("Again")) })
-	f.checkValues(adapter.Products, 1, values{"sku": taken, "name": "Again"})
+	f.checkValues(adapter.Products, 1, attrs{"sku": taken, "name": "Again"})
 }
 
 // TestBackendDown checks that records that cannot be compared are not returned.
@@ -322,10 +381,10 @@ func TestBackendDown(t *testing.T) {
 	if adapter.KindOf(err) != adapter.Unavailable {
 		t.Errorf("list: %v", err)
 	}
-	if err := f.update(adapter.Products, 1, 0, values{"meta_title": "x"}); adapter.KindOf(err) != adapter.Unavailable {
+	if err := f.update(adapter.Products, 1, 0, attrs{"meta_title": "x"}); adapter.KindOf(err) != adapter.Unavailable {
 		t.Errorf("update: %v", err)
 	}
-	f.checkValues(adapter.Customers, 1, values{"entity_id": 1})
+	f.checkValues(adapter.Customers, 1, attrs{"entity_id": 1})
 }
 
 // TestUnreadable checks that a document that cannot be decoded fails its own reads, and
@@ -341,8 +400,8 @@ func TestUnreadable(t *testing.T) {
 	f.memory.edit(adapter.Orders, d.id, func(d *memoryDoc) { d.broken = true })
 	placeOrder(f, 77)
 	f.scan()
-	f.checkValues(adapter.Products, 2, values{"name": "Moved"})
-	f.checkValues(adapter.Orders, 77, values{"increment_id": "B-1"})
+	f.checkValues(adapter.Products, 2, attrs{"name": "Moved"})
+	f.checkValues(adapter.Orders, 77, attrs{"increment_id": "B-1"})
 	logged := strings.Join(f.log.all(), "\n")
 	for _, want := range []string{"cannot be read", d.id, "cannot be reconciled"} {
 		if !strings.Contains(logged, want) {
@@ -350,7 +409,7 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	f.memory.edit(adapter.Products, f.id(adapter.Products, 1), func(d *memoryDoc) { d.broken = false })
-	f.checkValues(adapter.Products, 1, values{"entity_id": 1})
+	f.checkValues(adapter.Products, 1, attrs{"entity_id": 1})
 }
 
 // A talkativeBackend returns documents that were not requested.
@@ -373,7 +432,7 @@ func TestUnaskedDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Adapter = a
-	if got := f.get(adapter.Products, 1); formatRecord(got) != formatRecord(want) {
-		t.Errorf("%s, want %s", formatRecord(got), formatRecord(want))
+	if got := f.get(adapter.Products, 1); adaptertest.FormatRecord(got) != adaptertest.FormatRecord(want) {
+		t.Errorf("%s, want %s", adaptertest.FormatRecord(got), adaptertest.FormatRecord(want))
 	}
 }

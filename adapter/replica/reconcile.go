@@ -9,39 +9,40 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/logonce"
+	"github.com/portico-commerce/portico/adapter/replica/metrics"
+	"github.com/portico-commerce/portico/adapter/replica/roots"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 // A reconciler makes the local replica and the backend agree, root by root.
 type reconciler struct {
 	*walker
 	allocateIDs bool
-	locks       rootLocks
-	log         *logOnce
-	metrics     *metrics
+	changed     func(context.Context, map[adapter.Resource][]adapter.Key) error // may be nil
+	locks       roots.Locks
+	log         *logonce.Logger
+	metrics     *metrics.Metrics
 	instanceID  string // identifies this process in its write intents
-	hidden      hiddenRoots
-	// foreignIntentAge is how long scans leave a write intent of another process to that
-	// process, and how long reads do so with a record that the backend does not have yet.
+	hidden      roots.Hidden
+	pending     roots.Pending // of which a scan is to import files
+	// foreignIntentAge is how long a write intent of another process is left to that process.
 	foreignIntentAge time.Duration
-	// foreignWriteWait is how long reads and writes wait for another process to end its write
-	// of the same record.
+	// foreignWriteWait is how long writes wait for another process to end its write of the same
+	// record, and how old its intent is when reads no longer wait.
 	foreignWriteWait time.Duration
 }
 
-// A syncState says how a root in the local replica compares with the backend.
+// A syncState says how a root in the local replica compares with the backend. The package
+// comment says what each state means.
 type syncState uint8
 
 const (
-	// inSync: the document has the version that was last reconciled.
 	inSync syncState = iota
-	// stale: the document has another version, or refers to a record that has got its legacy
-	// id since.
 	stale
-	// inDoubt: a write intent must be resolved.
 	inDoubt
-	// unmapped: the record has no mapping, or one without a backend id.
 	unmapped
-	// missing: the backend no longer has the record.
 	missing
 )
 
@@ -73,8 +74,8 @@ func asUnavailable(op string, err error) error {
 }
 
 // reconcileLocked reconciles roots that the caller has locked. It returns the mappings of
-// those that the backend has, none of them with a write intent. Kinds: Unavailable,
-// Internal.
+// those that the backend has. One with a write intent is that of a root that another process is
+// still writing, which is as that process has left it so far. Kinds: Unavailable, Internal.
 func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]idmap.Mapping, error) {
 	deadline := time.Now().Add(rc.foreignWriteWait)
 	for {
@@ -82,9 +83,10 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 		if err != nil {
 			return nil, err
 		}
-		// Resolving the intent of a process that is still at work would undo its write. A root
-		// that is being created stays invisible until it is done, and nobody waits for it.
-		busy := slices.ContainsFunc(rows, func(r row) bool { return rc.isForeign(r) && r.mapping.BackendID != "" })
+		// A root that is being created stays invisible until it is done, and nobody waits for it.
+		busy := slices.ContainsFunc(rows, func(r row) bool {
+			return rc.isForeign(r) && r.mapping.BackendID != "" && time.Since(r.mapping.ChangedAt) < rc.foreignWriteWait
+		})
 		last := !time.Now().Before(deadline)
 		if !busy || last {
 			reconciled, err := rc.reconcileRows(ctx, root, rows)
@@ -92,10 +94,8 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 				return reconciled, err
 			}
 		}
-		select {
-		case <-time.After(foreignWritePoll):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := turns.Wait(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -110,36 +110,51 @@ func (rc *reconciler) reconcileRoot(ctx context.Context, root *resourcePlan, key
 	return nil, err
 }
 
-// foreignWritePoll is the time between two looks at an intent of another process, whose end
-// the ID map does not announce.
-const foreignWritePoll = 20 * time.Millisecond
-
-// reconcileIdle reconciles roots that the caller has locked, except those that another
-// process is writing now, for which it would have to guess whether the write will be done.
-func (rc *reconciler) reconcileIdle(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
+// reconcileOnce is reconcileLocked without waiting for other processes.
+func (rc *reconciler) reconcileOnce(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
 	rows, err := rc.rowsOf(ctx, root, keys)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = rc.reconcileRows(ctx, root, rows)
 	}
-	rows = slices.DeleteFunc(rows, rc.isForeign)
-	_, err = rc.reconcileRows(ctx, root, rows)
 	return err
 }
 
 // reconcileRows is reconcileLocked for rows that have their mappings.
 func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]idmap.Mapping, error) {
 	reconciled := make(map[adapter.Key]idmap.Mapping, len(rows))
+	var appearing []adapter.Key // roots of which replies may say until the end that they do not exist
 	for i := range rows {
+		if m := rows[i].mapping; m != nil && (m.BackendID == "" || m.Intent != nil) && !rc.isForeign(rows[i]) {
+			appearing = append(appearing, m.Key)
+		}
 		rc.resolveCreate(ctx, root, &rows[i])
 	}
 	err := cmp.Or(ctx.Err(), rc.addDocuments(ctx, root, rows))
+	if err == nil {
+		err = rc.noteChanged(ctx, root, keysOf(slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.doc == nil || r.state() == inSync || rc.isForeign(r) })))
+	}
 	for i := 0; i < len(rows) && err == nil; i++ {
 		var mapping *idmap.Mapping
 		if mapping, err = rc.reconcileRow(ctx, root, &rows[i]); mapping != nil {
 			reconciled[mapping.Key] = *mapping
 		}
 	}
+	if err == nil {
+		err = rc.noteChanged(ctx, root, appearing)
+	}
 	return reconciled, asUnavailable("compare "+string(root.Resource), err)
+}
+
+// noteChanged calls Options.Changed for roots and all their parts.
+func (rc *reconciler) noteChanged(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
+	if rc.changed == nil || len(keys) == 0 {
+		return nil
+	}
+	changed := map[adapter.Resource][]adapter.Key{root.Resource: keys}
+	for _, part := range root.parts {
+		changed[part.Resource] = keys
+	}
+	return rc.changed(ctx, changed)
 }
 
 // reconcileRow resolves the write intent of a root, imports the root if its mapping is newer
@@ -149,7 +164,15 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 	if r.mapping == nil || r.mapping.BackendID == "" {
 		return nil, nil
 	}
-	if r.mapping.Intent != nil {
+	switch isForeign := rc.isForeign(*r); {
+	case isForeign && r.doc == nil:
+		return nil, nil
+	case isForeign:
+		return r.mapping, nil
+	case r.mapping.Intent != nil:
+		if err := rc.claim(ctx, r.mapping); err != nil {
+			return nil, err
+		}
 		if err := rc.resolveIntent(ctx, root, *r.mapping, r.doc); err != nil {
 			return nil, err
 		}
@@ -176,42 +199,59 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 
 // warnDuplicate reports a document that carries another record's legacy id.
 func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
-	rc.metrics.unmapped.count(root.Resource)
-	rc.log.warnOnce("a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
+	rc.metrics.Unmapped.Count(root.Resource)
+	rc.log.WarnOnce("a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
 }
 
 // reconcile merges a document into the local replica, and stores the mapping with the new
-// base and without its write intent. own are the writes that led to the document. It returns
-// errResolved if another process has changed the intent meanwhile. The
-// caller holds the root's lock.
-func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc Document, own ...*Write) (idmap.Mapping, error) {
+// base and without its write intent. own are the writes that led to the document. If there is no
+// intent, it stores one while it merges, as a write of another process would be lost in between. It
+// returns errResolved if another process has stored the mapping since it was read. The caller holds
+// the root's lock.
+func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc Document, own ...*Write) (merged idmap.Mapping, err error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return mapping, err
 	}
 	m := merge{reconciler: rc, root: root, key: mapping.Key, own: own}
 	if m.accepts = mapping.Base == nil; m.accepts {
-		m.base = base{item: item.Record, parts: parts}
+		m.base = stored.Base{Item: item.Record, Parts: parts}
 	} else if m.base, err = baseOf(root, mapping); err != nil {
 		return mapping, err
+	}
+	if before := mapping; before.Intent == nil && !before.ChangedAt.IsZero() && !m.accepts {
+		err = rc.begin(ctx, &mapping, &stored.Intent{Op: stored.OpMerge, Resource: root.Resource, Key: mapping.Key})
+		if errors.Is(err, turns.ErrBusy) {
+			err = errResolved
+		}
+		if err != nil {
+			return mapping, err
+		}
+		defer func() {
+			if err != nil && !errors.Is(err, errResolved) { // nobody need wait for it
+				detached, cancel := detachedContext(ctx)
+				defer cancel()
+				err = errors.Join(err, rc.completeIntent(detached, mapping.Intent, before))
+			}
+		}()
 	}
 	newBase, err := m.document(ctx, item, parts)
 	if err != nil {
 		return mapping, err
 	}
-	merged, err := withBase(mapping, newBase)
-	if err != nil {
+	if merged, err = withBase(mapping, newBase); err != nil {
 		return mapping, err
 	}
 	merged.Version, merged.Intent = doc.Version, nil
-	err = rc.putReconciled(ctx, mapping, own, merged, m.partMappings...)
+	err = rc.putReconciled(ctx, mapping, merged, m.partMappings...)
 	if adapter.KindOf(err) == adapter.Conflict && len(m.partMappings) > 0 {
 		// A part carries the legacy id of one record and has the backend id of another.
-		rc.log.warnOnce("the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
-		err = rc.putReconciled(ctx, mapping, own, merged)
+		rc.log.WarnOnce("the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, mapping.BackendID)
+		err = rc.putReconciled(ctx, mapping, merged)
 	}
+	merged.ChangedAt = time.Time{} // only the ID map knows it
 	if err == nil {
-		rc.hidden.unhide(root.Resource, mapping.Key)
+		rc.hidden.Unhide(root.Resource, mapping.Key)
 	}
 	return merged, err
 }
@@ -220,14 +260,11 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 var errResolved = &adapter.Error{Kind: adapter.Unavailable, Op: "store mappings", Err: errors.New("another process has resolved the write intent, or stored one")}
 
 // putReconciled stores the mapping of the root and those of parts, unless the intent of the
-// current mapping has changed: another process that found the intent of own before the
-// backend had the write has rolled the write back in the local replica, so the new base
-// would hide that the backend has it; and another process that stored an intent relies on
-// it. A process that resolves an intent stores its result in any case, with the old base, so
-// that the next comparison takes over what the writer did.
-func (rc *reconciler) putReconciled(ctx context.Context, current idmap.Mapping, own []*Write, root idmap.Mapping, parts ...idmap.Mapping) error {
-	isNew, resolves := current.ChangedAt.IsZero(), current.Intent != nil
-	if own == nil && (isNew || resolves) {
+// current mapping has changed: another process that has stored an intent relies on the mapping, and
+// one that has claimed the intent of own may have rolled the write back in the local replica, so
+// that the new base would hide that the backend has it.
+func (rc *reconciler) putReconciled(ctx context.Context, current, root idmap.Mapping, parts ...idmap.Mapping) error {
+	if current.ChangedAt.IsZero() && current.Intent == nil { // it is new
 		return rc.replica.PutMappings(ctx, append(parts, root)...)
 	}
 	return rc.completeIntent(ctx, current.Intent, root, parts...)

@@ -2,11 +2,14 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // resolveCreate resolves the intent of creating a root, if the row has one: if the backend
@@ -24,21 +27,24 @@ func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *
 	case kind == adapter.NotFound && rc.isForeign(*r):
 		err = nil // its writer may be about to create it
 	case kind == adapter.NotFound:
-		var intent writeIntent
-		if intent, err = decodeIntent(*r.mapping); err == nil {
+		var intent stored.Intent
+		if err = rc.claim(ctx, r.mapping); err == nil {
+			intent, err = decodeIntent(*r.mapping)
+		}
+		if err == nil {
 			err = rc.rollBackCreate(ctx, intent)
 		}
 	case kind == adapter.Unsupported:
-		rc.log.warnOnce("whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", r.key))
+		rc.log.WarnOnce("whether the backend created a record is unknown: import its id if the backend has it", root.Resource, fmt.Sprintf("legacy id %d", r.key))
 		err = nil
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, errResolved) && ctx.Err() == nil {
 		rc.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", r.key, "error", err)
 	}
 }
 
 // rollBackCreate undoes the create of a root in the local replica, and deletes its mapping.
-func (rc *reconciler) rollBackCreate(ctx context.Context, intent writeIntent) error {
+func (rc *reconciler) rollBackCreate(ctx context.Context, intent stored.Intent) error {
 	if err := rc.rollBack(ctx, intent); err != nil {
 		return err
 	}
@@ -79,20 +85,20 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 	}
 	plan := rc.plans[intent.Resource]
 	switch {
-	case doc == nil && intent.Op == opDelete && plan == root:
+	case doc == nil && intent.Op == stored.OpDelete && plan == root:
 		return rc.deleteWithMapping(ctx, root, mapping.Key)
 	case doc == nil || plan == nil:
 		return nil
-	case intent.Op == opImport: // what the backend has of it is taken over afterwards
+	case intent.Op == stored.OpImport: // what the backend has of it is taken over afterwards
 		return rc.rollBack(ctx, intent)
 	}
 	item, parts, err := doc.Read(ctx)
 	switch {
 	case err != nil:
 		return err
-	case intent.Op == opUpdate:
+	case intent.Op == stored.OpUpdate:
 		return rc.resolveUpdate(ctx, root, mapping, intent, item, parts)
-	case plan.isRoot() || intent.Op == opPush:
+	case plan.isRoot() || intent.Op == stored.OpPush:
 		return nil
 	default:
 		return rc.resolvePart(ctx, plan, mapping, intent, parts)
@@ -102,28 +108,28 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 // resolveUpdate rolls an update back unless the backend has done it. It has if the document
 // differs from the base in any attribute that the update sets. Reconciling the document
 // afterwards takes over the backend's values.
-func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, intent stored.Intent, item Item, parts map[adapter.Resource][]Item) error {
 	oldBase, err := baseOf(root, mapping)
 	if err != nil {
 		return err
 	}
 	plan := rc.plans[intent.Resource]
-	inBase, inDocument := oldBase.item, item.Record
+	inBase, inDocument := oldBase.Item, item.Record
 	if !plan.isRoot() {
 		existing, err := rc.loadParts(ctx, plan, mapping.Key)
 		if err != nil {
 			return err
 		}
-		inBase, inDocument = existing.recordAmong(oldBase.parts[plan.Resource], intent.Key), existing.recordAmong(parts[plan.Resource], intent.Key)
+		inBase, inDocument = existing.recordAmong(oldBase.Parts[plan.Resource], intent.Key), existing.recordAmong(parts[plan.Resource], intent.Key)
 	}
 	for _, name := range intent.Attributes {
 		v := inDocument.Get(name)
-		if v.Kind() != adapter.Absent && !sameValue(inBase.Get(name), v) {
+		if v.Kind() != adapter.Absent && !compare.Same(inBase.Get(name), v) {
 			return nil
 		}
 		if part := plan.nested(name); part != nil {
 			items, present := parts[part.Resource]
-			if present && !slices.EqualFunc(oldBase.parts[part.Resource], items, sameItem) {
+			if present && !slices.EqualFunc(oldBase.Parts[part.Resource], items, sameItem) {
 				return nil
 			}
 		}
@@ -134,7 +140,7 @@ func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, map
 // resolvePart resolves the create or the delete of a part. It deletes from the local replica
 // a part that the document does not have or that cannot be matched, and rolls back the
 // delete of one that it has. Reconciling the document afterwards maps or imports the others.
-func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, intent stored.Intent, parts map[adapter.Resource][]Item) error {
 	existing, err := rc.loadParts(ctx, plan, mapping.Key)
 	if err != nil {
 		return err
@@ -145,7 +151,7 @@ func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mappi
 			return existing.find(i) == key || plan.HasIDs && i.ID != "" && i.Key == key && existing.byIdentity[i.ID] == 0
 		})
 	}
-	if intent.Op == opDelete {
+	if intent.Op == stored.OpDelete {
 		switch {
 		case !known:
 			return nil

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica/compare"
 )
 
 // A resourcePlan is a BackendResource prepared for use.
@@ -70,10 +72,7 @@ func (plan *resourcePlan) invalid(backend Backend, field, format string, args ..
 
 // check checks what a backend declares of a resource.
 func (plan *resourcePlan) check(backend Backend) error {
-	if plan.ImportsParts && plan.schema.HasFile {
-		return plan.invalid(backend, "", "%s cannot be imported, as their bytes are not transferred: leave adopts out", plan.Resource)
-	}
-	for _, name := range slices.Concat(plan.MatchBy, plan.Attributes) {
+	for _, name := range slices.Concat(plan.MatchBy, plan.Attributes, slices.DeleteFunc([]string{plan.OrderedBy}, func(name string) bool { return name == "" })) {
 		if _, ok := plan.schema.Index(name); !ok {
 			return plan.invalid(backend, name, "no such attribute")
 		}
@@ -113,6 +112,11 @@ func (plan *resourcePlan) canImport(at int) bool {
 
 func (plan *resourcePlan) isRoot() bool { return plan.root == plan }
 
+// importsFile reports whether a scan imports a part that only the backend has, with its file.
+func (plan *resourcePlan) importsFile(item Item) bool {
+	return plan.ImportsParts && plan.schema.HasFile && item.File != nil
+}
+
 // hasMappings reports whether the records have mappings. Parts without ids have none.
 func (plan *resourcePlan) hasMappings() bool { return plan.isRoot() || plan.HasIDs }
 
@@ -127,7 +131,7 @@ func (plan *resourcePlan) changedAttributes(before, after adapter.Record) []stri
 	return slices.DeleteFunc(slices.Clone(plan.Attributes), func(name string) bool {
 		v, w, part := before.Get(name), after.Get(name), plan.nested(name)
 		if part == nil {
-			return sameValue(v, w)
+			return compare.Same(v, w)
 		}
 		return slices.EqualFunc(v.Records(), w.Records(), func(v, w adapter.Record) bool { return len(part.changedAttributes(v, w)) == 0 })
 	})
@@ -195,4 +199,19 @@ func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
 	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.rootKey, adapter.Eq, rootKey)}}
 	return plan.list(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
+}
+
+// excluding returns a query without the records of some roots.
+func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) adapter.Query {
+	if len(excluded) == 0 {
+		return q
+	}
+	q.Where = append(slices.Clip(q.Where), keyCondition(plan.rootKey, adapter.NotIn, excluded...))
+	return q
+}
+
+// keyCondition returns a condition on an attribute that holds keys.
+func keyCondition(attribute string, op adapter.Op, keys ...adapter.Key) adapter.Condition {
+	operands := convert(keys, func(key adapter.Key) string { return strconv.FormatInt(int64(key), 10) })
+	return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}
 }

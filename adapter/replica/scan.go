@@ -55,6 +55,7 @@ func (a *Adapter) Scan(ctx context.Context) error {
 			complete = complete && ok
 			return err
 		})
+		a.importFiles(ctx, root)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -67,6 +68,11 @@ func (a *Adapter) Scan(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// ResolveIntents resolves the pending write intents of processes that have ended, as a scan does
+// before it reads the backend. It is for processes that do not scan. A write of another process
+// counts as ended a minute after it began.
+func (a *Adapter) ResolveIntents(ctx context.Context) { a.resolveIntents(ctx, "") }
 
 // maxIntentsPerScan bounds how many write intents one scan resolves.
 const maxIntentsPerScan = 1000
@@ -93,7 +99,7 @@ func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resol
 		}
 	}
 	if r == "" {
-		a.metrics.intents.Set(float64(len(withIntent) - resolved))
+		a.metrics.Intents.Set(float64(len(withIntent) - resolved))
 	}
 	return resolved
 }
@@ -103,12 +109,12 @@ func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resol
 // process holds the root's lock, or while another process is writing: the writer deletes
 // its intent itself. It reports whether no intent is left.
 func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key adapter.Key) (bool, error) {
-	unlock, _ := a.locks.tryLock(recordRef{root.Resource, key})
+	unlock, _ := a.locks.TryLock(root.Resource, key)
 	if unlock == nil {
 		return false, nil
 	}
 	defer unlock()
-	if err := a.reconcileIdle(ctx, root, []adapter.Key{key}); err != nil {
+	if err := a.reconcileOnce(ctx, root, []adapter.Key{key}); err != nil {
 		return false, err
 	}
 	r, err := a.rowOf(ctx, root, key)
@@ -118,11 +124,11 @@ func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key 
 // reconcileBatch reconciles known documents and imports unknown ones. It reports whether
 // every document could be dealt with.
 func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows []row) (complete bool, err error) {
-	var outdated []adapter.Key
+	var outdated, shown []adapter.Key
 	complete = true
 	for _, r := range rows {
 		if r.mapping != nil {
-			a.hidden.unhide(root.Resource, r.key)
+			shown = append(shown, a.hidden.Unhide(root.Resource, r.key)...)
 			if r.state() != inSync {
 				outdated = append(outdated, r.key)
 			}
@@ -134,6 +140,9 @@ func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows [
 		}
 		complete = complete && decided
 	}
+	if err := a.noteChanged(ctx, root, shown); err != nil {
+		return false, err
+	}
 	return complete, a.reconcileEach(ctx, root, outdated)
 }
 
@@ -141,18 +150,19 @@ func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows [
 // by one, and logs those that fail again.
 func (a *Adapter) reconcileEach(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
 	reconcile := func(keys ...adapter.Key) error {
-		unlock, err := a.locks.lock(ctx, root.Resource, keys...)
+		unlock, err := a.locks.Lock(ctx, root.Resource, keys...)
 		if err != nil {
 			return err
 		}
 		defer unlock()
-		return a.reconcileIdle(ctx, root, keys)
+		return a.reconcileOnce(ctx, root, keys)
 	}
 	if reconcile(keys...) == nil {
 		return nil
 	}
 	for _, key := range keys {
-		if err := reconcile(key); err != nil && ctx.Err() == nil {
+		// Another process that has just written a record compares it itself.
+		if err := reconcile(key); err != nil && !errors.Is(err, errResolved) && ctx.Err() == nil {
 			a.log.Warn("a record cannot be reconciled with the backend", "resource", root.Resource, "id", key, "error", err)
 		}
 	}

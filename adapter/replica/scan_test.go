@@ -15,17 +15,17 @@ import (
 // placeOrder stores a new order at the backend.
 func placeOrder(f *fixture, key adapter.Key) *memoryDoc {
 	orders, lines, addresses := schemas().Of(adapter.Orders), schemas().Of(adapter.OrderItems), schemas().Of(adapter.OrderAddresses)
-	d := f.memory.order(values{
+	d := f.memory.order(attrs{
 		"increment_id": "B-1", "customer_id": 1, "store_id": 1, "state": "new", "status": "pending", "grand_total": "12.0000", "created_at": "2026-01-02 03:04:05",
-	}.record(orders))
-	line := f.memory.part(values{"sku": "x", "name": "X", "qty_ordered": "1.0000", "price": "12.0000"}.record(lines), 0)
-	line.rest = values{"product_id": 1, "created_at": "2026-01-02 03:04:05", "updated_at": "2026-01-02 03:04:05"}.record(lines)
+	}.Record(orders))
+	line := f.memory.part(attrs{"sku": "x", "name": "X", "qty_ordered": "1.0000", "price": "12.0000"}.Record(lines), 0)
+	line.rest = attrs{"product_id": 1, "created_at": "2026-01-02 03:04:05", "updated_at": "2026-01-02 03:04:05"}.Record(lines)
 	f.memory.edit(adapter.Orders, d.id, func(d *memoryDoc) {
 		d.key = key
-		d.rest = values{"updated_at": "2026-01-02 03:04:05", "order_currency_code": "USD"}.record(orders)
+		d.rest = attrs{"updated_at": "2026-01-02 03:04:05", "order_currency_code": "USD"}.Record(orders)
 		d.parts[adapter.OrderItems] = []memoryItem{line}
 	})
-	address := f.memory.part(values{"address_type": "billing", "lastname": "L", "city": "C"}.record(addresses), 0)
+	address := f.memory.part(attrs{"address_type": "billing", "lastname": "L", "city": "C"}.Record(addresses), 0)
 	f.memory.edit(adapter.Orders, d.id, func(d *memoryDoc) { d.parts[adapter.OrderAddresses] = []memoryItem{address} })
 	return d
 }
@@ -92,12 +92,12 @@ func TestScan(t *testing.T) {
 			if len(fresh) != 1 || c.want > 0 && fresh[0] != c.want || c.want < 0 && fresh[0] <= slices.Max(before) {
 				t.Fatalf("taken over: %v, want %d", fresh, c.want)
 			}
-			f.checkValues(adapter.Orders, fresh[0], values{"increment_id": "B-1", "customer_id": 1, "grand_total": "12.0000", "order_currency_code": "USD", "created_at": "2026-01-02 03:04:05"})
+			f.checkValues(adapter.Orders, fresh[0], attrs{"increment_id": "B-1", "customer_id": 1, "grand_total": "12.0000", "order_currency_code": "USD", "created_at": "2026-01-02 03:04:05"})
 			lines := f.keys(adapter.OrderItems, where("order_id", keyText(fresh[0])))
 			if len(lines) != 1 {
 				t.Fatalf("lines: %v", lines)
 			}
-			f.checkValues(adapter.OrderItems, lines[0], values{"sku": "x", "product_id": 1, "price": "12.0000"})
+			f.checkValues(adapter.OrderItems, lines[0], attrs{"sku": "x", "product_id": 1, "price": "12.0000"})
 			if addresses := f.keys(adapter.OrderAddresses, where("parent_id", keyText(fresh[0]))); len(addresses) != 1 {
 				t.Errorf("addresses: %v", addresses)
 			}
@@ -137,7 +137,7 @@ func TestScanBindsByLegacyID(t *testing.T) {
 	f.checkMissing(adapter.Customers, 1)
 	f.memory.edit(adapter.Customers, id, func(d *memoryDoc) { d.record.Set("firstname", adapter.TextValue("Theirs")) })
 	f.scan()
-	f.checkValues(adapter.Customers, 1, values{"firstname": "Theirs"})
+	f.checkValues(adapter.Customers, 1, attrs{"firstname": "Theirs"})
 	if got := f.id(adapter.Customers, 1); got != id {
 		t.Errorf("its id is %s, want %s", got, id)
 	}
@@ -156,8 +156,8 @@ func TestScanImportsMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.scan()
-	f.checkValues(adapter.Orders, 900, values{"increment_id": "B-1"})
-	f.checkValues(adapter.OrderItems, 901, values{"sku": "x", "order_id": 900})
+	f.checkValues(adapter.Orders, 900, attrs{"increment_id": "B-1"})
+	f.checkValues(adapter.OrderItems, 901, attrs{"sku": "x", "order_id": 900})
 	f.checkAgreement()
 }
 
@@ -179,8 +179,8 @@ func TestScanCategory(t *testing.T) {
 	categories := func() int { return len(f.keys(adapter.ProductCategories, where("product_id", "2"))) }
 	assigned, before := categories(), mappings()
 	schema := schemas().Of(adapter.Categories)
-	d := &memoryDoc{memoryItem: memoryItem{id: "new", record: values{"name": "New", "parent_id": 2}.record(schema)}, changed: time.Now()}
-	d.rest = values{"is_active": 1}.record(schema)
+	d := &memoryDoc{memoryItem: memoryItem{id: "new", record: attrs{"name": "New", "parent_id": 2}.Record(schema)}, changed: time.Now()}
+	d.rest = attrs{"is_active": 1}.Record(schema)
 	f.memory.mu.Lock()
 	f.memory.docs[adapter.Categories] = map[string]*memoryDoc{"new": d}
 	f.memory.mu.Unlock()
@@ -218,8 +218,8 @@ func TestScanImportRefused(t *testing.T) {
 		f.memory.mu.Lock()
 		defer f.memory.mu.Unlock()
 		d := &memoryDoc{memoryItem: memoryItem{id: f.memory.newID("prod"), record: adapter.NewRecord(products)}, parts: map[adapter.Resource][]memoryItem{}, changed: time.Now()}
-		d.record = values{"sku": sku, "name": "N", "price": "1.0000", "status": 1}.record(products)
-		d.rest = values{"attribute_set_id": 4, "type_id": "simple", "visibility": 4, "tax_class_id": 2}.record(products)
+		d.record = attrs{"sku": sku, "name": "N", "price": "1.0000", "status": 1}.Record(products)
+		d.rest = attrs{"attribute_set_id": 4, "type_id": "simple", "visibility": 4, "tax_class_id": 2}.Record(products)
 		f.memory.docs[adapter.Products][d.id] = d
 		return d.id
 	}
@@ -237,6 +237,26 @@ func TestScanImportRefused(t *testing.T) {
 	}
 }
 
+// TestScanImportLacks checks that the log names every value that a record and its parts lack.
+func TestScanImportLacks(t *testing.T) {
+	f := newFixture(t)
+	f = reopen(t, f.local, f.memory, replica.Options{AllocateIDs: true})
+	products := schemas().Of(adapter.Products)
+	f.memory.mu.Lock()
+	d := &memoryDoc{memoryItem: memoryItem{id: f.memory.newID("prod"), record: attrs{"sku": "lacking"}.Record(products), rest: attrs{"type_id": "simple"}.Record(products)}, changed: time.Now()}
+	d.parts = map[adapter.Resource][]memoryItem{adapter.ProductCategories: {{record: attrs{"category_id": 3}.Record(schemas().Of(adapter.ProductCategories))}}}
+	f.memory.docs[adapter.Products][d.id] = d
+	f.memory.mu.Unlock()
+	f.scan()
+	const want = "without values of product_categories.position, products.attribute_set_id: "
+	if lines := f.log.all(); len(lines) != 1 || !strings.Contains(lines[0], d.id) || !strings.Contains(lines[0], want) {
+		t.Errorf("logged: %q, want one line with %q", lines, want)
+	}
+	if found := f.keys(adapter.Products, where("sku", "lacking")); len(found) != 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
 // TestScanWhileCreating checks that a scan does not import a record that is being created,
 // even if documents carry no legacy ids.
 func TestScanWhileCreating(t *testing.T) {
@@ -244,7 +264,6 @@ func TestScanWhileCreating(t *testing.T) {
 	f.memory.withoutKeys = true
 	f = reopen(t, f.local, f.memory, replica.Options{AllocateIDs: true})
 	created, release := make(chan struct{}), make(chan struct{})
-	f.memory.mu.Lock()
 	f.memory.after = func(_ context.Context, call string) error {
 		if call == "Create products" {
 			close(created)
@@ -252,7 +271,6 @@ func TestScanWhileCreating(t *testing.T) {
 		}
 		return nil
 	}
-	f.memory.mu.Unlock()
 	done := make(chan error)
 	go func() { _, err := f.create(adapter.Products, newProduct("mine")); done <- err }()
 	<-created
@@ -305,7 +323,7 @@ func TestUnknownCreateWithoutKeys(t *testing.T) {
 	if err := f.local.PutMappings(t.Context(), withIntent[0]); err != nil {
 		t.Fatal(err)
 	}
-	f.checkValues(adapter.Products, withIntent[0].Key, values{"sku": "mine"})
+	f.checkValues(adapter.Products, withIntent[0].Key, attrs{"sku": "mine"})
 	f.checkAgreement()
 }
 
@@ -313,14 +331,12 @@ func TestUnknownCreateWithoutKeys(t *testing.T) {
 func TestPeriodicScan(t *testing.T) {
 	f := newFixture(t)
 	scanned := make(chan struct{}, 100)
-	f.memory.mu.Lock()
 	f.memory.after = func(_ context.Context, call string) error {
 		if call == "Scan orders" {
 			scanned <- struct{}{}
 		}
 		return nil
 	}
-	f.memory.mu.Unlock()
 	f = reopen(t, f.local, f.memory, replica.Options{ScanInterval: time.Millisecond})
 	for range 3 {
 		<-scanned
@@ -338,7 +354,7 @@ func TestPeriodicScan(t *testing.T) {
 	for name, err := range map[string]error{
 		"get": got, "list": listed, "create": created,
 		"ping": f.Ping(t.Context()), "scan": f.Scan(t.Context()), "push": f.Push(t.Context(), nil),
-		"update": f.update(adapter.Products, 1, 0, values{"name": "x"}), "delete": f.delete(adapter.Products, 1),
+		"update": f.update(adapter.Products, 1, 0, attrs{"name": "x"}), "delete": f.delete(adapter.Products, 1),
 	} {
 		if adapter.KindOf(err) != adapter.Unavailable || err == nil {
 			t.Errorf("%s: %v, want unavailable", name, err)

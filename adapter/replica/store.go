@@ -23,7 +23,7 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	params := *p
 	params.Only = s.withRootKey(p.Only)
 	isPage := p.Query.Limit > 0 || p.Query.Offset > 0
-	return s.read(ctx, s.hidden.keys(s.root.Resource), isPage, func(excluded []adapter.Key) (*adapter.ListResult, error) {
+	return s.read(ctx, s.hidden.Keys(s.root.Resource), isPage, func(excluded []adapter.Key) (*adapter.ListResult, error) {
 		params.Query = s.excluding(p.Query, excluded)
 		return s.query(ctx, &params)
 	})
@@ -38,14 +38,13 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 		r, err := s.store.Get(ctx, &params)
 		return &adapter.ListResult{Records: []adapter.Record{r}}, err
 	})
-	switch {
-	case err != nil:
-		return adapter.Record{}, err
-	case len(found.Records) == 0:
-		return adapter.Record{}, notFound("get", s.Resource, p.Key)
-	default:
-		return found.Records[0], nil
+	if err == nil && len(found.Records) == 0 {
+		err = notFound("get", s.Resource, p.Key)
 	}
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	return found.Records[0], nil
 }
 
 // withRootKey returns names and, for parts, the attribute that holds the root's key. nil
@@ -101,27 +100,38 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	if len(keys) == 0 {
 		return false, nil
 	}
-	rows, err := c.rowsOf(ctx, c.root, keys)
-	if err == nil {
-		err = c.addDocuments(ctx, c.root, rows)
-	}
+	rows, err := c.rowsToCompare(ctx, c.root, keys)
 	if err != nil {
 		return false, err
 	}
-	var outdated, current []adapter.Key
+	// A record that another read of the same call has compared is compared again only if it was
+	// written since.
+	shared := adapter.SharedReadsOf(ctx)
+	for i := range rows {
+		if m := rows[i].mapping; m != nil && m.BackendID != "" && m.Version != "" && shared.Version(c.root.Resource, m.BackendID) == m.Version {
+			rows[i].doc = &Document{ID: m.BackendID, Version: m.Version}
+		}
+	}
+	if err := c.addDocuments(ctx, c.root, rows); err != nil {
+		return false, err
+	}
+	var outdated, current, changed []adapter.Key
 	for i := range rows {
 		switch key := rows[i].key; rows[i].state() {
 		case inSync:
 			c.exists[key] = true
+			shared.SetVersion(c.root.Resource, rows[i].doc.ID, rows[i].doc.Version)
 			current = append(current, key)
 		case missing:
-			c.hidden.hide(c.root.Resource, key)
+			if c.hidden.Hide(c.root.Resource, key) {
+				changed = append(changed, key)
+			}
 		default: // an unmapped one may be about to get its mapping, and is looked at under its lock
 			outdated = append(outdated, key)
 		}
 	}
-	c.hidden.unhide(c.root.Resource, current...)
-	if len(outdated) > 0 {
+	changed = append(changed, c.hidden.Unhide(c.root.Resource, current...)...)
+	if err = c.noteChanged(ctx, c.root, changed); err == nil && len(outdated) > 0 {
 		updated, err = c.reconcileOutdated(ctx, rows, outdated)
 	}
 	c.excluded = append(c.excluded, slices.DeleteFunc(keys, func(key adapter.Key) bool { return c.exists[key] })...)
@@ -131,7 +141,7 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 // reconcileOutdated reconciles those roots of rows that are not in sync. It reports whether
 // the backend has any of them.
 func (c *readCheck) reconcileOutdated(ctx context.Context, rows []row, outdated []adapter.Key) (updated bool, err error) {
-	unlock, err := c.locks.lock(ctx, c.root.Resource, outdated...)
+	unlock, err := c.locks.Lock(ctx, c.root.Resource, outdated...)
 	if err != nil {
 		return false, err
 	}
@@ -140,12 +150,15 @@ func (c *readCheck) reconcileOutdated(ctx context.Context, rows []row, outdated 
 	if err != nil {
 		return false, err
 	}
-	for key := range reconciled {
+	for key, m := range reconciled {
 		c.exists[key] = true
+		if m.Intent == nil { // another process may be writing one that has an intent
+			adapter.SharedReadsOf(ctx).SetVersion(c.root.Resource, m.BackendID, m.Version)
+		}
 	}
 	for i := range rows {
 		if rows[i].state() == unmapped && !c.exists[rows[i].key] {
-			c.hidden.hide(c.root.Resource, rows[i].key)
+			c.hidden.Hide(c.root.Resource, rows[i].key)
 		}
 	}
 	return len(reconciled) > 0, nil

@@ -3,9 +3,14 @@ package replica
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 var errTouchesOwned = errors.New("the change touches a backend-owned attribute")
@@ -14,6 +19,10 @@ var errTouchesOwned = errors.New("the change touches a backend-owned attribute")
 // a backend-owned attribute. The replica's record is restored if the backend refuses the
 // change.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	return turns.Take(ctx, s.foreignWriteWait, func() error { return s.update(ctx, p) })
+}
+
+func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	mapping, unlock, err := s.lockRecord(ctx, "update", p.Key, p.OwnerID)
 	if adapter.KindOf(err) == adapter.NotFound {
 		// Where no record can be updated, the replica says that first.
@@ -26,11 +35,11 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		return err
 	}
 	defer unlock()
-	attributes, touchesOwned, err := s.updateUnlessOwned(ctx, p)
+	attributes, touchesOwned, err := s.updateUnlessOwned(ctx, mapping, p)
 	if err != nil || !touchesOwned {
 		return err
 	}
-	w, err := s.beginChange(ctx, mapping, writeIntent{Op: opUpdate, Key: p.Key, StoreID: p.StoreID, Attributes: attributes})
+	w, err := s.beginChange(ctx, mapping, stored.Intent{Op: stored.OpUpdate, Key: p.Key, StoreID: p.StoreID, Attributes: attributes})
 	if err != nil {
 		return err
 	}
@@ -41,8 +50,10 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 }
 
 // updateUnlessOwned updates the local replica if the change touches no backend-owned
-// attribute. Otherwise it writes nothing and returns the attributes that the change sets.
-func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) (attributes []string, touchesOwned bool, err error) {
+// attribute. Otherwise it writes nothing and returns the attributes that the change sets. It fails
+// with turns.ErrBusy if another process is writing the root with this mapping, which may yet undo what
+// the change would be compared with.
+func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *adapter.UpdateParams) (attributes []string, touchesOwned bool, err error) {
 	wrapped := *p
 	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
 		change, err := p.Change(current)
@@ -57,15 +68,19 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 			}
 			attributes = append(attributes, a.Name)
 			// A value of a narrower scope leaves the default scope unchanged.
-			touchesOwned = touchesOwned || slices.Contains(s.Attributes, a.Name) && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !sameValue(current.Values[i], v)
+			touchesOwned = touchesOwned || slices.Contains(s.Attributes, a.Name) && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !compare.Same(current.Values[i], v)
 		}
 		if touchesOwned {
 			return change, errTouchesOwned
 		}
 		return change, nil
 	}
-	if err = s.writes.Update(ctx, &wrapped); errors.Is(err, errTouchesOwned) {
+	idle, err := s.clientWrites.UpdateIdle(ctx, root, s.Resource, &wrapped)
+	switch {
+	case errors.Is(err, errTouchesOwned):
 		return attributes, true, nil
+	case err == nil && !idle:
+		err = turns.Busy(fmt.Sprintf("update %s %d", s.Resource, p.Key), turns.ErrBusy)
 	}
 	return nil, false, err
 }

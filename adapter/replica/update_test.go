@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
@@ -18,10 +19,7 @@ func (f *fixture) dump() string {
 	f.t.Helper()
 	var b strings.Builder
 	for _, res := range f.memory.resources {
-		store, err := f.local.Store(res.Resource)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		store := adaptertest.StoreOf(f.t, f.local, res.Resource)
 		storeIDs := []int64{0}
 		if res.Resource == adapter.Products {
 			storeIDs = []int64{0, 1, 2, 3}
@@ -31,17 +29,13 @@ func (f *fixture) dump() string {
 			if res.Resource != adapter.Products {
 				onDemand = nil
 			}
-			found, err := store.List(f.t.Context(), &adapter.ListParams{StoreID: storeID, With: onDemand})
-			if err != nil {
-				f.t.Fatal(err)
-			}
-			for _, r := range found.Records {
+			for _, r := range adaptertest.MustList(f.t, store, adapter.ListParams{StoreID: storeID, With: onDemand}).Records {
 				for _, name := range []string{"updated_at", "low_stock_date"} {
 					if _, ok := r.Schema.Index(name); ok {
 						r.Set(name, adapter.Value{})
 					}
 				}
-				fmt.Fprintln(&b, res.Resource, storeID, strings.ReplaceAll(formatRecord(r), "value_id", ""))
+				fmt.Fprintln(&b, res.Resource, storeID, strings.ReplaceAll(adaptertest.FormatRecord(r), "value_id", ""))
 			}
 		}
 		mappings, err := f.local.ListMappings(f.t.Context(), res.Resource, 0, 1000)
@@ -63,21 +57,21 @@ func TestSentChanges(t *testing.T) {
 		r       adapter.Resource
 		key     adapter.Key
 		level   int64
-		change  values
+		change  attrs
 		changed []string // nil if nothing is sent
 	}{
-		{"backend-owned and others", adapter.Products, 1, 0, values{"name": "x", "price": "2.0000", "url_key": "x"}, []string{"name", "price"}},
-		{"not backend-owned", adapter.Products, 1, 0, values{"url_key": "x", "weight": "1.0000"}, nil},
-		{"unchanged value", adapter.Products, 1, 0, values{"name": adapter.TextValue("Steel Kettle")}, nil},
-		{"no values", adapter.Products, 1, 0, values{}, nil},
-		{"values of a store view", adapter.Products, 1, 2, values{"name": "x", "status": 2}, nil},
-		{"global value at a store view", adapter.Products, 1, 2, values{"name": "x", "price": "2.0000"}, []string{"price"}},
-		{"prices", adapter.Products, 3, 0, values{"tier_price": []values{{"website_id": 0, "cust_group": 1, "price": "1.0000", "price_qty": "9.0000"}}}, []string{"tier_price"}},
-		{"the same prices", adapter.Products, 3, 0, values{"tier_price": []values{}}, nil},
-		{"stock of a product", adapter.Products, 1, 0, values{"stock_item": []values{{"qty": "1.5000"}}}, []string{"stock_item"}},
-		{"stock attribute not backend-owned", adapter.Products, 1, 0, values{"stock_item": []values{{"min_qty": "1.5000"}}}, nil},
-		{"stock item", adapter.StockItems, 1, 0, values{"qty": "1.5000", "min_qty": "1.0000"}, []string{"qty"}},
-		{"address", adapter.CustomerAddresses, 1, 0, values{"fax": "1", "street": []string{"x"}}, []string{"street"}},
+		{"backend-owned and others", adapter.Products, 1, 0, attrs{"name": "x", "price": "2.0000", "url_key": "x"}, []string{"name", "price"}},
+		{"not backend-owned", adapter.Products, 1, 0, attrs{"url_key": "x", "weight": "1.0000"}, nil},
+		{"unchanged value", adapter.Products, 1, 0, attrs{"name": adapter.TextValue("Steel Kettle")}, nil},
+		{"no values", adapter.Products, 1, 0, attrs{}, nil},
+		{"values of a store view", adapter.Products, 1, 2, attrs{"name": "x", "status": 2}, nil},
+		{"global value at a store view", adapter.Products, 1, 2, attrs{"name": "x", "price": "2.0000"}, []string{"price"}},
+		{"prices", adapter.Products, 3, 0, attrs{"tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "1.0000", "price_qty": "9.0000"}}}, []string{"tier_price"}},
+		{"the same prices", adapter.Products, 3, 0, attrs{"tier_price": []attrs{}}, nil},
+		{"stock of a product", adapter.Products, 1, 0, attrs{"stock_item": []attrs{{"qty": "1.5000"}}}, []string{"stock_item"}},
+		{"stock attribute not backend-owned", adapter.Products, 1, 0, attrs{"stock_item": []attrs{{"min_qty": "1.5000"}}}, nil},
+		{"stock item", adapter.StockItems, 1, 0, attrs{"qty": "1.5000", "min_qty": "1.0000"}, []string{"qty"}},
+		{"address", adapter.CustomerAddresses, 1, 0, attrs{"fax": "1", "street": []string{"x"}}, []string{"street"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
@@ -102,8 +96,8 @@ func TestSentChanges(t *testing.T) {
 			}
 			w := watch.writes[0]
 			for _, name := range c.changed {
-				if v := valueOf(before.Schema, name, c.change[name]); v.Kind() != adapter.Records && (formatValue(w.New.Get(name)) != formatValue(v) || formatValue(w.Old.Get(name)) != formatValue(before.Get(name))) {
-					t.Errorf("%s: %s was %s", name, formatValue(w.New.Get(name)), formatValue(w.Old.Get(name)))
+				if v := c.change.Record(before.Schema).Get(name); v.Kind() != adapter.Records && (adaptertest.FormatValue(w.New.Get(name)) != adaptertest.FormatValue(v) || adaptertest.FormatValue(w.Old.Get(name)) != adaptertest.FormatValue(before.Get(name))) {
+					t.Errorf("%s: %s was %s", name, adaptertest.FormatValue(w.New.Get(name)), adaptertest.FormatValue(w.Old.Get(name)))
 				}
 			}
 			if c.r == adapter.CustomerAddresses && (w.RootKey != 1 || w.RootID != f.id(adapter.Customers, 1) || len(w.Siblings) != 2 || w.Siblings[0].ID != w.ID || w.Siblings[0].Record.Get("street").Texts()[0] != "x") {
@@ -153,7 +147,6 @@ func TestRefusedByTheBackend(t *testing.T) {
 				kind = adapter.Conflict // a record that is not found counts as deleted
 			}
 			refusal := memoryError(kind, "field")
-			f.memory.mu.Lock()
 			f.memory.before = func(_ context.Context, call string) error {
 				for _, verb := range []string{"Create ", "Update ", "Delete "} {
 					if strings.HasPrefix(call, verb) {
@@ -162,7 +155,6 @@ func TestRefusedByTheBackend(t *testing.T) {
 				}
 				return nil
 			}
-			f.memory.mu.Unlock()
 			if err := c.write(f); !errors.Is(err, refusal) {
 				t.Errorf("error %v, want the backend's %v", err, refusal)
 			}
@@ -183,31 +175,31 @@ func TestRefusedByTheBackend(t *testing.T) {
 func rollBackCases() []writeCase {
 	return []writeCase{
 		{name: "update null and absent values", before: func(f *fixture) {
-			if err := f.update(adapter.Customers, 2, 0, values{"middlename": nil, "taxvat": nil, "prefix": "Dr"}); err != nil {
+			if err := f.update(adapter.Customers, 2, 0, attrs{"middlename": nil, "taxvat": nil, "prefix": "Dr"}); err != nil {
 				f.t.Fatal(err)
 			}
 		}, write: func(f *fixture) error {
-			return f.update(adapter.Customers, 2, 0, values{"middlename": "M", "suffix": "S", "prefix": nil})
+			return f.update(adapter.Customers, 2, 0, attrs{"middlename": "M", "suffix": "S", "prefix": nil})
 		}},
 		{name: "update the default address", write: func(f *fixture) error {
-			return f.update(adapter.CustomerAddresses, 2, 0, values{"is_default_billing": 1, "is_default_shipping": 1})
+			return f.update(adapter.CustomerAddresses, 2, 0, attrs{"is_default_billing": 1, "is_default_shipping": 1})
 		}},
 		{name: "update values that a store view had of its own", before: func(f *fixture) {
-			if err := f.update(adapter.Products, 3, 2, values{"name": "own", "meta_title": nil}); err != nil {
+			if err := f.update(adapter.Products, 3, 2, attrs{"name": "own", "meta_title": nil}); err != nil {
 				f.t.Fatal(err)
 			}
 		}, write: func(f *fixture) error {
-			return f.update(adapter.Products, 3, 2, values{"name": "other", "description": "own", "meta_title": "t", "price": "3.0000"})
+			return f.update(adapter.Products, 3, 2, attrs{"name": "other", "description": "own", "meta_title": "t", "price": "3.0000"})
 		}},
 		{name: "update all lists of a product", write: func(f *fixture) error {
-			return f.update(adapter.Products, 1, 1, values{
-				"tier_price":  []values{{"website_id": 0, "cust_group": 2, "price": "1.0000", "price_qty": "3.0000"}},
-				"group_price": []values{{"website_id": 0, "cust_group": 2, "price": "1.0000"}},
-				"stock_item":  []values{{"qty": "1.0000", "is_in_stock": 0}},
+			return f.update(adapter.Products, 1, 1, attrs{
+				"tier_price":  []attrs{{"website_id": 0, "cust_group": 2, "price": "1.0000", "price_qty": "3.0000"}},
+				"group_price": []attrs{{"website_id": 0, "cust_group": 2, "price": "1.0000"}},
+				"stock_item":  []attrs{{"qty": "1.0000", "is_in_stock": 0}},
 			})
 		}},
 		{name: "update that removes values", write: func(f *fixture) error {
-			return f.update(adapter.Products, 1, 0, values{"special_price": adapter.UnsetValue(), "description": adapter.UnsetValue(), "name": "x"})
+			return f.update(adapter.Products, 1, 0, attrs{"special_price": adapter.UnsetValue(), "description": adapter.UnsetValue(), "name": "x"})
 		}},
 	}
 }
@@ -246,13 +238,11 @@ func TestOutcomeUnknown(t *testing.T) {
 					}
 					return nil
 				}
-				f.memory.mu.Lock()
 				if maybeDone {
 					f.memory.after = hook
 				} else {
 					f.memory.before = hook
 				}
-				f.memory.mu.Unlock()
 				if err := c.write(f); !errors.Is(err, lost) {
 					t.Fatalf("error %v, want %v", err, lost)
 				}
@@ -278,7 +268,6 @@ func TestOutcomeUnknown(t *testing.T) {
 func TestCanceledCaller(t *testing.T) {
 	f := newFixture(t)
 	ctx, leave := context.WithCancel(t.Context())
-	f.memory.mu.Lock()
 	f.memory.before = func(ctx context.Context, call string) error {
 		if call != "Update products" {
 			return nil
@@ -287,15 +276,14 @@ func TestCanceledCaller(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	f.memory.mu.Unlock()
 	err := f.store(adapter.Products).Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
-		return values{"name": "x", "url_key": "x"}.record(current.Schema), nil
+		return attrs{"name": "x", "url_key": "x"}.Record(current.Schema), nil
 	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	f.memory.clearFaults()
-	f.checkValues(adapter.Products, 1, values{"name": "Steel Kettle", "url_key": "steel-kettle"})
+	f.checkValues(adapter.Products, 1, attrs{"name": "Steel Kettle", "url_key": "steel-kettle"})
 	f.checkAgreement()
 	f.checkNoIntents()
 }
@@ -313,7 +301,7 @@ func TestCreateAfterUnknownOutcome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.checkValues(adapter.Products, key, values{"sku": "mine", "price": "1.2345"})
+	f.checkValues(adapter.Products, key, attrs{"sku": "mine", "price": "1.2345"})
 	f.checkAgreement()
 	f.checkNoIntents()
 
@@ -365,7 +353,7 @@ func TestPartWithoutID(t *testing.T) {
 	}
 	before := f.dump()
 	for name, err := range map[string]error{
-		"update": f.update(adapter.CustomerAddresses, 1, 0, values{"city": "x"}),
+		"update": f.update(adapter.CustomerAddresses, 1, 0, attrs{"city": "x"}),
 		"delete": f.delete(adapter.CustomerAddresses, 1),
 	} {
 		if adapter.KindOf(err) != adapter.Unsupported {
@@ -390,13 +378,13 @@ func TestReadOnlyBackend(t *testing.T) {
 	f = f.restart()
 	before := f.dump()
 	_, creates := f.create(adapter.Products, newProduct("x"))
-	_, assigns := f.create(adapter.ProductWebsites, values{"product_id": 1, "website_id": 2})
+	_, assigns := f.create(adapter.ProductWebsites, attrs{"product_id": 1, "website_id": 2})
 	for name, err := range map[string]error{
 		"create": creates, "assign": assigns,
-		"update": f.update(adapter.Products, 1, 0, values{"name": "x"}),
+		"update": f.update(adapter.Products, 1, 0, attrs{"name": "x"}),
 		"delete": f.delete(adapter.Products, 1),
-		"part":   f.update(adapter.StockItems, 1, 0, values{"qty": "1.0000"}),
-		"order":  f.update(adapter.Orders, 1, 0, values{"status": "x"}),
+		"part":   f.update(adapter.StockItems, 1, 0, attrs{"qty": "1.0000"}),
+		"order":  f.update(adapter.Orders, 1, 0, attrs{"status": "x"}),
 	} {
 		if adapter.KindOf(err) != adapter.Unsupported {
 			t.Errorf("%s: %v, want unsupported", name, err)
@@ -405,7 +393,7 @@ func TestReadOnlyBackend(t *testing.T) {
 	if after := f.dump(); after != before {
 		t.Errorf("the refused writes changed %s", difference(before, after))
 	}
-	if err := f.update(adapter.Products, 1, 0, values{"url_key": "x"}); err != nil {
+	if err := f.update(adapter.Products, 1, 0, attrs{"url_key": "x"}); err != nil {
 		t.Errorf("update of an attribute that is not backend-owned: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // A walker puts together what the local replica, the ID map and the backend hold.
@@ -52,6 +53,41 @@ func (w *walker) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.
 		return rows, err
 	}
 	return rows, w.addMappings(ctx, plan, rows)
+}
+
+// rowsToCompare is rowsOf for comparing versions: the mappings are those of
+// [idmap.Map.VersionsByKey], unless the base has unresolved references, and cannot be merged.
+func (w *walker) rowsToCompare(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
+	if err := w.checkOpen("read records"); err != nil {
+		return nil, err
+	}
+	mappings, err := w.replica.VersionsByKey(ctx, plan.Resource, keys)
+	if err != nil {
+		return nil, err
+	}
+	rows := convert(keys, func(key adapter.Key) row { return row{key: key} })
+	setMappings(rows, mappings)
+	var unresolved []adapter.Key
+	for _, m := range mappings {
+		if stored.HasUnresolved(m.Base) {
+			unresolved = append(unresolved, m.Key)
+		}
+	}
+	if len(unresolved) > 0 {
+		mappings, err = w.replica.MappingsByKey(ctx, plan.Resource, unresolved)
+		setMappings(rows, mappings)
+	}
+	return rows, err
+}
+
+// setMappings sets the mappings of those rows that have one among mappings.
+func setMappings(rows []row, mappings []idmap.Mapping) {
+	byKey := idmap.ByKey(mappings)
+	for i := range rows {
+		if m := byKey[rows[i].key]; m != nil {
+			rows[i].mapping = m
+		}
+	}
 }
 
 // rowOf returns the row of a key, with its mapping.
@@ -145,23 +181,18 @@ func (w *walker) nextMappings(ctx context.Context, plan *resourcePlan, after ada
 
 // rowsOfDocuments returns documents with their mappings.
 func (w *walker) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs []Document) ([]row, error) {
-	mappings, err := w.mappingsByID(ctx, root.Resource, convert(docs, func(d Document) string { return d.ID }))
+	mappings, err := w.replica.MappingsByBackendID(ctx, root.Resource, convert(docs, func(d Document) string { return d.ID }))
 	if err != nil {
 		return nil, err
 	}
+	byID := idmap.ByBackendID(mappings)
 	rows := convert(docs, func(d Document) row {
-		if m := mappings[d.ID]; m != nil {
+		if m := byID[d.ID]; m != nil {
 			return row{key: m.Key, mapping: m, doc: &d}
 		}
 		return row{doc: &d}
 	})
 	return rows, w.addOutdated(ctx, rows)
-}
-
-// mappingsByID returns the mappings that exist for backend ids, by these.
-func (w *walker) mappingsByID(ctx context.Context, r adapter.Resource, ids []string) (map[string]*idmap.Mapping, error) {
-	mappings, err := w.replica.MappingsByBackendID(ctx, r, ids)
-	return idmap.ByBackendID(mappings), err
 }
 
 // addRecords looks up which rows the local replica has, by their keys.
@@ -176,32 +207,29 @@ func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row)
 // addMappings looks up the mappings of rows by their keys.
 func (w *walker) addMappings(ctx context.Context, plan *resourcePlan, rows []row) error {
 	mappings, err := w.replica.MappingsByKey(ctx, plan.Resource, keysOf(rows))
-	byKey := idmap.ByKey(mappings)
-	for i := range rows {
-		rows[i].mapping = byKey[rows[i].key]
-	}
+	setMappings(rows, mappings)
 	return err
 }
 
-// addDocuments fetches the documents of rows by the backend ids of their mappings.
+// addDocuments fetches the documents of those rows that have none, by the backend ids of their
+// mappings.
 func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []row) error {
 	byID := make(map[string]*row, len(rows))
 	ids := make([]string, 0, len(rows))
 	for i := range rows {
-		if m := rows[i].mapping; m != nil && m.BackendID != "" {
+		if m := rows[i].mapping; m != nil && m.BackendID != "" && rows[i].doc == nil {
 			byID[m.BackendID], ids = &rows[i], append(ids, m.BackendID)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	docs, err := w.backend.Fetch(ctx, root.Resource, ids)
-	if err != nil {
-		return asUnavailable("fetch "+string(root.Resource), err)
-	}
-	for i := range docs {
-		if r, requested := byID[docs[i].ID]; requested {
-			r.doc = &docs[i]
+	if len(ids) > 0 {
+		docs, err := w.backend.Fetch(ctx, root.Resource, ids)
+		if err != nil {
+			return asUnavailable("fetch "+string(root.Resource), err)
+		}
+		for i := range docs {
+			if r, requested := byID[docs[i].ID]; requested {
+				r.doc = &docs[i]
+			}
 		}
 	}
 	return w.addOutdated(ctx, rows)
@@ -218,10 +246,11 @@ func (w *walker) addOutdated(ctx context.Context, rows []row) error {
 	}
 	for r, ids := range all {
 		slices.Sort(ids)
-		resolved, err := w.mappingsByID(ctx, r, slices.Compact(ids))
+		mappings, err := w.replica.MappingsByBackendID(ctx, r, slices.Compact(ids))
 		if err != nil {
 			return err
 		}
+		resolved := idmap.ByBackendID(mappings)
 		hasKey := func(id string) bool { return resolved[id] != nil && resolved[id].Key != 0 } // no document can refer to key 0
 		for i := range rows {
 			rows[i].outdated = rows[i].outdated || slices.ContainsFunc(rows[i].unresolved()[r], hasKey)
@@ -235,5 +264,5 @@ func (r *row) unresolved() map[adapter.Resource][]string {
 	if r.doc == nil || r.state() != inSync {
 		return nil
 	}
-	return unresolvedIn(r.mapping.Base)
+	return stored.UnresolvedIn(r.mapping.Base)
 }

@@ -6,28 +6,39 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 var (
 	errNotAccepted = errors.New("the backend does not accept such writes of this resource")
 	errUnknownID   = errors.New("the backend id of the part is unknown: import it with portico ids import")
+	errTooLong     = errors.New("the write took so long that other processes may take it for one that was interrupted")
 )
+
+// maxWriteTime is how long the requests of a write may take, before the age at which other
+// processes resolve its intent. Their clocks may differ by the rest.
+const maxWriteTime = 45 * time.Second
 
 // A pendingWrite is a write between storing its write intent and its end.
 type pendingWrite struct {
 	*store
 	mapping idmap.Mapping // of the root, with the intent; the writer holds the root's lock
-	intent  writeIntent
+	intent  stored.Intent
 	before  adapter.Record // the values at the default scope, of a record that exists before the write
+	since   time.Time      // when the intent was stored last
 	// deleteHere deletes the record in the local replica; nil: as a client's delete does.
 	deleteHere func(context.Context) error
 }
 
 // lockRecord locks the root of an existing record, reconciles it with the backend, and
-// returns its mapping. Kinds: NotFound, Unavailable, Internal.
+// returns its mapping. It fails with turns.ErrBusy if another process is writing it. Kinds: NotFound,
+// Unavailable, Internal.
 func (s *store) lockRecord(ctx context.Context, verb string, key adapter.Key, ownerID int64) (mapping idmap.Mapping, unlock func(), err error) {
 	r, err := s.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID, Only: s.withRootKey([]string{})})
 	if err != nil {
@@ -38,12 +49,25 @@ func (s *store) lockRecord(ctx context.Context, verb string, key adapter.Key, ow
 
 // lockRoot is lockRecord for the key of the root.
 func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) (mapping idmap.Mapping, unlock func(), err error) {
-	if unlock, err = s.locks.lock(ctx, s.root.Resource, rootKey); err != nil {
+	if unlock, err = s.locks.Lock(ctx, s.root.Resource, rootKey); err != nil {
 		return mapping, nil, err
 	}
+	isOther := false // another process has stored it since it was reconciled
 	reconciled, err := s.reconcileRoot(ctx, s.root, rootKey)
-	if err == nil && reconciled == nil {
+	if err == nil && reconciled != nil && reconciled.ChangedAt.IsZero() {
+		version := reconciled.Version
+		var stored row
+		if stored, err = s.rowOf(ctx, s.root, rootKey); stored.mapping != nil {
+			reconciled = stored.mapping
+			isOther = reconciled.Version != version
+		}
+	}
+	switch {
+	case err != nil:
+	case reconciled == nil:
 		err = notFound(verb, s.root.Resource, rootKey)
+	case reconciled.Intent != nil || isOther:
+		err = turns.Busy(fmt.Sprintf("%s %s %d", verb, s.root.Resource, rootKey), turns.ErrBusy)
 	}
 	if err != nil {
 		unlock()
@@ -52,22 +76,27 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 	return *reconciled, unlock, nil
 }
 
-// begin stores the write intent of a write whose root is locked.
-func (s *store) begin(ctx context.Context, mapping idmap.Mapping, intent writeIntent) (w *pendingWrite, err error) {
-	intent.Resource, intent.Writer = s.Resource, s.instanceID
-	w = &pendingWrite{store: s, mapping: mapping, intent: intent}
-	if w.mapping.Intent, err = json.Marshal(intent); err != nil {
-		return w, internalError(err, "encode intent of", mapping.Resource, mapping.Key)
+// begin stores the write intent of a write whose root is locked. It fails with turns.ErrBusy if another
+// process has written the root since its mapping was read.
+func (s *store) begin(ctx context.Context, mapping idmap.Mapping, intent stored.Intent) (*pendingWrite, error) {
+	intent.Resource = s.Resource
+	w := &pendingWrite{store: s, mapping: mapping, intent: intent, since: time.Now()}
+	return w, s.reconciler.begin(ctx, &w.mapping, &w.intent)
+}
+
+// renew stores the write intent again if it is no longer new, so that no process takes a write of
+// many requests for one that was interrupted. It returns errResolved if one has.
+func (w *pendingWrite) renew(ctx context.Context) error {
+	if time.Since(w.since) < maxWriteTime/3 {
+		return nil
 	}
-	if w.intent, err = decodeIntent(w.mapping); err != nil { // undo and recovery work with the same
-		return w, err
-	}
-	return w, s.replica.PutMappings(ctx, w.mapping)
+	w.since = time.Now()
+	return w.replaceIntent(ctx, w.mapping.Intent)
 }
 
 // beginChange is begin for an update or a delete, before the local replica changes. The
 // intent has the attributes that the write sets, if any.
-func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent writeIntent) (*pendingWrite, error) {
+func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent stored.Intent) (*pendingWrite, error) {
 	onDemand := s.onDemandOf(intent.Attributes)
 	before, err := s.get(ctx, intent.Key, onDemand...)
 	if err != nil {
@@ -130,25 +159,59 @@ func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 }
 
 // send makes a write at the backend and completes it. If the backend refuses it, send undoes
-// it in the local replica. Where the outcome is unknown, the intent remains.
+// it in the local replica. Where the outcome is unknown, the intent remains, as end says.
 func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
 	err := w.request(ctx, sent)
 	if err == nil {
-		if err = w.complete(ctx, sent); errors.Is(err, errResolved) {
+		if err = w.complete(ctx, sent); errors.Is(err, errResolved) && !w.setsUnowned() {
 			err = nil // the backend has the write
 		}
 	}
-	if adapter.IsRefusal(err) {
+	return w.end(ctx, err)
+}
+
+// end ends a write whose requests have returned err, and returns err. It undoes a write that the backend
+// has refused. If the outcome is unknown, it releases the stored intent, so that other processes resolve
+// it without waiting. It does not release the intent of a new root: they would delete the root, and a
+// request may still create it at the backend.
+func (w *pendingWrite) end(ctx context.Context, err error) error {
+	switch {
+	case adapter.IsRefusal(err):
 		w.undo(ctx)
+	case err != nil && !errors.Is(err, errResolved) && !(w.isRoot() && w.intent.Op == stored.OpCreate):
+		w.finish(ctx, "a write that was interrupted is resolved in a minute at the earliest", func(ctx context.Context) error {
+			w.intent.Writer = ""
+			released, err := json.Marshal(w.intent)
+			if err != nil {
+				return err
+			}
+			return w.replaceIntent(ctx, released)
+		})
 	}
 	return err
 }
 
-// request makes a write at the backend.
+// setsUnowned reports whether an update sets values that are only in the local replica, which lost them
+// if the write was rolled back.
+func (w *pendingWrite) setsUnowned() bool {
+	return slices.ContainsFunc(w.intent.Attributes, func(name string) bool { return w.intent.StoreID != 0 || !slices.Contains(w.Attributes, name) })
+}
+
+// request makes a write at the backend, as long as other processes leave it to this one.
 func (w *pendingWrite) request(ctx context.Context, sent *Write) error {
-	if err := w.addContext(ctx, sent); err != nil {
-		return err
+	held, cancel := context.WithDeadline(ctx, w.since.Add(maxWriteTime))
+	defer cancel()
+	err := w.addContext(held, sent)
+	if err == nil {
+		err = w.requestHeld(held, sent)
 	}
+	if err != nil && held.Err() != nil && ctx.Err() == nil {
+		err = turns.Busy(fmt.Sprintf("%s %s %d", w.intent.Op, sent.Resource, sent.Key), errors.Join(errTooLong, err))
+	}
+	return err
+}
+
+func (w *pendingWrite) requestHeld(ctx context.Context, sent *Write) error {
 	creates, deletes := sent.Old.Schema == nil, sent.New.Schema == nil
 	switch {
 	case creates:

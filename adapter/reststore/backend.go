@@ -12,6 +12,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/files"
+	"github.com/portico-commerce/portico/adapter/reststore/trial"
 )
 
 // Options configure a [Backend].
@@ -35,6 +37,8 @@ type Options struct {
 	// Logger receives debug messages; nil discards them.
 	Logger *slog.Logger
 	TLS    *tls.Config // for an https URL; nil means the default
+
+	sent func(trial.Request) // told of every request; nil except in Try
 }
 
 // IDs translates between legacy ids and the backend's ids. Results omit unknown ids. The
@@ -44,6 +48,15 @@ type IDs interface {
 	Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error)
 }
 
+func (o *Options) setDefaults() {
+	o.File = cmp.Or(o.File, "mapping")
+	o.Schemas = cmp.Or(o.Schemas, adapter.NewSchemas())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.IDs == nil {
+		o.IDs = noIDs{}
+	}
+}
+
 // A Backend is the backend that a mapping file describes. It is safe for concurrent use.
 type Backend struct {
 	mapping *mapping
@@ -51,6 +64,7 @@ type Backend struct {
 	log     *slog.Logger
 	metrics *metrics
 	ids     IDs
+	files   *files.Source
 }
 
 var _ replica.Backend = (*Backend)(nil)
@@ -58,12 +72,7 @@ var _ replica.Backend = (*Backend)(nil)
 // Open returns the backend that a mapping file describes. It sends no request. Its error
 // joins all problems of the mapping file, each with file and line.
 func Open(o Options) (*Backend, error) {
-	o.File = cmp.Or(o.File, "mapping")
-	o.Schemas = cmp.Or(o.Schemas, adapter.NewSchemas())
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.IDs == nil {
-		o.IDs = noIDs{}
-	}
+	o.setDefaults()
 	m, err := load(&o)
 	if err != nil {
 		return nil, err
@@ -72,7 +81,7 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{mapping: m, client: c, log: o.Logger, metrics: c.metrics, ids: o.IDs}, nil
+	return &Backend{mapping: m, client: c, log: o.Logger, metrics: c.metrics, ids: o.IDs, files: files.NewSource(c.baseURL, c.transport, m.Connection.FileHosts, int64(m.Connection.Limits.ResponseBytes), m.Connection.Limits.Timeout)}, nil
 }
 
 // Name returns the backend's name from the mapping file.
@@ -84,7 +93,7 @@ func (b *Backend) Resources() []replica.BackendResource {
 	for _, r := range b.mapping.resources {
 		kept = append(kept, replica.BackendResource{
 			Resource: r.name, Root: r.root.name, Attributes: r.Attributes,
-			HasIDs: r.Identified, MatchBy: r.Match, ImportsParts: r.Adopts,
+			HasIDs: r.Identified, MatchBy: r.Match, ImportsParts: r.Adopts, OrderedBy: r.Order,
 			Creates: r.Create != nil, Updates: r.Update != nil, Deletes: r.Delete != nil,
 		})
 	}
@@ -145,7 +154,7 @@ func kindOfStatus(status int) adapter.ErrorKind {
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
 		return adapter.NotFound
-	case http.StatusConflict:
+	case http.StatusConflict, http.StatusPreconditionFailed:
 		return adapter.Conflict
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		return adapter.Internal

@@ -2,94 +2,159 @@ package reststore_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
+	"runtime/debug"
 	"slices"
 	"strconv"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
-// BenchmarkProduct and BenchmarkProducts100 compare reads through the adapter (local
-// replica in SQLite, ID map, mapping) with the same requests sent with net/http, to a
-// backend that answers immediately from memory. Both variants run in short alternating
-// slices; the benchmark reports medians of the pairs:
+// BenchmarkRead compares reads through the adapter, of one product and of a list of 100, with what
+// a read takes in any case. The backend is a process of its own, which replies from memory,
+// immediately or after 20 ms. All variants take turns in short slices:
 //
-//	ratio       time of a read through the adapter as a multiple of the bare requests'
-//	overhead-µs time that the adapter adds to the bare requests
-//	local-µs     the part of it that reads the local replica, needed without a backend, too
-//	bare-µs     time of the bare requests
+//   - the floor: the same requests, sent with net/http and decoded with encoding/json, and
+//     the read of the local replica;
+//   - bare: the requests alone, whose responses are read and not decoded;
+//   - local: the read of the local replica alone.
 //
-// The documents are unchanged, as they nearly always are. A list of 100 takes three
-// parallel requests in both variants.
-func BenchmarkProduct(b *testing.B) { benchmarkRead(b, 1) }
+// It reports medians: the time and this process's processor time of one read, in microseconds, and
+// those of a read through the adapter as multiples of the floor's and of the bare requests'. The
+// documents are unchanged, as they nearly always are. A list of 100 takes three requests at once.
+func BenchmarkRead(b *testing.B) {
+	s := openShop(b, fakeShopKind)
+	createProducts(b, adaptertest.StoreOf(b, s, adapter.Products), 100)
+	for _, c := range []struct {
+		name  string
+		count int
+		delay time.Duration
+	}{
+		{"single/0ms", 1, 0},
+		{"single/20ms", 1, 20 * time.Millisecond},
+		{"list100/0ms", 100, 0},
+		{"list100/20ms", 100, 20 * time.Millisecond},
+	} {
+		b.Run(c.name, func(b *testing.B) { benchmarkRead(b, s, c.count, c.delay) })
+	}
+}
 
-func BenchmarkProducts100(b *testing.B) { benchmarkRead(b, 100) }
-
-func benchmarkRead(b *testing.B, count int) {
-	s := openMigratedShop(b)
-	store, err := s.Store(adapter.Products)
+func benchmarkRead(b *testing.B, s *migratedShop, count int, delay time.Duration) {
+	var recorded recording
+	s.server.setIntercept(recorded.record(s.shop.routes()))
+	if err := readProducts(b.Context(), adaptertest.StoreOf(b, s, adapter.Products), count); err != nil {
+		b.Fatal(err)
+	}
+	url := startStandIn(b, &recorded, delay)
+	a, err := s.kind.openAdapter(s.replica, url, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	createProducts(b, store, 100)
-	var asked recording
-	s.shop.setIntercept(asked.replay(s.shop.routes()))
-	local, err := s.replica.Store(adapter.Products)
-	if err != nil {
-		b.Fatal(err)
-	}
-	read := func(store adapter.Store) error {
-		if count == 1 {
-			_, err := store.Get(b.Context(), &adapter.GetParams{Key: 1})
+	b.Cleanup(func() { _ = a.Close() })
+	store, local := adaptertest.StoreOf(b, a, adapter.Products), adaptertest.StoreOf(b, s.replica, adapter.Products)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(recorded.sent)}}
+	b.Cleanup(client.CloseIdleConnections)
+
+	// Tests run with a larger heap than the default, which would hide what garbage costs.
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	ours := &variant{run: func() error { return readProducts(b.Context(), store, count) }}
+	bare := &variant{run: func() error { return sendAll(b.Context(), client, url, recorded.sent, discard) }}
+	floor := &variant{run: func() error {
+		if err := sendAll(b.Context(), client, url, recorded.sent, decodeJSON); err != nil {
 			return err
 		}
-		found, err := store.List(b.Context(), &adapter.ListParams{Query: adapter.Query{Limit: int64(count)}})
-		if err == nil && len(found.Records) != count {
-			err = fmt.Errorf("%d records", len(found.Records))
-		}
-		return err
-	}
-	ours, alone := func() error { return read(store) }, func() error { return read(local) }
-	if err := ours(); err != nil {
-		b.Fatal(err)
-	}
-	sent := asked.requests()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
-	defer client.CloseIdleConnections()
-	bare := func() error { return sendAll(b.Context(), client, s.shop.URL, sent) }
-
-	const slice = 100 * time.Millisecond
-	timed := func(f func() error) float64 {
-		n, start := 0, time.Now()
-		for ; time.Since(start) < slice; n++ {
-			if err := f(); err != nil {
+		return readProducts(b.Context(), local, count)
+	}}
+	alone := &variant{run: func() error { return readProducts(b.Context(), local, count) }}
+	all := []*variant{ours, floor, bare, alone}
+	const slice = 50 * time.Millisecond
+	measure := func() {
+		for _, v := range all {
+			if err := v.measure(slice); err != nil {
 				b.Fatal(err)
 			}
 		}
-		return float64(time.Since(start).Microseconds()) / float64(n)
 	}
-	timed(bare)
-	timed(ours)
-	var ratios, extra, locals, floor []float64
+	measure()
+	for _, v := range all {
+		v.wall, v.cpu = nil, nil
+	}
 	for b.Loop() {
-		without, with, local := timed(bare), timed(ours), timed(alone)
-		ratios, extra, locals, floor = append(ratios, with/without), append(extra, with-without), append(locals, local), append(floor, without)
+		measure()
 	}
-	median := func(all []float64) float64 { slices.Sort(all); return all[len(all)/2] }
-	b.ReportMetric(median(ratios), "ratio")
-	b.ReportMetric(median(extra), "overhead-µs")
-	b.ReportMetric(median(locals), "local-µs")
-	b.ReportMetric(median(floor), "bare-µs")
-	b.ReportMetric(float64(len(sent)), "requests")
+	b.ReportMetric(ratio(ours.wall, floor.wall), "floor-ratio")
+	b.ReportMetric(ratio(ours.cpu, floor.cpu), "cpu-floor-ratio")
+	b.ReportMetric(ratio(ours.wall, bare.wall), "bare-ratio")
+	for name, v := range map[string]*variant{"ours": ours, "floor": floor, "bare": bare, "local": alone} {
+		b.ReportMetric(median(v.wall), name+"-µs")
+		b.ReportMetric(median(v.cpu), name+"-cpu-µs")
+	}
+	b.ReportMetric(float64(len(recorded.sent)), "requests")
 	b.ReportMetric(0, "ns/op")
+}
+
+// readProducts reads the first product, or a list of so many.
+func readProducts(ctx context.Context, store adapter.Store, count int) error {
+	if count == 1 {
+		_, err := store.Get(ctx, &adapter.GetParams{Key: 1})
+		return err
+	}
+	found, err := store.List(ctx, &adapter.ListParams{Query: adapter.Query{Limit: int64(count)}})
+	if err == nil && len(found.Records) != count {
+		err = fmt.Errorf("%d records", len(found.Records))
+	}
+	return err
+}
+
+// A variant is one way to read, with the microseconds that a read took in each slice.
+type variant struct {
+	run       func() error
+	wall, cpu []float64
+}
+
+// measure runs the variant for the time of one slice.
+func (v *variant) measure(slice time.Duration) error {
+	n, start, before := 0, time.Now(), processorTime()
+	for ; time.Since(start) < slice; n++ {
+		if err := v.run(); err != nil {
+			return err
+		}
+	}
+	v.cpu = append(v.cpu, float64((processorTime()-before).Nanoseconds())/1000/float64(n))
+	v.wall = append(v.wall, float64(time.Since(start).Nanoseconds())/1000/float64(n))
+	return nil
+}
+
+// processorTime returns the processor time of this process.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err) // only for an invalid argument
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// ratio returns the median of the ratios of two variants, slice by slice.
+func ratio(v, w []float64) float64 {
+	ratios := make([]float64, len(v))
+	for i := range v {
+		ratios[i] = v[i] / w[i]
+	}
+	return median(ratios)
+}
+
+func median(all []float64) float64 {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
 }
 
 // createProducts creates products until there are enough.
@@ -114,47 +179,8 @@ func createProducts(b *testing.B, store adapter.Store, enough int) {
 	}
 }
 
-// A recording has requests and their responses.
-type recording struct {
-	mu      sync.Mutex
-	answers map[string][]byte
-	sent    []*http.Request
-}
-
-func (a *recording) requests() []*http.Request {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.sent
-}
-
-// replay answers repeated reads from memory.
-func (a *recording) replay(behind http.Handler) func(http.ResponseWriter, *http.Request) bool {
-	a.answers = map[string][]byte{}
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodGet {
-			return false
-		}
-		a.mu.Lock()
-		body, known := a.answers[r.URL.RequestURI()]
-		a.mu.Unlock()
-		if !known {
-			recorder := httptest.NewRecorder()
-			behind.ServeHTTP(recorder, r)
-			body = recorder.Body.Bytes()
-			a.mu.Lock()
-			a.answers[r.URL.RequestURI()] = body
-			a.sent = append(a.sent, r)
-			a.mu.Unlock()
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body)
-		return true
-	}
-}
-
-// sendAll sends the requests again and reads the responses.
-func sendAll(ctx context.Context, client *http.Client, url string, sent []*http.Request) error {
+// sendAll sends the requests again, all at once, and passes the responses to read.
+func sendAll(ctx context.Context, client *http.Client, url string, sent []*http.Request, read func(io.Reader) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, r := range sent {
 		group.Go(func() error {
@@ -168,9 +194,22 @@ func sendAll(ctx context.Context, client *http.Client, url string, sent []*http.
 				return err
 			}
 			defer func() { _ = answer.Body.Close() }()
-			_, err = io.Copy(io.Discard, answer.Body)
-			return err
+			return read(answer.Body)
 		})
 	}
 	return group.Wait()
+}
+
+func discard(body io.Reader) error {
+	_, err := io.Copy(io.Discard, body)
+	return err
+}
+
+func decodeJSON(body io.Reader) error {
+	content, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	var v any
+	return json.Unmarshal(content, &v)
 }

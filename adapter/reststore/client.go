@@ -16,9 +16,13 @@ import (
 
 	"github.com/go-resty/resty/v2"
 	"github.com/itchyny/gojq"
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/reststore/retries"
+	"github.com/portico-commerce/portico/adapter/reststore/trial"
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/config/buildinfo"
 )
@@ -28,12 +32,14 @@ type client struct {
 	resty      *resty.Client
 	transport  *http.Transport
 	base       string // the base URL without a trailing slash
+	baseURL    *url.URL
 	host       string // the name of the backend's server
 	connection *connection
 	inFlight   *semaphore.Weighted
-	budget     *budget
+	budget     *retries.Budget
 	metrics    *metrics
 	log        *slog.Logger
+	sent       func(trial.Request) // told of every attempt; may be nil
 }
 
 // maxRedirects limits how many redirects a read follows within the backend's host.
@@ -50,13 +56,15 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 		return nil, errors.New("the URL of the backend must not have a user, a query or a fragment: use rest.user and rest.secret for credentials")
 	}
 	c := &client{
+		baseURL:    base,
 		base:       strings.TrimRight(base.String(), "/"),
 		host:       base.Hostname(),
 		connection: &m.Connection,
 		inFlight:   semaphore.NewWeighted(int64(m.Connection.Limits.InFlight)),
-		budget:     newBudget(m.Connection.Retry.Budget),
+		budget:     retries.New(m.Connection.Retry.Budget),
 		metrics:    requestMetrics,
 		log:        o.Logger,
+		sent:       o.sent,
 		transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -108,21 +116,29 @@ func (discardLogger) Debugf(string, ...any) {}
 // A preparedRequest is a request with all expressions evaluated.
 type preparedRequest struct {
 	*request
-	call  call
-	op    string // for errors: call, method, and path as written in the mapping
-	url   string
-	query url.Values
-	body  []byte // JSON; nil if there is none
-	file  *file
-	id    string // X-Request-Id, the same for all attempts
+	call    call
+	op      string // for errors: call, method, and path as written in the mapping
+	url     string
+	query   url.Values
+	headers map[string]string
+	body    []byte // JSON; nil if there is none
+	// Of a GraphQL request, instead of a body: the document with its variables, and how
+	// often it is repeated.
+	document    string
+	variables   map[string]any
+	repetitions int
+
+	file *file
+	id   string // X-Request-Id, the same for all attempts
 }
 
-// A file is a file part of a multipart body.
+// A file is a file part of a multipart body. Its field is one of the form or, of a GraphQL
+// request, a variable.
 type file struct{ field, name, mediaType, content string }
 
 // prepare evaluates the expressions of r and returns the request to send.
 func (c *client) prepare(ctx context.Context, k call, r *request, input any, variables ...any) (*preparedRequest, error) {
-	m := &preparedRequest{request: r, call: k, op: k.op() + ": " + r.Method + " " + r.Path.text, id: rand.Text()}
+	m := &preparedRequest{request: r, call: k, op: k.op() + ": " + r.name, id: rand.Text()}
 	path, err := r.urlPath(ctx, input, variables...)
 	if err != nil {
 		return nil, err
@@ -130,7 +146,13 @@ func (c *client) prepare(ctx context.Context, k call, r *request, input any, var
 	if m.query, err = r.evalQuery(ctx, input, variables...); err != nil {
 		return nil, err
 	}
+	if m.headers, err = r.evalHeaders(ctx, input, variables...); err != nil {
+		return nil, err
+	}
 	m.url = c.base + path
+	if r.GraphQL != nil {
+		return m, m.setDocument(ctx, input, variables...)
+	}
 	if r.Body != nil {
 		v, err := r.Body.eval(ctx, input, variables...)
 		if err != nil {
@@ -143,15 +165,28 @@ func (c *client) prepare(ctx context.Context, k call, r *request, input any, var
 	return m, nil
 }
 
+// addParameter adds a parameter to the query or, of a GraphQL request, a variable.
+func (m *preparedRequest) addParameter(name string, value any) {
+	if m.GraphQL != nil {
+		m.variables[name] = value
+		return
+	}
+	text, _ := jq.Text(value)
+	m.query.Add(name, text)
+}
+
 // urlPath returns the path of the request.
 func (r *request) urlPath(ctx context.Context, input any, variables ...any) (string, error) {
+	if r.GraphQL != nil {
+		input, variables = nil, nil // the path of the connection is the same for all requests
+	}
 	v, err := r.Path.eval(ctx, input, variables...)
 	if err != nil {
 		return "", err
 	}
 	path, _ := v.(string)
 	if path == "" || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") {
-		return "", fmt.Errorf("%s: %w", r.Path.at, errSegment)
+		return "", fmt.Errorf("%s: %w", r.Path.at, jq.ErrSegment)
 	}
 	return path, nil
 }
@@ -169,7 +204,7 @@ func (r *request) evalQuery(ctx context.Context, input any, variables ...any) (u
 			list = []any{v}
 		}
 		for _, v := range list {
-			text, ok := numberText(v)
+			text, ok := jq.Text(v)
 			if flag, is := v.(bool); is {
 				text, ok = strconv.FormatBool(flag), true
 			}
@@ -182,6 +217,25 @@ func (r *request) evalQuery(ctx context.Context, input any, variables ...any) (u
 	return query, nil
 }
 
+// evalHeaders returns the headers of the request.
+func (r *request) evalHeaders(ctx context.Context, input any, variables ...any) (map[string]string, error) {
+	evaluated := make(map[string]string, len(r.Headers))
+	for name, e := range r.Headers {
+		v, err := e.eval(ctx, input, variables...)
+		if err != nil {
+			return nil, err
+		}
+		text, ok := jq.Text(v)
+		if v != nil && (!ok || !httpguts.ValidHeaderFieldValue(text)) {
+			return nil, fmt.Errorf("%s: is not a valid value of the header %s", e.at, name)
+		}
+		if v != nil {
+			evaluated[name] = text
+		}
+	}
+	return evaluated, nil
+}
+
 // send prepares a request and sends it, retrying reads.
 func (c *client) send(ctx context.Context, k call, r *request, input any, variables ...any) (*response, error) {
 	m, err := c.prepare(ctx, k, r, input, variables...)
@@ -191,10 +245,10 @@ func (c *client) send(ctx context.Context, k call, r *request, input any, variab
 	return c.sendWithRetry(ctx, m)
 }
 
-// startSpan starts the span of one attempt to send a request. It has the path as the mapping
-// writes it, because that which is sent may hold personal data.
+// startSpan starts the span of one attempt to send a request. It has the path or the operation
+// as the mapping writes it, because that which is sent may hold personal data.
 func (c *client) startSpan(ctx context.Context, m *preparedRequest) (context.Context, tracing.Span) {
-	ctx, span := tracing.Start(ctx, tracing.Client, m.Method, m.Path.text)
+	ctx, span := tracing.Start(ctx, tracing.Client, m.name, "")
 	span.SetString("http.request.method", m.Method)
 	span.SetString("url.template", m.Path.text)
 	span.SetString("server.address", c.host)
@@ -233,6 +287,9 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials m
 	if err != nil {
 		err = c.transportError(ctx, limitedCtx, m, err)
 	}
+	if c.sent != nil {
+		c.sent(m.asSent(r, err))
+	}
 	switch {
 	case err == nil:
 		outcome = "ok"
@@ -262,15 +319,32 @@ func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequ
 	return &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: err}
 }
 
+// setBody sets the body of a request that is sent.
+func (m *preparedRequest) setBody(r *resty.Request) error {
+	body := m.body
+	if m.GraphQL != nil {
+		var err error
+		if body, err = gojq.Marshal(map[string]any{"query": m.document, "variables": m.variables}); err != nil {
+			return err
+		}
+	}
+	switch f := m.file; {
+	case f != nil && m.GraphQL != nil:
+		r.SetMultipartFields(f.graphqlFields(body)...)
+	case f != nil:
+		r.SetMultipartField(f.field, f.name, f.mediaType, strings.NewReader(f.content))
+	case body != nil:
+		r.SetHeader("Content-Type", "application/json").SetBody(body)
+	}
+	return nil
+}
+
 // roundTrip sends a request and interprets the response. Its errors are transport errors
 // or adapter errors.
 func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials map[string]string, span tracing.Span) (*response, error) {
-	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id).SetHeaders(credentials).SetHeaders(m.Headers).SetQueryParamsFromValues(m.query)
-	if m.body != nil {
-		r.SetHeader("Content-Type", "application/json").SetBody(m.body)
-	}
-	if f := m.file; f != nil {
-		r.SetMultipartField(f.field, f.name, f.mediaType, strings.NewReader(f.content))
+	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id).SetHeaders(credentials).SetHeaders(m.headers).SetQueryParamsFromValues(m.query)
+	if err := m.setBody(r); err != nil {
+		return nil, err
 	}
 	tracing.Inject(ctx, r.Header)
 	raw, err := r.Execute(m.Method, m.url)

@@ -19,8 +19,12 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/retries"
 )
+
+type attrs = adaptertest.Attributes
 
 // tinyMapping is a mapping of customers. Its %s is a place for more members of connection.
 const tinyMapping = `name: tiny
@@ -96,9 +100,7 @@ func value(t testing.TB, c prometheus.Collector, labels ...string) float64 {
 }
 
 func customer(email string) adapter.Record {
-	r := adapter.NewRecord(schemas.Of(adapter.Customers))
-	r.Set("email", adapter.TextValue(email))
-	return r
+	return attrs{"email": email}.Record(schemas.Of(adapter.Customers))
 }
 
 // TestResponses checks which error a response means, for a read and for a write.
@@ -304,7 +306,7 @@ func TestRetries(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if most := calls + calls/10 + maxBudget; s.n > most || s.n < calls+calls/20 {
+			if most := calls + calls/10 + retries.MaxBudget; s.n > most || s.n < calls+calls/20 {
 				t.Errorf("%d requests for %d calls, want at most %d", s.n, calls, most)
 			}
 			if value(t, b.metrics.retries, "budget") == 0 || value(t, b.metrics.requests, "fetch", "unavailable") != float64(s.n) {
@@ -330,25 +332,34 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	})
-	t.Run("requests in flight", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			b := openAt(t, strings.Replace(tinyMappingWith(""), "depth: 8", "depth: 8, in_flight: 2", 1), nil, "http://tiny.example")
-			var now, most atomic.Int64
-			b.client.resty.SetTransport(&scriptedTransport{answer: func(int, *http.Request) (*http.Response, error) {
-				most.Store(max(most.Load(), now.Add(1)))
-				time.Sleep(time.Millisecond)
-				now.Add(-1)
-				return httpResponse(200, noCustomers), nil
-			}})
-			ids := make([]string, 40)
-			for i := range ids {
-				ids[i] = fmt.Sprint(i)
-			}
-			if _, err := b.Fetch(t.Context(), adapter.Customers, ids); err != nil || most.Load() != 2 {
-				t.Errorf("%v, %d in flight", err, most.Load())
-			}
+	for _, limit := range []int64{2, 12} {
+		t.Run(fmt.Sprintf("%d requests in flight", limit), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := openAt(t, strings.Replace(tinyMappingWith(""), "depth: 8", fmt.Sprintf("depth: 8, in_flight: %d", limit), 1), nil, "http://tiny.example")
+				var mu sync.Mutex
+				var now, most int64
+				count := func(change int64) {
+					mu.Lock()
+					defer mu.Unlock()
+					now += change
+					most = max(most, now)
+				}
+				b.client.resty.SetTransport(&scriptedTransport{answer: func(int, *http.Request) (*http.Response, error) {
+					count(1)
+					time.Sleep(time.Millisecond)
+					count(-1)
+					return httpResponse(200, noCustomers), nil
+				}})
+				ids := make([]string, 40)
+				for i := range ids {
+					ids[i] = fmt.Sprint(i)
+				}
+				if _, err := b.Fetch(t.Context(), adapter.Customers, ids); err != nil || most != limit {
+					t.Errorf("%v, %d in flight", err, most)
+				}
+			})
 		})
-	})
+	}
 }
 
 func TestRedirects(t *testing.T) {
@@ -405,17 +416,5 @@ func TestPing(t *testing.T) {
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 11, 22, 10, 0, 0, 5, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"": 0, "3": 3 * time.Second, " 3 ": 3 * time.Second, "-3": 0, "1e3": 0, "99999999": 24 * time.Hour,
-		"Sun, 22 Nov 2026 10:00:30 GMT": 30 * time.Second, "Sun, 22 Nov 2026 09:00:00 GMT": 0, "Sun, 22 Nov 2027 09:00:00 GMT": 24 * time.Hour,
-	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q: %s, want %s", value, got, want)
-		}
 	}
 }

@@ -3,11 +3,10 @@ package reststore
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
 
 // toRecord converts an object that an expression returned to a record. A reference to a
@@ -54,13 +53,13 @@ func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *key
 	}
 	switch a.Kind {
 	case adapter.KindInteger:
-		i, err := parseInteger(v)
+		i, err := jq.Integer(v)
 		return adapter.IntegerValue(i), err
 	case adapter.KindDecimal:
-		d, err := decimal(v, 0)
+		d, err := jq.Decimal(v, 0)
 		return adapter.TextValue(d), err
 	case adapter.KindTime:
-		t, err := toTime(v)
+		t, err := jq.Time(v)
 		return adapter.TextValue(t), err
 	case adapter.KindTexts:
 		list, err := toTexts(v)
@@ -69,7 +68,7 @@ func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *key
 		list, err := r.toRecords(v, a, prefix, keys)
 		return adapter.RecordsValue(list), err
 	default:
-		t, ok := numberText(v)
+		t, ok := jq.Text(v)
 		if !ok {
 			return adapter.Value{}, errors.New("is not a string")
 		}
@@ -108,27 +107,11 @@ func toTexts(v any) ([]string, error) {
 	}
 	all := make([]string, len(list))
 	for i, e := range list {
-		if all[i], ok = numberText(e); !ok {
+		if all[i], ok = jq.Text(e); !ok {
 			return nil, errors.New("has an element that is not a string")
 		}
 	}
 	return all, nil
-}
-
-// toTime converts a backend's time to the contract's format: UTC, whole seconds. It
-// accepts RFC 3339, "2006-01-02 15:04:05" in UTC, and a date.
-func toTime(v any) (string, error) {
-	text, _ := v.(string)
-	for _, form := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
-		if t, err := time.Parse(form, text); err == nil {
-			t = t.UTC()
-			if t.Year() < 0 || t.Year() > 9999 {
-				break
-			}
-			return t.Format(time.DateTime), nil
-		}
-	}
-	return "", errors.New("is not a time such as 2006-01-02T15:04:05Z")
 }
 
 // fromRecord converts a record to the object that expressions see: decimals and times as
@@ -149,7 +132,7 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids *writeID
 		case adapter.Null:
 			object[a.Name] = nil
 		case adapter.Integer:
-			object[a.Name] = jqInteger(v.Int())
+			object[a.Name] = jq.FromInteger(v.Int())
 		case adapter.Texts:
 			object[a.Name] = anys(v.Texts())
 		case adapter.Records:
@@ -166,12 +149,4 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids *writeID
 		}
 	}
 	return object
-}
-
-// jqInteger converts an integer to a number type that gojq accepts.
-func jqInteger(i int64) any {
-	if i < math.MinInt || i > math.MaxInt {
-		return float64(i)
-	}
-	return int(i)
 }

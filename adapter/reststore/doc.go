@@ -18,9 +18,10 @@
 //  5. The backend is not trusted. Responses are bounded in size and depth and must be JSON
 //     of the expected shape; anything else is Unavailable. Response text is logged only
 //     where the mapping selects it, because it may contain personal data.
-//  6. Only requests that are safe to repeat are repeated: reads, a few times, within a
-//     retry budget and after the pause that the backend asks for, and requests that were
-//     rejected because their token had expired.
+//  6. Only requests that are safe to repeat are repeated: GET requests and GraphQL queries,
+//     a few times, within a retry budget and after the pause that the backend asks for, and
+//     requests that were rejected because their token had expired.
+//  7. A GraphQL response with errors has no documents, whatever its status and its data.
 //
 // # How it is tested
 //

@@ -1,20 +1,16 @@
 package reststore
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
+	"slices"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
 )
 
 // A document is a document of the backend, with the document that is joined to it. Both are
@@ -27,12 +23,16 @@ type document struct {
 // documents returns the documents in a response. Their ids are at path id, or missing.
 func (c *client) documents(ctx context.Context, g *documentRequest, resp *response, id path) ([]document, error) {
 	raws, err := g.split(resp.body)
-	all := make([]document, len(raws))
-	for i, raw := range raws {
-		all[i].raw = raw
-		if all[i].id, err = textAt(raw, id); err != nil {
-			break
+	if err == nil && g.Aliases {
+		if len(raws) != resp.request.repetitions {
+			err = fmt.Errorf("data has %d members, not %d as were requested", len(raws), resp.request.repetitions)
 		}
+		raws = slices.DeleteFunc(raws, func(v jsontext.Value) bool { return v.Kind() == 'n' })
+	}
+	all, d := make([]document, len(raws)), new(jsontext.Decoder)
+	for i := 0; i < len(raws) && err == nil; i++ {
+		all[i].raw = raws[i]
+		all[i].id, err = rawjson.ReadText(rawjson.Reset(d, raws[i]), id)
 	}
 	if err != nil {
 		return nil, c.unusableDocuments(ctx, resp, err)
@@ -47,11 +47,11 @@ func (b *Backend) join(ctx context.Context, r *resource, k call, documents []doc
 	}
 	references := make([]string, len(documents))
 	for i, d := range documents {
-		if references[i], err = textAt(d.raw, r.Join.From); err != nil {
+		if references[i], err = rawjson.TextAt(d.raw, r.Join.From); err != nil {
 			return fmt.Errorf("%s: %w", r.Join.From, err)
 		}
 	}
-	found, err := inBatches(ctx, references, r.Join.Batch, func(ctx context.Context, ids []string) ([]document, error) {
+	found, err := inBatches(ctx, b.client, references, r.Join.Batch, func(ctx context.Context, ids []string) ([]document, error) {
 		resp, err := b.client.send(ctx, k, &r.Join.request, nil, anys(ids))
 		if err != nil {
 			return nil, err
@@ -82,26 +82,38 @@ func anys(texts []string) []any {
 	return all
 }
 
-// tag returns the tag of a document: a hash of its bytes and of the mapping.
-func (m *mapping) tag(d document) string {
+// tag returns the tag of a document: a hash of the mapping and of the document's bytes or,
+// where the mapping says where that is, of its id and its version.
+func (m *mapping) tag(r *resource, d document) (string, error) {
 	h := sha256.New()
 	_, _ = h.Write(m.fingerprint)
-	_, _ = h.Write(d.raw)
-	_, _ = h.Write(d.joined)
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
+	if r.Version == nil {
+		_, _ = h.Write(d.raw)
+		_, _ = h.Write(d.joined)
+	} else {
+		version, err := rawjson.TextAt(d.raw, r.Version)
+		if err == nil && version == "" {
+			err = fmt.Errorf("a document has no version at %s", r.Version)
+		}
+		if err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprintf(h, "%q %q", d.id, version)
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18]), nil
 }
 
 // decode decodes a document for expressions, with its joined document inserted.
 func (m *mapping) decode(r *resource, d document) (any, error) {
 	depth := m.Connection.Limits.Depth
-	input, err := decode(d.raw, depth)
+	input, err := rawjson.Decode(d.raw, depth)
 	members, isObject := input.(map[string]any)
 	if err != nil || r.Join == nil || !isObject { // only an object can refer to another document
 		return input, err
 	}
 	members[r.Join.As] = nil
 	if d.joined != nil {
-		members[r.Join.As], err = decode(d.joined, depth)
+		members[r.Join.As], err = rawjson.Decode(d.joined, depth)
 	}
 	return members, err
 }
@@ -120,145 +132,45 @@ func (m *mapping) selects(ctx context.Context, g *documentRequest, r *resource, 
 
 var errNotList = errors.New("is not a list")
 
-// split returns the raw documents of a response: the elements of the list at Items, or the
-// value at Item. There are none if it is null. It fails unless the whole body is valid JSON.
+// split returns the raw documents of a response: the elements of the list at Items, the value
+// at Item or, with Aliases, the members of data. There are none if it is null; of these
+// members, each may be null. It fails unless the whole body is valid JSON, and for a GraphQL
+// request unless the value is there: it selects that. Documents may have two members of one
+// name here, as finding them takes most of the time: those that are read are decoded, and
+// those that are not have the same bytes as one that was.
 func (g *documentRequest) split(body []byte) (documents []jsontext.Value, err error) {
 	at := g.Items
-	if g.single() {
+	switch {
+	case g.single():
 		at = g.Item
+	case g.Aliases:
+		at = path{"data"}
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(body))
-	found, err := seekPath(d, at)
+	d := rawjson.Reset(new(jsontext.Decoder), body)
+	found, err := rawjson.Seek(d, at)
 	if err != nil {
 		return nil, err
 	}
 	switch kind := d.PeekKind(); {
-	case !found && g.single():
+	case !found && g.single() && g.GraphQL == nil:
 	case !found:
 		err = fmt.Errorf("%s is missing", at)
+	case kind == 'n' && g.GraphQL != nil && !g.single():
+		err = fmt.Errorf("%s is null", at)
 	case kind == 'n':
 		_, err = d.ReadToken()
 	case g.single():
-		documents, err = appendRaw(nil, d, body)
-	case kind == '[':
-		_, err = d.ReadToken()
-		for err == nil && d.PeekKind() != ']' {
-			documents, err = appendRaw(documents, d, body)
-		}
-		if err == nil {
-			_, err = d.ReadToken()
-		}
+		documents, err = rawjson.AppendValue(nil, d, body)
+	case g.Aliases && kind == '{', !g.Aliases && kind == '[':
+		documents, err = rawjson.AppendElements(nil, d, body)
 	default:
 		// Report a syntax error in preference to a wrong type.
-		if err = d.SkipValue(); err == nil {
+		if _, err = d.ReadValue(); err == nil {
 			err = fmt.Errorf("%s %w", at, errNotList)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return documents, expectEnd(d)
-}
-
-// appendRaw reads the next value and appends it as a slice of body.
-func appendRaw(all []jsontext.Value, d *jsontext.Decoder, body []byte) ([]jsontext.Value, error) {
-	v, err := d.ReadValue()
-	if err != nil {
-		return all, err
-	}
-	end := int(d.InputOffset())
-	return append(all, body[end-len(v):end:end]), nil
-}
-
-// seekPath advances d to the value at path p. It reports false if there is none.
-func seekPath(d *jsontext.Decoder, p path) (found bool, err error) {
-	for _, name := range p {
-		if d.PeekKind() != '{' {
-			return false, d.SkipValue()
-		}
-		if _, err := d.ReadToken(); err != nil {
-			return false, err
-		}
-		for {
-			t, err := d.ReadToken()
-			if err != nil {
-				return false, err
-			}
-			if t.Kind() == '}' {
-				return false, nil
-			}
-			if t.String() == name {
-				break
-			}
-			if err := d.SkipValue(); err != nil {
-				return false, err
-			}
-		}
-	}
-	return true, nil
-}
-
-// expectEnd reads the rest of the JSON value and fails if anything follows it.
-func expectEnd(d *jsontext.Decoder) error {
-	for d.StackDepth() > 0 {
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-	}
-	if _, err := d.ReadToken(); err != io.EOF { //nolint:errorlint // ReadToken documents a bare io.EOF
-		return errors.New("there is data after the JSON value")
-	}
-	return nil
-}
-
-// textAt returns the string or number at path p of a raw document, or "" if it is null or
-// missing.
-func textAt(raw jsontext.Value, p path) (string, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	found, err := seekPath(d, p)
-	if err != nil || !found {
-		return "", err
-	}
-	t, err := d.ReadToken()
-	if err != nil {
-		return "", err
-	}
-	switch t.Kind() {
-	case '"', '0':
-		return t.String(), nil
-	case 'n':
-		return "", nil
-	}
-	return "", fmt.Errorf("%s is neither a string nor a number", p)
-}
-
-var errDepth = errors.New("is nested too deeply")
-
-// decode decodes a JSON value for jq, with numbers as json.Number. It fails if objects and
-// lists nest deeper than depth.
-func decode(raw []byte, depth int) (v any, err error) {
-	number := jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
-		switch kind := d.PeekKind(); {
-		case (kind == '{' || kind == '[') && d.StackDepth() >= depth:
-			return errDepth
-		case kind != '0':
-			return errors.ErrUnsupported
-		}
-		n, err := d.ReadValue()
-		if len(n) > adapter.MaxScaledLength {
-			return fmt.Errorf("contains a number of %d characters", len(n))
-		}
-		*v = json.Number(n)
-		return err
-	})
-	err = jsonv2.Unmarshal(raw, &v, jsonv2.WithUnmarshalers(number))
-	return v, err
-}
-
-// String returns the path as it is written in a mapping file.
-func (p path) String() string {
-	if len(p) == 0 {
-		return "the body"
-	}
-	return strings.Join(p, ".")
+	return documents, rawjson.ExpectEnd(d, at)
 }

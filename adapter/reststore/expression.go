@@ -9,7 +9,8 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica/backend"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
 
 // An expression is a compiled jq program. It is safe for concurrent use.
@@ -18,6 +19,8 @@ type expression struct {
 	at    string // file and line, for errors
 	code  *gojq.Code
 	query *gojq.Query
+	// shortcut evaluates the expression without the interpreter; nil if that is not possible.
+	shortcut jq.Shortcut
 	// constants are the values of the mapping's variables, passed after the variables that
 	// differ from call to call.
 	constants []any
@@ -27,17 +30,23 @@ type expression struct {
 // "attribute"}). The key is the error kind, the value the name of the offending attribute
 // or null.
 type refusal struct {
-	kind  adapter.ErrorKind
+	kind  ruleKind
 	field string
 }
 
 func (r *refusal) Error() string { return "rejected by the mapping: " + r.kind.String() }
 
+// Unwrap returns what the kind "changed" stands for.
+func (r *refusal) Unwrap() error {
+	if r.kind.changed {
+		return backend.ErrChanged
+	}
+	return nil
+}
+
 // evalAll returns all values of the expression. It fails if there are more than limit.
 func (e *expression) evalAll(ctx context.Context, limit int, input any, variables ...any) ([]any, error) {
-	values := make([]any, 0, len(variables)+len(e.constants))
-	values = append(append(values, variables...), e.constants...)
-	outputs := e.code.RunWithContext(ctx, input, values...)
+	outputs := e.code.RunWithContext(ctx, input, e.values(variables)...)
 	var found []any
 	for {
 		v, more := outputs.Next()
@@ -57,10 +66,18 @@ func (e *expression) evalAll(ctx context.Context, limit int, input any, variable
 	}
 }
 
+// values returns the values of all variables, given those that differ from call to call.
+func (e *expression) values(variables []any) []any { return slices.Concat(variables, e.constants) }
+
 // eval returns the only value of the expression, or nil if it returns none or is missing.
 func (e *expression) eval(ctx context.Context, input any, variables ...any) (any, error) {
 	if e == nil {
 		return nil, nil
+	}
+	if e.shortcut != nil {
+		if v, ok := e.shortcut(input, e.values(variables)); ok {
+			return v, nil
+		}
 	}
 	values, err := e.evalAll(ctx, 1, input, variables...)
 	if err != nil || len(values) == 0 {
@@ -88,7 +105,7 @@ func (e *expression) wrapError(ctx context.Context, err error) error {
 	if value, ok := errors.AsType[gojq.ValueError](err); ok {
 		if members, ok := value.Value().(map[string]any); ok && len(members) == 1 {
 			for name, field := range members {
-				var kind adapter.ErrorKind
+				var kind ruleKind
 				if kind.UnmarshalText([]byte(name)) == nil {
 					attribute, _ := field.(string)
 					return fmt.Errorf("%s: %w", e.at, &refusal{kind, attribute})
@@ -121,16 +138,10 @@ func (d *compiler) compile(e *expression, program string, variables []string) (e
 	for _, v := range d.constants {
 		e.constants = append(e.constants, v.value)
 	}
+	e.shortcut = jq.ShortcutOf(e.query, d.available(variables))
 	whole := *e.query
 	whole.FuncDefs = append(d.usedFunctions(program), e.query.FuncDefs...)
-	e.code, err = gojq.Compile(&whole,
-		gojq.WithVariables(d.available(variables)),
-		gojq.WithFunction("number", 0, 1, orNull(jqNumber)),
-		gojq.WithFunction("decimal", 0, 1, orNull(jqDecimal)),
-		gojq.WithFunction("rfc3339", 0, 0, orNull(jqRFC3339)),
-		gojq.WithFunction("slug", 0, 0, orNull(jqSlug)),
-		gojq.WithFunction("_segment", 0, 0, jqSegment),
-	)
+	e.code, err = gojq.Compile(&whole, append(jq.Functions(), gojq.WithVariables(d.available(variables)))...)
 	return err
 }
 
@@ -159,38 +170,3 @@ func (d *compiler) usedFunctions(text string) []*gojq.FuncDef {
 
 // A variable is a constant defined by the mapping.
 type variable struct{ name, value string }
-
-// objectKeys returns the keys of the objects that a query constructs, alone or in lists, as
-// far as they are known without running it: not those that are computed.
-func objectKeys(q *gojq.Query) (names []string) {
-	switch {
-	case q == nil:
-		return nil
-	case q.Op == gojq.OpPipe:
-		return objectKeys(q.Right)
-	case q.Op == gojq.OpAdd, q.Op == gojq.OpMul, q.Op == gojq.OpAlt, q.Op == gojq.OpComma:
-		return append(objectKeys(q.Left), objectKeys(q.Right)...)
-	case q.Term == nil, len(q.Term.SuffixList) > 0:
-		return nil
-	}
-	switch t := q.Term; t.Type {
-	case gojq.TermTypeQuery:
-		return objectKeys(t.Query)
-	case gojq.TermTypeArray:
-		return objectKeys(t.Array.Query)
-	case gojq.TermTypeIf:
-		names = append(objectKeys(t.If.Then), objectKeys(t.If.Else)...)
-		for _, elif := range t.If.Elif {
-			names = append(names, objectKeys(elif.Then)...)
-		}
-	case gojq.TermTypeObject:
-		for _, m := range t.Object.KeyVals {
-			if m.Key != "" && !strings.HasPrefix(m.Key, "$") {
-				names = append(names, m.Key)
-			} else if m.KeyString != nil && m.KeyString.Queries == nil {
-				names = append(names, m.KeyString.Str)
-			}
-		}
-	}
-	return names
-}

@@ -3,19 +3,22 @@ package reststore_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // jsonObject is a decoded JSON object.
@@ -24,23 +27,35 @@ type jsonObject = map[string]any
 // A fakeShop is the backend that testdata/fakeshop.yaml maps. Only the token of the latest
 // login is valid.
 type fakeShop struct {
-	*httptest.Server
-	// intercept, unless nil, is called for every request first. It returns true if it has
-	// sent a response.
-	intercept atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
-	calls     atomic.Int64 // requests except logins
-	logins    atomic.Int64
-	// connections counts open connections.
-	connections atomic.Int64
-
-	mu       sync.Mutex
-	token    string
+	*shopServer
 	next     int
 	articles map[string]jsonObject // by number
 	people   map[string]jsonObject // by uuid
 	tickets  map[string]jsonObject // by number
 	changes  map[string]time.Time
-	requests []string // method and path of each request
+}
+
+var fakeShopKind = newKind(shopKind{
+	name:  "fakeshop",
+	start: startFakeShop,
+	ids: map[adapter.Resource]string{
+		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
+		adapter.CustomerGroups: "1abe1000-0000-4000-8000-%012d",
+		adapter.Categories:     "77%03d",
+	},
+	fill:       createOrders,
+	isWrite:    func(r *http.Request) bool { return r.Method != http.MethodGet },
+	noProducts: `{"result": {"articles": []}, "meta": {}}`,
+	writeFailures: []writeFailure{
+		{"rejected", false, func(w http.ResponseWriter) { reply(w, 400, errorBody("WRONG", "code")) }, adapter.Invalid},
+	},
+})
+
+// startFakeShop starts an empty fake shop. The caller must close its server.
+func startFakeShop() shop {
+	s := &fakeShop{articles: map[string]jsonObject{}, people: map[string]jsonObject{}, tickets: map[string]jsonObject{}, changes: map[string]time.Time{}}
+	s.shopServer = startServer(s.routes())
+	return s
 }
 
 // routes returns the handler of all endpoints.
@@ -75,32 +90,10 @@ func (s *fakeShop) routes() http.Handler {
 	return mux
 }
 
-// handler calls intercept, then routes.
-func (s *fakeShop) handler() http.Handler {
-	well := s.routes()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if before := s.intercept.Load(); before != nil && (*before)(w, r) {
-			return
-		}
-		well.ServeHTTP(w, r)
-	})
-}
-
-// setIntercept replaces intercept.
-func (s *fakeShop) setIntercept(f func(http.ResponseWriter, *http.Request) bool) {
-	if f == nil {
-		s.intercept.Store(nil)
-		return
-	}
-	s.intercept.Store(&f)
-}
-
-const fakeShopUser, fakeShopSecret = "portico", "open sesame"
-
 func (s *fakeShop) session(w http.ResponseWriter, r *http.Request) {
 	s.logins.Add(1)
 	var in struct{ Name, Pass string }
-	if json.NewDecoder(r.Body).Decode(&in) != nil || in.Name != fakeShopUser || in.Pass != fakeShopSecret {
+	if json.NewDecoder(r.Body).Decode(&in) != nil || in.Name != shopUser || in.Pass != shopSecret {
 		reply(w, http.StatusUnauthorized, errorBody("NO_ENTRY", ""))
 		return
 	}
@@ -109,13 +102,6 @@ func (s *fakeShop) session(w http.ResponseWriter, r *http.Request) {
 	token := s.token
 	s.mu.Unlock()
 	reply(w, http.StatusOK, jsonObject{"session": jsonObject{"token": token}})
-}
-
-// expire invalidates the current token.
-func (s *fakeShop) expire() {
-	s.mu.Lock()
-	s.token = ""
-	s.mu.Unlock()
 }
 
 func errorBody(code, on string) jsonObject {
@@ -134,7 +120,6 @@ func reply(w http.ResponseWriter, status int, v any) {
 
 // serve checks the session and calls handle with the decoded JSON body, or with nil.
 func (s *fakeShop) serve(w http.ResponseWriter, r *http.Request, handle func(*http.Request, jsonObject) (int, any)) {
-	s.calls.Add(1)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		reply(w, http.StatusBadRequest, errorBody("CUT", ""))
@@ -142,7 +127,6 @@ func (s *fakeShop) serve(w http.ResponseWriter, r *http.Request, handle func(*ht
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 	if got := r.Header.Get("X-Session"); got == "" || got != s.token || r.Header.Get("X-Client") != "portico" || r.Header.Get("X-Request-Id") == "" {
 		reply(w, http.StatusUnauthorized, errorBody("NO_ENTRY", ""))
 		return
@@ -165,8 +149,13 @@ func (s *fakeShop) nextNumber() int { s.next++; return s.next }
 
 func (s *fakeShop) uuid() string { return fmt.Sprintf("8e9f2c1a-0000-4000-8000-%012d", s.nextNumber()) }
 
-// markChanged records when a document was changed.
-func (s *fakeShop) markChanged(id string) { s.changes[id] = time.Now() }
+// markChanged records when a document was changed. People have a revision, too.
+func (s *fakeShop) markChanged(id string) {
+	s.changes[id] = time.Now()
+	if person, is := s.people[id]; is {
+		person["revision"] = s.nextNumber()
+	}
+}
 
 // mergePatch applies a JSON merge patch, except that it stores null.
 func mergePatch(into, from jsonObject) {
@@ -434,4 +423,57 @@ func (s *fakeShop) restore(t testing.TB, saved []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next, s.articles, s.people, s.tickets = state.Next, state.Articles, state.People, state.Tickets
+}
+
+// createOrders creates the replica's orders as tickets in the fake shop.
+func createOrders(ctx context.Context, local replica.Replica, s shop) error {
+	list := func(r adapter.Resource) ([]adapter.Record, error) { return adaptertest.AllOf(ctx, local, r) }
+	orders, err := list(adapter.Orders)
+	if err != nil {
+		return err
+	}
+	lines, err := list(adapter.OrderItems)
+	if err != nil {
+		return err
+	}
+	addresses, err := list(adapter.OrderAddresses)
+	if err != nil {
+		return err
+	}
+	ids := idmap.NewCache(local)
+	for _, o := range orders {
+		key := o.Get("entity_id").Int()
+		inner := jsonObject{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
+			"sum": hundredthsOfCents(o.Get("grand_total")), "at": strings.Replace(o.Get("created_at").Text(), " ", "T", 1) + "Z"}
+		if buyer := adapter.Key(o.Get("customer_id").Int()); buyer != 0 {
+			found, err := ids.BackendIDs(ctx, adapter.Customers, []adapter.Key{buyer})
+			if err != nil {
+				return err
+			}
+			inner["buyer"] = found[buyer]
+		}
+		ticket := jsonObject{"legacy": fmt.Sprint(key), "ticket": inner, "lines": []any{}, "to": jsonObject{}}
+		for _, l := range lines {
+			if l.Get("order_id").Int() == key {
+				ticket["lines"] = append(ticket["lines"].([]any), jsonObject{"id": fmt.Sprintf("line-%d", l.Get("item_id").Int()), "legacy": l.Get("item_id").Int(),
+					"code": l.Get("sku").Text(), "title": l.Get("name").Text(), "count": l.Get("qty_ordered").Text(), "each": hundredthsOfCents(l.Get("price"))})
+			}
+		}
+		for _, a := range addresses {
+			if a.Get("parent_id").Int() == key {
+				ticket["to"].(jsonObject)[a.Get("address_type").Text()] = jsonObject{"uuid": fmt.Sprintf("to-%d", a.Get("entity_id").Int()), "legacy": a.Get("entity_id").Int(),
+					"name": a.Get("lastname").Text(), "town": a.Get("city").Text()}
+			}
+		}
+		s.(*fakeShop).placeTicket(ticket)
+	}
+	return nil
+}
+
+// hundredthsOfCents returns a decimal in hundredths of a cent.
+func hundredthsOfCents(v adapter.Value) any {
+	if v.Empty() {
+		return nil
+	}
+	return toInt(strings.Replace(v.Text(), ".", "", 1))
 }

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
 // TestImport checks that records that the shop has are imported into it, too, with their
 // parts, and that one that it refuses stays as it was.
 func TestImport(t *testing.T) {
-	s := openMigratedShop(t)
+	s := openShop(t, fakeShopKind)
+	shop := s.shop.(*fakeShop)
 	exported := func(r adapter.Resource, key adapter.Key, values map[string]string) adapter.Aggregate {
 		all, err := s.replica.Export(t.Context(), r, key-1, 1)
 		if err != nil || len(all) != 1 {
@@ -32,9 +34,9 @@ func TestImport(t *testing.T) {
 	refused.Parts, refused.Levels = nil, nil
 	gone := adapter.Aggregate{Record: adapter.NewRecord(changed.Record.Schema), Gone: true}
 	gone.Record.Set("entity_id", adapter.IntegerValue(3))
-	s.shop.mu.Lock()
-	s.shop.articles["7"] = jsonObject{"number": 7, "code": "taken"}
-	s.shop.mu.Unlock()
+	shop.mu.Lock()
+	shop.articles["7"] = jsonObject{"number": 7, "code": "taken"}
+	shop.mu.Unlock()
 
 	done, err := s.Import(t.Context(), []adapter.Aggregate{changed, refused, gone}, adapter.ImportOptions{Existing: adapter.ReplaceExisting})
 	if err != nil {
@@ -46,17 +48,14 @@ func TestImport(t *testing.T) {
 	if err := done[1].Err; adapter.KindOf(err) != adapter.Conflict || fieldOf(err) != "sku" {
 		t.Errorf("the refused record: %+v", done[1])
 	}
-	store, err := s.Store(adapter.Products)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := adaptertest.StoreOf(t, s, adapter.Products)
 	if r, err := store.Get(t.Context(), &adapter.GetParams{Key: 2}); err != nil || r.Get("sku").Text() == "taken" {
 		t.Errorf("the refused record is %v, %v", r, err)
 	}
-	s.shop.mu.Lock()
-	defer s.shop.mu.Unlock()
+	shop.mu.Lock()
+	defer shop.mu.Unlock()
 	articles := map[any]jsonObject{} // by legacy id
-	for _, article := range s.shop.articles {
+	for _, article := range shop.articles {
 		articles[article["legacy"]] = article
 	}
 	titles, _ := articles["1"]["titles"].(jsonObject)

@@ -53,6 +53,13 @@ func (h *joinServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// change changes what the server serves. Requests that were canceled may still be served.
+func (h *joinServer) change(sales string, fails bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sales, h.fails = sales, fails
+}
+
 func TestJoin(t *testing.T) {
 	h := &joinServer{
 		list: `{"id": "a", "extra": {"sale": "s1"}}, {"id": "b"}, {"id": "c", "extra": {"sale": ""}}, {"id": "d", "extra": {"sale": "s2"}},
@@ -83,18 +90,18 @@ func TestJoin(t *testing.T) {
 	if slices.Sort(h.requested); !slices.Equal(h.requested, []string{"gone,s1", "s2"}) {
 		t.Errorf("requested ids %q", h.requested)
 	}
-	h.sales = `{"no": "s1", "price": 9.5}, {"no": "s2", "price": 8}`
+	h.change(`{"no": "s1", "price": 9.5}, {"no": "s2", "price": 8}`, false)
 	after, _ := fetch()
 	for i, same := range []bool{false, true, true, true, false, true} {
 		if before[i] == after[i] != same {
 			t.Errorf("document %d: the tag is the same: %t", i, !same)
 		}
 	}
-	h.fails = true
+	h.change("", true)
 	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"a"}); adapter.KindOf(err) != adapter.Internal {
 		t.Errorf("request for joined documents fails: %v", err)
 	}
-	h.fails, h.sales = false, `{"price": 1`
+	h.change(`{"price": 1`, false)
 	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"a"}); adapter.KindOf(err) != adapter.Unavailable {
 		t.Errorf("joined documents are not JSON: %v", err)
 	}

@@ -19,6 +19,7 @@ type loader struct {
 	strictyaml.Decoder
 	compiler
 	options *Options
+	graphql *graphqlConnection // nil before it is loaded, and if there is none
 }
 
 // A place is where a mapping file has a value, or could have one.
@@ -38,11 +39,8 @@ func newLoader(o *Options) *loader {
 // load decodes, validates and compiles a mapping file. Its error joins all problems, each
 // with file and line.
 func load(o *Options) (*mapping, error) {
-	l, m := newLoader(o), &mapping{}
-	if len(o.Mapping) > maxMappingBytes {
-		return nil, fmt.Errorf("%s: is larger than %d bytes", o.File, maxMappingBytes)
-	}
-	l.Decode(o.Mapping, m)
+	l := newLoader(o)
+	m := l.decode()
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
@@ -51,4 +49,15 @@ func load(o *Options) (*mapping, error) {
 	_, _ = h.Write(o.Mapping)
 	m.fingerprint = h.Sum(nil)
 	return m, nil
+}
+
+// decode decodes, validates and compiles the mapping file.
+func (l *loader) decode() *mapping {
+	m := &mapping{}
+	if len(l.options.Mapping) > maxMappingBytes {
+		l.FaultAt(0, "is larger than %d bytes", maxMappingBytes)
+	} else {
+		l.Decode(l.options.Mapping, m)
+	}
+	return m
 }

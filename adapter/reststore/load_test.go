@@ -42,19 +42,13 @@ func openSmall(content string) (*Backend, error) {
 }
 
 func TestMappingErrors(t *testing.T) {
-	if _, err := openSmall(smallMapping); err != nil {
-		t.Fatalf("smallMapping: %v", err)
-	}
-	for _, c := range []struct {
-		name     string
-		old, new string
-		want     []string // lines of the error, or parts of them
-	}{
+	checkMappingErrors(t, smallMapping, []mappingError{
 		{"not YAML", "name: small", "name: [", []string{"small.yaml: is not YAML"}},
 		{"two documents", "name: small", "name: small\n---\nmore: 1", []string{"small.yaml:2: must be a single YAML document"}},
 		{"an alias", "vars: {currency: eur}", "vars: {currency: &c eur, other: *c}", []string{"small.yaml:2: vars.currency must not use anchors, aliases"}},
 		{"a tag", "vars: {currency: eur}", "vars: {currency: !!str eur}", []string{"small.yaml:2: vars.currency must not use anchors, aliases and tags"}},
-		{"an unknown member", "ping:", "pong:", []string{`small.yaml:5: connection.pong is unknown; known members are auth, headers, ping, limits, retry, errors; did you mean ping?`}},
+		{"a tag on resources", "resources:\n", "resources: !all\n", []string{"small.yaml:6: resources must not use anchors, aliases and tags"}},
+		{"an unknown member", "ping:", "pong:", []string{`small.yaml:5: connection.pong is unknown; known members are graphql, auth, headers, ping, file_hosts, limits, retry, errors; did you mean ping?`}},
 		{"duplicate member", "    id: id", "    id: id\n    id: other", []string{`small.yaml:14: resources.customers.id is already defined in line 13`}},
 		{"no name", "name: small\n", "", []string{"small.yaml:1: name must have a value"}},
 		{"invalid name", "name: small", "name: Small Shop", []string{"small.yaml:1: name must consist of lower-case"}},
@@ -62,7 +56,7 @@ func TestMappingErrors(t *testing.T) {
 		{"an invalid variable", "currency: eur", "Currency: eur", []string{"small.yaml:2: vars.Currency must consist of lower-case letters"}},
 		{"two authentication methods", "{bearer: $secret}", "{bearer: $secret, basic: {user: u}}", []string{"small.yaml:4: connection.auth must have at most one of"}},
 		{"no user in the settings", "{bearer: $secret}", "{basic: {user: $user, password: $secret}}", []string{"small.yaml:4: connection.auth.basic.user uses the setting rest.user"}},
-		{"login without token", "{bearer: $secret}", "{login: {request: {path: /in}}}", []string{"small.yaml:4: connection.auth.login.token must have a value"}},
+		{"login without token", "{bearer: $secret}", "{login: {request: {path: /in}}}", []string{"small.yaml:4: connection.auth.login must have exactly one of token and token_header"}},
 		{"limits out of range", "ping:", "limits: {response_bytes: 9GiB, depth: 0, timeout: 1h, in_flight: x}\n  ping:", []string{
 			"small.yaml:5: connection.limits.response_bytes must be a number of bytes such as 16MiB from 1 to 1024MiB", "small.yaml:5: connection.limits.depth must be a whole number from 1 to 1000", "small.yaml:5: connection.limits.timeout must be a duration such as 10s from 1ms to 10m", "small.yaml:5: connection.limits.in_flight must be"}},
 		{"a fraction", "ping:", "limits: {depth: 1.5}\n  ping:", []string{"small.yaml:5: connection.limits.depth must be a whole number"}},
@@ -94,8 +88,12 @@ func TestMappingErrors(t *testing.T) {
 		{"no id", "    id: id\n", "", []string{"small.yaml:7: resources.customers.id must have a value"}},
 		{"no pages", ", pages: {offset: offset, size: 2}", "", []string{"small.yaml:11: resources.customers.scan needs pages"}},
 		{"two kinds of pages", "{offset: offset,", "{offset: offset, page: page,", []string{"small.yaml:11: resources.customers.scan.pages must have exactly one of"}},
+		{"an index in a path", "pages: {offset: offset,", "pages: {total: 'a[0]', offset: offset,", []string{"small.yaml:11: resources.customers.scan.pages.total must be names separated by dots"}},
 		{"cursor without next", "{offset: offset,", "{cursor: {query: after},", []string{"small.yaml:11: resources.customers.scan.pages.cursor.next must have a value"}},
 		{"item and items", "item: customer}", "item: customer, items: x}", []string{"small.yaml:10: resources.customers.fetch needs items"}},
+		{"versions without a version", "    id: id\n", "    id: id\n    versions: {path: /customers, items: customers}\n", []string{"small.yaml:14: resources.customers.versions needs version"}},
+		{"a version with a join", "    id: id\n", "    id: id\n    version: rev\n    join: {from: a, as: b, path: /b, items: b, id: id}\n", []string{"small.yaml:14: resources.customers.version must not be used together with join"}},
+		{"a version of a part", "    identified: true\n", "    identified: true\n    version: rev\n", []string{"resources.customer_addresses.version is only allowed in a resource without part_of"}},
 		{"a batch of one item", "item: customer}", "item: customer, batch: 5}", []string{"small.yaml:10: resources.customers.fetch must not have batch together with item"}},
 		{"where in fetch", "item: customer}", "item: customer, where: .x}", []string{"small.yaml:10: resources.customers.fetch.where is only allowed in scan"}},
 		{"a batch in find", "query: {legacy: $key},", "query: {legacy: $key}, batch: 2,", []string{"small.yaml:12: resources.customers.find.batch is only allowed in fetch or join"}},
@@ -110,16 +108,37 @@ func TestMappingErrors(t *testing.T) {
 		{"a find without a key", "    key: .legacy\n", "", []string{"small.yaml:12: resources.customers.find needs key"}},
 		{"id in update", "body: .new}]\n    delete", "body: .new, id: .id}]\n    delete", []string{"small.yaml:17: resources.customers.update[0].id is only allowed in a request of create"}},
 		{"duplicate request name", "create: [{method: POST, path: /customers, body", "create: [{name: a, method: POST, path: /x}, {name: a, method: POST, path: /customers, body", []string{`small.yaml:16: resources.customers.create[1].name is "a", as of another request`}},
+		{"undone by no request", "create: [{method: POST, path: /customers, body", "create: [{method: POST, path: /customers, undone_by: a, body", []string{`small.yaml:16: resources.customers.create[0].undone_by must be the name of an earlier request with undo`}},
+		{"undone by a request without undo", "create: [{method: POST, path: /customers, body", "create: [{name: a, method: POST, path: /x}, {undone_by: a, method: POST, path: /customers, body", []string{`small.yaml:16: resources.customers.create[1].undone_by must be`}},
 		{"match with identified", "identified: true", "identified: true\n    match: [city]", []string{"match must not be used together with identified"}},
 		{"match with an attribute that is not mapped", "identified: true", "match: [postcode]", []string{`resources.customer_addresses.match[0] is "postcode", which must be in attributes`}},
+		{"an order that is no number", "identified: true", "identified: true\n    order: city", []string{"resources.customer_addresses.order must be an integer attribute"}},
+		{"pages of a find that is not among others", "find: {path: /customers, query: {legacy: $key}, items: customers}", "find: {path: /customers, items: customers, pages: {page: p}}", []string{"small.yaml:12: resources.customers.find.pages needs among: true"}},
+		{"a header with an unclosed brace", "path: '/customers/{.id}', body", "path: '/customers/{.id}', headers: {If-Match: '{.id'}, body", []string{"resources.customers.update[0].headers.If-Match is not a valid jq expression"}},
+		{"an invalid name of a header", "path: '/customers/{.id}', body", "path: '/customers/{.id}', headers: {'If Match': x}, body", []string{"is not a valid header"}},
 		{"a part of another root", "part_of: customers", "part_of: orders", []string{"customer_addresses are parts of customers"}},
 		{"a root as a part", "    attributes: [email, group_id]", "    part_of: orders\n    attributes: [email, group_id]", []string{"customers cannot be a part", `resources.customers.fetch is only allowed in a resource without part_of`}},
-	} {
+	})
+}
+
+// A mappingError is a change of a mapping that makes it invalid.
+type mappingError struct {
+	name     string
+	old, new string
+	want     []string // lines of the error, or parts of them
+}
+
+func checkMappingErrors(t *testing.T, valid string, all []mappingError) {
+	t.Helper()
+	if _, err := openSmall(valid); err != nil {
+		t.Fatalf("the valid mapping: %v", err)
+	}
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
-			if !strings.Contains(smallMapping, c.old) {
-				t.Fatalf("smallMapping does not contain %q", c.old)
+			if !strings.Contains(valid, c.old) {
+				t.Fatalf("the mapping does not contain %q", c.old)
 			}
-			_, err := openSmall(strings.Replace(smallMapping, c.old, c.new, 1))
+			_, err := openSmall(strings.Replace(valid, c.old, c.new, 1))
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -187,13 +206,18 @@ func FuzzMapping(f *testing.F) {
 	f.Add([]byte("resources: {customers: {part_of: x}}"))
 	f.Add([]byte("name: a\nconnection: {errors: [1]}\nresources: [x]"))
 	f.Add([]byte("resources:\n  products:\n    attributes: x\n    create: [{path: '/{{}{'}]"))
-	example, _ := Mapping("example")
-	f.Add(example)
+	for _, name := range []string{"example", "examplegraphql"} {
+		example, _ := Mapping(name)
+		f.Add(example)
+	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if len(content) > 4096+len(smallMapping) {
 			return
 		}
 		m, err := load(&Options{Mapping: content, File: "fuzz.yaml", Secret: "s", Schemas: schemas})
+		if faults := slices.ContainsFunc(Check(Options{Mapping: content, File: "fuzz.yaml"}), func(r Remark) bool { return r.Level == Fault }); err == nil && faults {
+			t.Error("Check has faults of a mapping that can be loaded")
+		}
 		if err == nil {
 			if len(m.resources) == 0 || m.Name == "" {
 				t.Errorf("accepted an empty mapping: %+v", m)

@@ -12,13 +12,19 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
 )
 
 // A login obtains the token that other requests are sent with. Concurrent callers that
 // need a token share one login request. It is safe for concurrent use.
 type login struct {
-	Request *request      `need:"true" vars:"$user $secret" method:"POST"`
-	Token   *expression   `need:"true"`
+	Request *request `need:"true" vars:"$user $secret" method:"POST"`
+	// Token is the token in the body of the response, TokenHeader the header that has it.
+	Token       *expression
+	TokenHeader string `yaml:"token_header"`
+	// Expired says of an error response that the backend rejects the token, besides those
+	// with the status 401.
+	Expired *expression
 	Refresh time.Duration `range:"1s 720h"`
 	Header  string        `default:"Authorization"`
 	Prefix  string        `default:"'Bearer '"` // of the token in Header
@@ -29,15 +35,18 @@ type login struct {
 	cached atomic.Pointer[token] // nil before the first login
 }
 
+// loginOperation is the operation of login requests, which contain secrets.
+const loginOperation = "login"
+
 // A token is the result of a login request, and its time.
 type token struct {
 	text   string
 	issued time.Time
 }
 
-// sendAuthorized sends a request with credentials. If the backend rejects a token with
-// 401, it logs in again and repeats the request once, which is safe for writes as well
-// because a request with a rejected token has no effect.
+// sendAuthorized sends a request with credentials. If the backend rejects a token, with
+// 401 or as Expired says, it logs in again and repeats the request once, which is safe for
+// writes as well because a request with a rejected token has no effect.
 func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
 	in := c.connection.Auth.Login
 	if in == nil {
@@ -51,13 +60,27 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 		return c.sendOnce(ctx, m, map[string]string{in.Header: in.Prefix + token})
 	}
 	r, err := send()
-	if refusal, ok := errors.AsType[*responseError](err); ok && refusal.status == http.StatusUnauthorized {
+	if c.rejectsToken(ctx, r, err) {
 		if token, err = c.authToken(ctx, token); err != nil {
 			return nil, err
 		}
 		return send()
 	}
 	return r, err
+}
+
+// rejectsToken reports whether a response with this error says that the token is not valid.
+func (c *client) rejectsToken(ctx context.Context, r *response, err error) bool {
+	known, ok := errors.AsType[*responseError](err)
+	if !ok || r == nil {
+		return false
+	}
+	expired := c.connection.Auth.Login.Expired
+	if known.status == http.StatusUnauthorized || expired == nil {
+		return known.status == http.StatusUnauthorized
+	}
+	holds, err := expired.holds(ctx, c.ruleInput(r))
+	return err == nil && holds
 }
 
 // authToken returns a valid token other than the rejected one, logging in if necessary.
@@ -98,7 +121,7 @@ func (l *login) cachedToken(rejected string) string {
 // requestToken logs in and caches the token.
 func (c *client) requestToken(ctx context.Context) (string, error) {
 	l := c.connection.Auth.Login
-	k := call{"upstream", "login"}
+	k := call{"upstream", loginOperation}
 	m, err := c.prepare(ctx, k, l.Request, nil, l.credentials...)
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
@@ -111,14 +134,16 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 		}
 		return "", err
 	}
-	body, err := decode(r.body, c.connection.Limits.Depth)
-	if err != nil {
-		return "", malformed(r, err)
+	text := r.header.Get(l.TokenHeader)
+	if l.Token != nil {
+		body, err := rawjson.Decode(r.body, c.connection.Limits.Depth)
+		if err != nil {
+			return "", malformed(r, err)
+		}
+		text = evalText(ctx, l.Token, body)
 	}
-	v, err := l.Token.eval(ctx, body)
-	text, ok := v.(string)
-	if err != nil || !ok || text == "" || !httpguts.ValidHeaderFieldValue(text) {
-		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the response has no token", l.Token.at)}
+	if text == "" || !httpguts.ValidHeaderFieldValue(text) {
+		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the response has no token: check rest.user and rest.secret", l.Request.at)}
 	}
 	l.cached.Store(&token{text, time.Now()})
 	return text, nil

@@ -3,7 +3,7 @@ package reststore_test
 import (
 	"testing"
 
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-func TestMain(m *testing.M) { programs.Main(m, nil) }
+func TestMain(m *testing.M) { programs.Main(m, map[string]func(){standInName: standIn}) }

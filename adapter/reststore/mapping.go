@@ -2,16 +2,15 @@ package reststore
 
 import (
 	"embed"
-	"errors"
-	"slices"
-	"strings"
+	"fmt"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
-//go:embed example.yaml medusa.yaml
+//go:embed example.yaml examplegraphql.yaml medusa.yaml
 var embedded embed.FS
 
 // Mapping returns the content of the built-in mapping file with this name, such as
@@ -39,12 +38,15 @@ type mapping struct {
 
 // connection configures how requests are sent and what errors mean.
 type connection struct {
+	GraphQL *graphqlConnection // first, because the requests of the others may use it
 	Auth    auth
 	Headers headers
 	Ping    *request `method:"GET"`
-	Limits  limits
-	Retry   retry
-	Errors  []*rule
+	// FileHosts are the hosts, besides that of the backend, from which files of parts are read.
+	FileHosts []string `yaml:"file_hosts"`
+	Limits    limits
+	Retry     retry
+	Errors    []*rule
 }
 
 // auth authenticates requests with a fixed header or with a token obtained by a login. At
@@ -84,10 +86,31 @@ type retry struct {
 // determines the error kind.
 type rule struct {
 	When      *expression `need:"true"`
-	Kind      *adapter.ErrorKind
+	Kind      *ruleKind
 	Field     *expression
 	Reason    *expression
 	AnyStatus bool `yaml:"any_status"` // also applied to responses with a success status
+}
+
+// A ruleKind is an error kind or "changed": somebody else has changed the record.
+type ruleKind struct {
+	adapter.ErrorKind
+	changed bool
+}
+
+// changedKind is the name of the kind that only rules and error() have.
+const changedKind = "changed"
+
+// UnmarshalText sets k to the kind with this name.
+func (k *ruleKind) UnmarshalText(name []byte) error {
+	if string(name) == changedKind {
+		*k = ruleKind{adapter.Conflict, true}
+		return nil
+	}
+	if err := k.ErrorKind.UnmarshalText(name); err != nil {
+		return fmt.Errorf("%w, or %s", err, changedKind)
+	}
+	return nil
 }
 
 // A resource configures how the records of one resource are read and written.
@@ -100,11 +123,15 @@ type resource struct {
 	Without                struct{ Create, Update, Delete, Find string }
 
 	// Only for a root.
-	Fetch           *documentRequest `vars:"$ids $id" method:"GET"`
-	Scan            *documentRequest `vars:"$since" method:"GET"`
-	Find            *documentRequest `vars:"$key" method:"GET"`
-	Join            *join            `vars:"$ids" method:"GET"`
-	ID              path
+	Fetch *documentRequest `vars:"$ids $id" method:"GET"`
+	Scan  *documentRequest `vars:"$since" method:"GET"`
+	Find  *documentRequest `vars:"$key" method:"GET"`
+	Join  *join            `vars:"$ids" method:"GET"`
+	ID    path
+	// Version is where a document has its version; nil if all its bytes are its version. Versions
+	// requests documents that need not have more than their ids and versions.
+	Version         path
+	Versions        *documentRequest `vars:"$ids $id" method:"GET"`
 	Key, Read, Rest *expression
 
 	// Only for a part.
@@ -113,8 +140,10 @@ type resource struct {
 	Identified bool
 	Match      []string
 	Adopts     bool
+	Order      string
 
 	name   adapter.Resource
+	place  place
 	schema *adapter.Schema
 	root   *resource   // the resource itself, unless it is a part
 	owner  string      // of a part: the attribute with the key of its root record
@@ -123,17 +152,24 @@ type resource struct {
 	readNames, restNames map[string]bool
 }
 
-// A request is a request of the mapping file. Its expressions are evaluated for each call.
+// A request is a request of the mapping file. Its expressions are evaluated for each call. A
+// GraphQL request has GraphQL and Variables instead of Method, Path, Query and Body.
 type request struct {
 	Method string
-	Path   *template `need:"true"`
+	Path   *template // of a GraphQL request: that of the connection
 	// Query has the parameters. One is omitted if its value is null, and repeated for the
 	// elements of a list.
-	Query   map[string]*expression
-	Headers headers
+	Query map[string]*expression
+	// Headers have jq expressions in braces. One that is a single expression is omitted if its
+	// value is null.
+	Headers map[string]*headerText
 	Body    *expression
+	GraphQL *operation
+	// Variables are those of a GraphQL document. One is omitted if its value is null.
+	Variables map[string]*expression
 
-	at string // file and line, for errors
+	at   string // file and line, for errors
+	name string // method and path or, of a GraphQL request, what the document is called
 	// returnsDocuments: the response is split into documents instead of being decoded, so
 	// any_status rules see it only if it contains none.
 	returnsDocuments bool
@@ -143,25 +179,30 @@ type request struct {
 type documentRequest struct {
 	request
 	Items path // of the list in a response
-	Item  path `only:"fetch scan find"` // of a single document, instead of Items
-	Among bool `only:"find"`            // a response may contain documents that do not match
+	Item  path `only:"fetch scan find versions"` // of a single document, instead of Items
+	// Aliases: a GraphQL query for one document is repeated for each id.
+	Aliases bool `only:"fetch"`
+	Among   bool `only:"find"` // a response may contain documents that do not match
 	// Where selects the documents that are records of the contract; nil selects all.
 	Where *expression `only:"scan" vars:""`
-	Batch int         `only:"fetch join" range:"1 1000"` // maximum number of ids per request
-	Pages *pages      `only:"scan"`
+	Batch int         `only:"fetch join versions" range:"1 1000"` // maximum number of ids per request
+	Pages *pages      `only:"scan find"`
 }
 
-// pages configures how a list is read page by page: by offset, page number or cursor.
+// pages configures how a list is read page by page: by offset, page number, cursor or last id. The
+// parameters that it names are those of the query, or variables of a GraphQL document.
 type pages struct {
 	Size   int    `default:"100" range:"1 10000"`
-	Limit  string // query parameter for Size; "" if there is none
-	Offset string // query parameter for the number of documents to skip
-	Page   string // query parameter for the page number; the first page is First
+	Limit  string // parameter for Size; "" if there is none
+	Offset string // parameter for the number of documents to skip
+	Page   string // parameter for the page number; the first page is First
 	First  int    `default:"1" range:"0 1"`
+	After  string // parameter for the id of the last document so far; the first page has none
 	Total  path   // of the total number of documents; nil if the backend does not report it
 	Cursor *struct {
-		Query string `need:"true"` // query parameter for the cursor
+		Query string `need:"true"` // parameter for the cursor
 		Next  path   `need:"true"` // of the next cursor
+		More  path   // of a boolean that says whether there is another page
 	}
 }
 
@@ -183,6 +224,7 @@ type step struct {
 	Multipart *multipart
 	ID        *expression // of the new record, in the response
 	Undo      *undo       // reverts the step if a later one is rejected
+	UndoneBy  string      `yaml:"undone_by"` // an earlier step, whose undo reverts this one, too
 }
 
 // An undo is the request that reverts a step.
@@ -193,24 +235,12 @@ type undo struct {
 
 // A multipart is a request body that uploads a file.
 type multipart struct {
-	Field     string      `need:"true"`
+	Field     string      // of the form, or
+	Variable  string      // of a GraphQL document
 	Attribute string      `need:"true"` // attribute with the file's content
 	Filename  *expression `need:"true" vars:"$item"`
 	Type      *expression `need:"true" vars:"$item"`
 }
 
-// A path is a list of member names that lead to a value in a document. The empty path is
-// the document itself.
-type path []string
-
-// UnmarshalText decodes a path such as "data.items". "." is the document itself.
-func (p *path) UnmarshalText(text []byte) error {
-	*p = path{}
-	if string(text) != "." {
-		*p = strings.Split(string(text), ".")
-	}
-	if slices.Contains(*p, "") {
-		return errors.New("must be names separated by dots, such as data.items, or . for the whole body")
-	}
-	return nil
-}
+// A path leads to a value in a document.
+type path = rawjson.Path

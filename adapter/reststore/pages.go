@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
 )
 
 // A pager requests the pages of a list. The list ends with an empty page, when the
@@ -23,36 +23,68 @@ type pager struct {
 	repeated      bool     // the last page was the same as the previous one
 }
 
-// addTo adds the query parameters of the next page.
-func (w *pager) addTo(q url.Values) {
+// addTo adds the parameters of the next page to a request.
+func (w *pager) addTo(m *preparedRequest) {
 	p := w.pages
 	if p == nil {
 		return
 	}
 	if p.Limit != "" {
-		q.Add(p.Limit, strconv.Itoa(p.Size))
+		m.addParameter(p.Limit, p.Size)
 	}
 	switch {
 	case p.Offset != "":
-		q.Add(p.Offset, strconv.Itoa(w.documentCount))
+		m.addParameter(p.Offset, w.documentCount)
 	case p.Page != "":
-		q.Add(p.Page, strconv.Itoa(p.First+w.pageCount))
+		m.addParameter(p.Page, p.First+w.pageCount)
+	case p.After != "" && w.pageCount > 0:
+		m.addParameter(p.After, w.previous[len(w.previous)-1])
 	case w.cursor != "":
-		q.Add(p.Cursor.Query, w.cursor)
+		m.addParameter(p.Cursor.Query, w.cursor)
 	}
 }
 
 // fetchPage requests the next page and returns its documents.
-func (b *Backend) fetchPage(ctx context.Context, k call, r *resource, w *pager, since any) (resp *response, documents []replica.Document, err error) {
-	m, err := b.client.prepare(ctx, k, &r.Scan.request, nil, since)
+func (b *Backend) fetchPage(ctx context.Context, k call, r *resource, g *documentRequest, w *pager, variable any) (resp *response, documents []replica.Document, err error) {
+	m, err := b.client.prepare(ctx, k, &g.request, nil, variable)
 	if err == nil {
-		w.addTo(m.query)
+		w.addTo(m)
 		resp, err = b.client.sendWithRetry(ctx, m)
 	}
 	if err == nil {
-		documents, err = b.parseDocuments(ctx, r, k, r.Scan, resp)
+		documents, err = b.parseDocuments(ctx, r, k, g, resp)
 	}
 	return resp, documents, readError(ctx, k.op(), err)
+}
+
+// errLastPage ends eachPage.
+var errLastPage = errors.New("no more pages are needed")
+
+// eachPage calls found with the documents of each page that has any, until it returns an error, which
+// eachPage returns, or errLastPage.
+func (b *Backend) eachPage(ctx context.Context, k call, r *resource, g *documentRequest, variable any, found func([]replica.Document) error) error {
+	p := &pager{pages: g.Pages}
+	for {
+		resp, documents, err := b.fetchPage(ctx, k, r, g, p, variable)
+		if err != nil {
+			return err
+		}
+		ids := make([]string, len(documents))
+		for i, d := range documents {
+			ids[i] = d.ID
+		}
+		more, err := p.advance(resp.body, ids)
+		if err != nil {
+			return b.client.unusableDocuments(ctx, resp, err)
+		}
+		documents = slices.DeleteFunc(documents, func(d replica.Document) bool { return d.Read == nil })
+		if len(documents) > 0 && !p.repeated {
+			err = found(documents)
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
 }
 
 // advance records a page, whose body has been split, and reports whether there may be another.
@@ -68,23 +100,41 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	w.pageCount++
 	switch {
 	case p.Cursor != nil:
-		before := w.cursor
-		if w.cursor, err = textAt(body, p.Cursor.Next); err == nil && w.cursor != "" && w.cursor == before {
-			err = errors.New("the next cursor is the same as the current one")
-		}
-		return w.cursor != "", err
+		return w.advanceCursor(body)
 	case len(ids) == 0 || w.repeated:
 		return false, nil
 	case p.Total == nil:
 		return true, nil
 	}
-	count, err := textAt(body, p.Total)
+	count, err := rawjson.TextAt(body, p.Total)
 	if err != nil {
 		return false, err
 	}
-	total, err := parseInteger(count)
+	total, err := jq.Integer(count)
 	if err != nil {
 		return false, fmt.Errorf("%s %w", p.Total, err)
 	}
+	if total < int64(len(ids)) {
+		return false, fmt.Errorf("%s is %d, and the page has %d documents: total must be the number of all documents", p.Total, total, len(ids))
+	}
 	return int64(w.documentCount) < total, nil
+}
+
+// advanceCursor reads the next cursor, and reports whether there is another page.
+func (w *pager) advanceCursor(body []byte) (more bool, err error) {
+	c, before := w.pages.Cursor, w.cursor
+	if c.More != nil {
+		if more, err = rawjson.FlagAt(body, c.More); err != nil || !more {
+			return false, err
+		}
+	}
+	w.cursor, err = rawjson.TextAt(body, c.Next)
+	switch {
+	case err != nil:
+	case w.cursor == "" && more:
+		err = fmt.Errorf("%s is true, but there is no next cursor", c.More)
+	case w.cursor != "" && w.cursor == before:
+		err = errors.New("the next cursor is the same as the current one")
+	}
+	return w.cursor != "", err
 }

@@ -11,10 +11,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
-
-// maxParallel limits how many requests of one fetch are in flight.
-const maxParallel = 8
 
 // Fetch returns the documents with these ids, in any order. It sends requests in parallel
 // with as many ids each as the mapping allows, and omits documents that do not exist. Others
@@ -25,14 +23,22 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 	if err != nil {
 		return nil, err
 	}
-	return inBatches(ctx, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
+	if r.Versions != nil {
+		return b.fetchVersions(ctx, r, k, ids)
+	}
+	return b.fetchDocuments(ctx, r, k, ids)
+}
+
+// fetchDocuments fetches whole documents.
+func (b *Backend) fetchDocuments(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
+	return inBatches(ctx, b.client, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
 		return b.requestDocuments(ctx, r, k, r.Fetch, anys(ids), ids[0])
 	})
 }
 
-// inBatches calls request, in parallel, with at most size ids each, without duplicates and
-// empty ids. It returns all results.
-func inBatches[T any](ctx context.Context, ids []string, size int, request func(context.Context, []string) ([]T, error)) ([]T, error) {
+// inBatches calls request with at most size ids each, without duplicates and empty ids, as
+// often at once as there may be requests in flight. It returns all results.
+func inBatches[T any](ctx context.Context, c *client, ids []string, size int, request func(context.Context, []string) ([]T, error)) ([]T, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(distinct) > 0 && distinct[0] == "" {
 		distinct = distinct[1:]
@@ -43,7 +49,7 @@ func inBatches[T any](ctx context.Context, ids []string, size int, request func(
 	}
 	results := make([][]T, len(batches))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxParallel)
+	group.SetLimit(c.connection.Limits.InFlight)
 	for i, batch := range batches {
 		group.Go(func() (err error) {
 			results[i], err = request(ctx, batch)
@@ -103,7 +109,9 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 		} else if !selected {
 			continue
 		}
-		all[i].Version = b.mapping.tag(d)
+		if all[i].Version, err = b.mapping.tag(r, d); err != nil {
+			return nil, b.client.unusableDocuments(ctx, resp, err)
+		}
 		all[i].Read = func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 			return b.read(ctx, r, d, keys)
 		}
@@ -216,9 +224,9 @@ func (e *expression) legacyID(v any) (adapter.Key, error) {
 	if v == nil || v == "" {
 		return 0, nil
 	}
-	key, err := parseInteger(v)
+	key, err := jq.Integer(v)
 	if _, flag := v.(bool); flag {
-		err = errNotNumber
+		err = jq.ErrNotNumber
 	} else if err == nil && key < 1 {
 		err = errors.New("is not positive")
 	}
@@ -241,31 +249,11 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	if !since.IsZero() {
 		from = since.UTC().Format(time.RFC3339)
 	}
-	p := &pager{pages: r.Scan.Pages}
-	for {
-		resp, documents, err := b.fetchPage(ctx, k, r, p, from)
-		if err != nil {
-			return err
-		}
-		ids := make([]string, len(documents))
-		for i, d := range documents {
-			ids[i] = d.ID
-		}
-		more, err := p.advance(resp.body, ids)
-		if err != nil {
-			return b.client.unusableDocuments(ctx, resp, err)
-		}
-		documents = slices.DeleteFunc(documents, func(d replica.Document) bool { return d.Read == nil })
-		if len(documents) > 0 && !p.repeated {
-			if err := found(documents); err != nil {
-				return err
-			}
-		}
-		if !more {
-			return nil
-		}
-	}
+	return b.eachPage(ctx, k, r, r.Scan, from, found)
 }
+
+// maxFindPages bounds how many pages one search for a legacy id reads.
+const maxFindPages = 1000
 
 // FindByKey returns the document with a legacy id.
 func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (noDocument replica.Document, err error) {
@@ -277,26 +265,44 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 	if r.Find == nil {
 		return noDocument, notMapped(k, r.Without.Find)
 	}
-	documents, err := b.requestDocuments(ctx, r, k, r.Find, jqInteger(int64(key)))
-	if err != nil {
-		return noDocument, err
-	}
 	var matches []replica.Document
-	for _, d := range documents {
-		item, _, err := d.Read(ctx)
-		if err != nil {
-			return noDocument, err
+	count, pages := 0, 0
+	search := func(documents []replica.Document) error {
+		count += len(documents)
+		for _, d := range documents {
+			item, _, err := d.Read(ctx)
+			if err != nil {
+				return err
+			}
+			if item.Key == key {
+				matches = append(matches, d)
+			}
 		}
-		if item.Key == key {
-			matches = append(matches, d)
+		if pages++; len(matches) > 0 {
+			return errLastPage
 		}
+		if pages == maxFindPages {
+			return &adapter.Error{Kind: adapter.Unsupported, Op: k.op(), Err: fmt.Errorf("the legacy id %d is not among the first %d documents, and others are not searched", key, count)}
+		}
+		return nil
+	}
+	if r.Find.Pages != nil {
+		err = b.eachPage(ctx, k, r, r.Find, jq.FromInteger(int64(key)), search)
+	} else {
+		var documents []replica.Document
+		if documents, err = b.requestDocuments(ctx, r, k, r.Find, jq.FromInteger(int64(key))); err == nil {
+			err = search(documents)
+		}
+	}
+	if err != nil && !errors.Is(err, errLastPage) {
+		return noDocument, err
 	}
 	switch {
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents have the legacy id %d: remove it from all but one", len(matches), key)}
-	case len(documents) > 0 && !r.Find.Among:
+	case count > 0 && !r.Find.Among:
 		// Documents that do not match show that the query is wrong, not that there is none.
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: the response to a query for the legacy id %d contains only other documents: correct the query of find", r.Find.request.at, key)}
 	}

@@ -45,6 +45,9 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *d
 	return items, nil
 }
 
+// contentURL is the member of a part that says where its file is.
+const contentURL = "content_url"
+
 // readPart converts one part. It reports false for a part that is identified by a
 // reference to a record without a legacy id, such as a website that the contract does not
 // have.
@@ -56,6 +59,10 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 		return item, false, err
 	}
 	values := maps.Clone(object)
+	if address, ok := values[contentURL].(string); ok && address != "" && p.schema.HasFile {
+		item.File = func(ctx context.Context) (replica.File, error) { return b.files.Read(ctx, address) }
+		delete(values, contentURL)
+	}
 	delete(values, "id")
 	delete(values, "key")
 	record, unknown, err := b.buildRecord(ctx, p, p.Items, values, p.restNames, keys)

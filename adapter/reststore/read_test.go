@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -329,6 +330,13 @@ func TestScan(t *testing.T) {
 		{name: "an invalid total", pages: "{offset: o, total: meta.total}", answer: func(map[string]string) string {
 			return `{"list": ` + list(0, 5) + `, "meta": {"total": "many"}}`
 		}, sent: 1, fails: true, err: adapter.Unavailable},
+		{name: "a total of pages", pages: "{page: p, limit: l, size: 2, total: pages}", answer: func(map[string]string) string {
+			return `{"list": ` + list(0, 5) + `, "pages": 3}`
+		}, sent: 1, fails: true, err: adapter.Unavailable},
+		{name: "after the last id", pages: "{after: a, limit: l, size: 2}", answer: func(q map[string]string) string {
+			from := slices.Index(all, q["a"]) + 1
+			return `{"list": ` + list(from, from+2) + `}`
+		}, sent: 4},
 		{name: "pages", pages: "{page: p, limit: l, size: 2}", answer: func(q map[string]string) string {
 			return `{"list": ` + list(2*atoi(q["p"])-2, 2*atoi(q["p"])) + `}`
 		}, sent: 4},
@@ -427,6 +435,61 @@ func TestFind(t *testing.T) {
 			d, err := b.FindByKey(t.Context(), adapter.Customers, 7)
 			if d.ID != c.id || (err == nil) != (c.id != "") || err != nil && adapter.KindOf(err) != c.kind {
 				t.Errorf("%q, %v", d.ID, err)
+			}
+		})
+	}
+}
+
+// TestFindPages finds documents on any page of a list, reads no page after that, and says when it has
+// given up.
+func TestFindPages(t *testing.T) {
+	content := `name: paged
+resources:
+  customers:
+    attributes: [email]
+    fetch: {path: '/c/{$id}', item: .}
+    scan: {path: /c, items: ., pages: {page: page}}
+    find: {path: /c, query: {sort: '"-id"'}, items: ., among: true, pages: {offset: from, limit: n, size: 2}}
+    key: .legacy
+    id: id
+    read: '{}'
+    create: [{method: POST, path: /c, body: '{}', id: .id}]
+    without: {update: no, delete: no}
+`
+	for _, c := range []struct {
+		name     string
+		key      adapter.Key
+		endless  bool
+		id       string
+		kind     adapter.ErrorKind
+		requests int
+	}{
+		{"first page", 5, false, "c5", 0, 1},
+		{"last page", 1, false, "c1", 0, 3},
+		{"nowhere", 9, false, "", adapter.NotFound, 4},
+		{"endless list", 9, true, "", adapter.Unsupported, maxFindPages},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			requests := 0
+			b := serve(t, content, nil, func(w http.ResponseWriter, r *http.Request) {
+				requests++
+				from, err := strconv.Atoi(r.FormValue("from"))
+				if err != nil || r.FormValue("n") != "2" || r.FormValue("sort") != "-id" {
+					t.Errorf("request %s", r.URL)
+				}
+				if c.endless {
+					respond(w, 200, fmt.Sprintf(`[{"id": "e%d"}]`, from))
+					return
+				}
+				var page []string
+				for n := 5 - from; n > 0 && n > 3-from; n-- {
+					page = append(page, fmt.Sprintf(`{"id": "c%d", "legacy": %d}`, n, n))
+				}
+				respond(w, 200, "["+strings.Join(page, ",")+"]")
+			})
+			d, err := b.FindByKey(t.Context(), adapter.Customers, c.key)
+			if d.ID != c.id || (err == nil) != (c.id != "") || err != nil && adapter.KindOf(err) != c.kind || requests != c.requests {
+				t.Errorf("%q, %v after %d requests, want %d", d.ID, err, requests, c.requests)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
 
 var errNoIDs = errors.New("the mapping has references, but there is no ID map to translate them")
@@ -128,6 +129,6 @@ func backendID(v any) string {
 	case bool, float64:
 		return ""
 	}
-	id, _ := numberText(v)
+	id, _ := jq.Text(v)
 	return id
 }

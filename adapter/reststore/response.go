@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica/backend"
+	"github.com/portico-commerce/portico/adapter/reststore/graphql"
+	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
+	"github.com/portico-commerce/portico/adapter/reststore/retries"
 )
 
 // maxErrorText limits how many bytes of the response text error rules see.
@@ -23,13 +27,19 @@ type response struct {
 	status  int
 	header  http.Header
 	body    []byte
+	// hasErrors: a GraphQL response has errors, whatever its status.
+	hasErrors bool
 }
 
-// succeeded reports whether the status is one of success.
-func (r *response) succeeded() bool { return r.status >= 200 && r.status < 300 }
+// succeeded reports whether the status is one of success, and there are no GraphQL errors.
+func (r *response) succeeded() bool { return r.status >= 200 && r.status < 300 && !r.hasErrors }
 
 // interpretResponse returns the error that a response means, or nil.
 func (c *client) interpretResponse(ctx context.Context, r *response) error {
+	var err error
+	if r.request.GraphQL != nil && r.succeeded() {
+		r.hasErrors, err = graphql.HasErrors(r.body)
+	}
 	// Rules see a list of documents only if there are none in it.
 	if !r.succeeded() || !r.request.returnsDocuments {
 		if err := c.meaning(ctx, r); err != nil {
@@ -39,7 +49,21 @@ func (c *client) interpretResponse(ctx context.Context, r *response) error {
 	if len(r.body) > 0 && !jsonType(r.header.Get("Content-Type")) {
 		return malformed(r, errors.New("its type is not JSON"))
 	}
+	if err != nil {
+		return malformed(r, err)
+	}
 	return nil
+}
+
+// kind returns the error kind of a response that no rule of the mapping matches. It is
+// Unavailable for GraphQL errors with a success status: they may mean anything. A GraphQL
+// endpoint that is not found is not a record that is not found.
+func (r *response) kind() adapter.ErrorKind {
+	kind := kindOfStatus(r.status)
+	if r.request.GraphQL != nil && kind == adapter.NotFound {
+		return adapter.Internal
+	}
+	return kind
 }
 
 // meaning returns the error that a response means by its status and by the first error rule
@@ -48,7 +72,8 @@ func (c *client) interpretResponse(ctx context.Context, r *response) error {
 func (c *client) meaning(ctx context.Context, r *response) error {
 	var input map[string]any
 	matched, reason := false, ""
-	known := adapter.Error{Kind: kindOfStatus(r.status), Op: r.request.op}
+	known := adapter.Error{Kind: r.kind(), Op: r.request.op}
+	hasChanged := r.status == http.StatusPreconditionFailed
 	for _, rule := range c.connection.Errors {
 		if r.succeeded() && !rule.AnyStatus {
 			continue
@@ -60,7 +85,7 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 			continue
 		}
 		if rule.Kind != nil {
-			known.Kind = *rule.Kind
+			known.Kind, hasChanged = rule.Kind.ErrorKind, rule.Kind.changed
 		}
 		known.Field = evalText(ctx, rule.Field, input)
 		if reason = evalText(ctx, rule.Reason, input); reason != "" {
@@ -69,7 +94,13 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 		matched = true
 		break
 	}
+	if r.hasErrors && reason == "" {
+		reason = " with GraphQL errors"
+	}
 	known.Err = fmt.Errorf("status %d%s", r.status, reason)
+	if hasChanged {
+		known.Err = fmt.Errorf("%w: %w", backend.ErrChanged, known.Err)
+	}
 	switch {
 	case r.succeeded() && !matched:
 		return nil
@@ -79,7 +110,7 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 		known.Err = fmt.Errorf("%w: check rest.user and rest.secret", known.Err)
 	}
 	if known.Kind == adapter.Unavailable && !r.succeeded() {
-		known.RetryAfter = retryAfter(r.header.Get("Retry-After"), time.Now())
+		known.RetryAfter = retries.After(r.header.Get("Retry-After"), time.Now())
 	}
 	return &responseError{r.status, &known}
 }
@@ -133,31 +164,21 @@ func evalText(ctx context.Context, e *expression, input any) string {
 	return text
 }
 
-// ruleInput returns the input of error rules. A body that is not JSON is null.
-func (c *client) ruleInput(r *response) map[string]any {
-	headers := map[string]any{}
+// headerTexts returns the headers for expressions, by their names in lower case.
+func (r *response) headerTexts() map[string]any {
+	headers := make(map[string]any, len(r.header))
 	for name, values := range r.header {
 		headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
-	body, err := decode(r.body, c.connection.Limits.Depth)
+	return headers
+}
+
+// ruleInput returns the input of error rules. A body that is not JSON is null.
+func (c *client) ruleInput(r *response) map[string]any {
+	body, err := rawjson.Decode(r.body, c.connection.Limits.Depth)
 	if err != nil {
 		body = nil
 	}
 	text := strings.ToValidUTF8(string(r.body[:min(len(r.body), maxErrorText)]), "")
-	return map[string]any{"status": r.status, "headers": headers, "body": body, "text": text}
-}
-
-// retryAfter parses the value of a Retry-After header: seconds or a date. The result is
-// rounded up to whole seconds and cut to a day. It is 0 for a time that has passed and for
-// a value that is neither.
-func retryAfter(value string, now time.Time) time.Duration {
-	const most = 24 * time.Hour
-	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, most)
-	}
-	at, err := http.ParseTime(value)
-	if err != nil || !at.After(now) {
-		return 0
-	}
-	return min((at.Sub(now) + time.Second - 1).Truncate(time.Second), most)
+	return map[string]any{"status": r.status, "headers": r.headerTexts(), "body": body, "text": text}
 }

@@ -6,41 +6,18 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// maxBudget is the number of retries that can accumulate in the budget.
-const maxBudget = 10
-
-// A budget limits retries to a fraction of the requests, so that a backend that is down
-// does not receive a multiple of the normal load. It is safe for concurrent use.
-type budget struct {
-	limiter  *rate.Limiter // its clock counts requests: one a second
-	requests atomic.Int64
-}
-
-func newBudget(perRequest float64) *budget {
-	if perRequest == 0 {
-		return &budget{limiter: rate.NewLimiter(0, 0)}
-	}
-	return &budget{limiter: rate.NewLimiter(rate.Limit(perRequest), maxBudget)}
-}
-
-// spend reports whether a request may be retried.
-func (b *budget) spend() bool { return b.limiter.AllowN(time.Unix(b.requests.Load(), 0), 1) }
-
 // sendWithRetry sends a request and retries reads whose error is transient.
 func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*response, error) {
 	rules := c.connection.Retry
-	c.budget.requests.Add(1)
+	c.budget.Request()
 	for attempt := 1; ; attempt++ {
 		r, err := c.sendAuthorized(ctx, m)
-		if err == nil || m.Method != http.MethodGet || attempt >= rules.Attempts || !isTransient(err) {
+		if err == nil || !m.reads() || attempt >= rules.Attempts || !isTransient(err) {
 			return r, err
 		}
 		pause := backoff(rules, attempt)
@@ -52,7 +29,7 @@ func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*respon
 			c.metrics.retries.WithLabelValues("wait").Inc()
 			return nil, err
 		}
-		if !c.budget.spend() {
+		if !c.budget.Spend() {
 			c.metrics.retries.WithLabelValues("budget").Inc()
 			return nil, err
 		}

@@ -17,16 +17,26 @@ import (
 // trace of the client, which the backend gets, and that no span has a value.
 func TestTrace(t *testing.T) {
 	t.Parallel()
+	for _, c := range []struct{ name, mapping, span, template string }{
+		{"HTTP", tinyMappingWith(""), "GET /c", "/c"},
+		{"GraphQL", graphqlMapping, "query customers", "/{$shop}/graphql"},
+	} {
+		t.Run(c.name, func(t *testing.T) { testTrace(t, c.mapping, c.span, c.template) })
+	}
+}
+
+func testTrace(t *testing.T, mapping, name, template string) {
 	const parent, state = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "vendor=1"
 	received := make(chan http.Header, 2)
 	var requests atomic.Int64
-	b := serve(t, tinyMappingWith(""), groups, func(w http.ResponseWriter, r *http.Request) {
+	b := serve(t, mapping, groups, func(w http.ResponseWriter, r *http.Request) {
 		received <- r.Header
 		if requests.Add(1) == 1 {
 			respond(w, http.StatusServiceUnavailable, `{}`)
 			return
 		}
-		respond(w, http.StatusOK, `{"data": {"list": [{"id": "ada", "mail": "ada@example.com"}]}}`)
+		const list = `[{"id": "ada", "mail": "ada@example.com"}]`
+		respond(w, http.StatusOK, `{"data": {"list": `+list+`, "customers": `+list+`}}`)
 	})
 	collector := otlptest.Start(t)
 	traces, err := otlp.New(t.Context(), otlp.Options{Endpoint: collector.URL, Log: slog.New(slog.DiscardHandler)})
@@ -49,7 +59,8 @@ func TestTrace(t *testing.T) {
 	for i, want := range []struct{ status, failure string }{{"503", "unavailable"}, {"200", ""}} {
 		s, header := spans[i], <-received
 		if s.Kind != "SPAN_KIND_CLIENT" || s.Parent != server.ID || s.Trace != parent[3:35] || s.Attributes["http.response.status_code"] != want.status ||
-			s.Failed != (want.failure != "") || s.Attributes["error.type"] != want.failure || s.Attributes["portico.resource"] != "customers" {
+			s.Failed != (want.failure != "") || s.Attributes["error.type"] != want.failure || s.Attributes["portico.resource"] != "customers" ||
+			s.Name != name || s.Attributes["url.template"] != template {
 			t.Errorf("attempt %d: %+v", i+1, s)
 		}
 		if got := header.Get("traceparent"); got != "00-"+s.Trace+"-"+s.ID+"-01" || header.Get("tracestate") != state {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
@@ -110,26 +111,50 @@ func (t *template) check(l *loader, p place) {
 		l.Fault(p, "must begin with a slash and is relative to rest.url, such as /items/{.id}")
 		return
 	}
-	var program []string
-	for rest, found := t.text, true; found; {
+	if program := l.interpolate(p, t.text, " | _segment"); program != nil {
+		l.compile(p, &t.expression, strings.Join(program, " + "))
+	}
+}
+
+// interpolate returns jq programs for the pieces of a text with expressions in braces, each of which
+// is followed by escape. It returns nil, and reports why, for an invalid text.
+func (l *loader) interpolate(p place, text, escape string) (program []string) {
+	for rest, found := text, true; found; {
 		var literal string
-		if literal, rest, found = strings.Cut(rest, "{"); strings.ContainsAny(literal, "?#}") {
+		if literal, rest, found = strings.Cut(rest, "{"); escape != "" && strings.ContainsAny(literal, "?#}") {
 			l.Fault(p, "must not contain ?, # or }: write parameters under query")
-			return
+			return nil
 		}
-		quoted, _ := json.Marshal(literal)
-		program = append(program, string(quoted))
+		if quoted, _ := json.Marshal(literal); literal != "" {
+			program = append(program, string(quoted))
+		}
 		if found {
 			end, err := expressionEnd(rest)
 			if err != nil {
 				l.reportSyntax(p, err)
-				return
+				return nil
 			}
 			// The line break ends a comment.
-			program, rest = append(program, "("+rest[:end]+"\n| _segment)"), rest[end+1:]
+			program, rest = append(program, "("+rest[:end]+"\n"+escape+")"), rest[end+1:]
 		}
 	}
-	l.compile(p, &t.expression, strings.Join(program, " + "))
+	return program
+}
+
+// A headerText is the value of a header, with jq expressions in braces. One that is null alone omits
+// the header.
+type headerText struct{ expression }
+
+func (t *headerText) check(l *loader, p place) {
+	program := l.interpolate(p, t.text, "")
+	for i := range program {
+		if len(program) > 1 {
+			program[i] = "(" + program[i] + " | tostring)"
+		}
+	}
+	if program != nil {
+		l.compile(p, &t.expression, strings.Join(program, " + "))
+	}
 }
 
 // expressionEnd returns the index of the brace that ends the expression at the beginning of
@@ -153,7 +178,9 @@ func (l *loader) checkKeys(p place, e *expression, names map[string]bool, more .
 		return
 	}
 	allowed := append(more, slices.Sorted(maps.Keys(names))...)
-	for _, key := range objectKeys(e.query) {
+	var keys jq.Keys
+	keys.Add(e.query, 0)
+	for _, key := range keys.Names {
 		l.Require(slices.Contains(allowed, key), p, "returns %.40q, which is not one of %s", key, strings.Join(allowed, ", "))
 	}
 }
@@ -210,12 +237,28 @@ func (h *headers) check(l *loader, p place) {
 
 func (in *login) check(l *loader, p place) {
 	l.checkHeader(p.In("header"), in.Header, "")
+	l.Require(p.Count("token", "token_header") == 1, p, "must have exactly one of token and token_header")
 	in.credentials = []any{l.options.User, l.options.Secret}
 }
 
-func (r *request) check(l *loader, p place) {
+func (r *request) check(l *loader, p place) { r.checkWith(l, p) }
+
+// checkWith checks a request that gets further parameters with these names.
+func (r *request) checkWith(l *loader, p place, parameters ...string) {
 	r.at = l.At(p.Line)
+	for name := range r.Headers {
+		l.checkHeader(p.In("headers").In(name), name, "")
+	}
+	if r.GraphQL != nil {
+		l.checkGraphQL(p, r, parameters)
+		return
+	}
+	l.Need(p, "path")
+	l.Refuse(p, "a request with graphql", "variables")
 	r.Method = cmp.Or(r.Method, p.Tag("method"))
+	if r.Path != nil {
+		r.name = r.Method + " " + r.Path.text
+	}
 	l.Require(slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, r.Method), p.In("method"), "must be GET, POST, PUT, PATCH or DELETE")
 }
 
@@ -236,7 +279,10 @@ func (l *loader) checkResources(p place, m *mapping) {
 	var roots, parts []*resource
 	for name, p := range p.Members() {
 		r := m.Resources[adapter.Resource(name)]
-		r.name, r.schema = adapter.Resource(name), l.options.Schemas.Of(adapter.Resource(name))
+		if r == nil {
+			continue // as reported: resources could not be decoded
+		}
+		r.name, r.schema, r.place = adapter.Resource(name), l.options.Schemas.Of(adapter.Resource(name)), p
 		switch {
 		case r.schema == nil:
 			l.Fault(p, "is an unknown resource")
@@ -257,22 +303,34 @@ func (l *loader) checkResources(p place, m *mapping) {
 		l.checkPart(p.In(string(r.name)), r)
 	}
 	m.resources = append(roots, parts...)
+	for _, r := range m.resources {
+		l.checkNested(m, r)
+	}
 }
 
 // checkRoot checks a resource whose records have documents of their own.
 func (l *loader) checkRoot(p place, r *resource) {
-	l.Refuse(p, "a resource with part_of", "items", "identified", "match", "adopts")
+	l.Refuse(p, "a resource with part_of", "items", "identified", "match", "adopts", "order")
 	l.Need(p, "fetch", "scan", "id", "read")
 	l.checkResource(p, r)
 	l.checkKeys(p.In("read"), r.Read, r.readNames)
 	l.checkKeys(p.In("rest"), r.Rest, r.restNames)
-	if r.Fetch != nil {
-		r.Fetch.Batch = max(r.Fetch.Batch, 1)
-		l.Require(!r.Fetch.single() || r.Fetch.Batch == 1, p.In("fetch"), "must not have batch together with item")
-	}
+	l.checkBatch(p.In("fetch"), r.Fetch)
+	l.checkBatch(p.In("versions"), r.Versions)
+	l.Require(r.Join == nil || r.Version == nil, p.In("version"), "must not be used together with join: what is joined changes without it")
+	l.Require(r.Version != nil || r.Versions == nil, p.In("versions"), "needs version: where a document has its version")
 	l.Require(r.Scan == nil || r.Scan.Pages != nil || r.Scan.single(), p.In("scan"), "needs pages, such as {offset: offset, limit: limit, size: 100}")
+	l.Require(r.Find == nil || r.Find.Pages == nil || r.Find.Among, p.In("find").In("pages"), "needs among: true")
 	l.Require(r.Find == nil || r.Key != nil, p.In("find"), "needs key: an expression for the legacy id in a document")
 	l.Require(r.Find != nil || r.Create == nil || r.Without.Find != "", p, "has create but no find: without find, Portico cannot tell whether a create without a response succeeded; if the backend cannot find records, give the reason as without: {find: …}")
+}
+
+// checkBatch checks how many documents a request for some ids may be for, if there is one.
+func (l *loader) checkBatch(p place, g *documentRequest) {
+	if g != nil {
+		g.Batch = max(g.Batch, 1)
+		l.Require(!g.single() || g.Batch == 1, p, "must not have batch together with item")
+	}
 }
 
 // checkPart checks a resource whose records are in the documents of another resource.
@@ -285,10 +343,16 @@ func (l *loader) checkPart(p place, r *resource) {
 	case r.root == nil:
 		l.Fault(p.In("part_of"), "is %s, which resources must have, too", root)
 	}
-	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "join", "id", "key", "read", "rest")
+	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "join", "id", "version", "versions", "key", "read", "rest")
 	l.Need(p, "items")
 	l.checkResource(p, r)
-	l.checkKeys(p.In("items"), r.Items, r.restNames, "id", "key")
+	more := []string{"id", "key"}
+	if r.schema.HasFile {
+		more = append(more, contentURL)
+	}
+	l.checkKeys(p.In("items"), r.Items, r.restNames, more...)
+	a := attributeOf(r.schema, r.Order)
+	l.Require(r.Order == "" || r.Identified && a != nil && a.Kind == adapter.KindInteger, p.In("order"), "must be an integer attribute, such as position, of parts that are identified")
 	l.Require(!r.Identified || len(r.Match) == 0, p.In("match"), "must not be used together with identified")
 	for i, name := range r.Match {
 		once := slices.Contains(r.Attributes, name) && !slices.Contains(r.Match[:i], name)
@@ -362,6 +426,8 @@ func (l *loader) checkVerb(p place, r *resource, verb string) {
 		l.Require(s.ID == nil || verb == "create" && s.Each == nil, p.In("id"), "is only allowed in a request of create without each")
 		again := slices.ContainsFunc(steps[:i], func(before *step) bool { return before.Name == s.Name })
 		l.Require(s.Name == "" || !again, p.In("name"), "is %.40q, as of another request", s.Name)
+		undone := slices.ContainsFunc(steps[:i], func(before *step) bool { return before.Name == s.UndoneBy && before.Undo != nil })
+		l.Require(s.UndoneBy == "" || undone && s.Undo == nil, p.In("undone_by"), "must be the name of an earlier request with undo, and not be used together with undo")
 		if s.Multipart != nil {
 			a := attributeOf(r.schema, s.Multipart.Attribute)
 			l.Require(a != nil && a.Kind == adapter.KindText, p.In("multipart").In("attribute"), "must be a text attribute of %s, such as content", r.name)
@@ -381,20 +447,39 @@ func (r *resource) verb(name string) (steps []*step, without string) {
 }
 
 func (s *step) check(l *loader, p place) {
-	s.request.check(l, p)
 	l.checkName(p.In("name"), s.Name)
+	if s.Multipart == nil {
+		s.request.check(l, p)
+		return
+	}
+	s.checkWith(l, p, s.Multipart.Variable)
+	in, only, other := p.In("multipart"), "field", "variable"
+	if s.GraphQL != nil {
+		only, other = other, only
+	}
+	l.Need(in, only)
+	l.Require(!in.In(other).IsSet(), in.In(other), "must not be used here: use %s", only)
 	sendsBody := s.Method != "GET" && s.Method != "DELETE"
-	l.Require(s.Multipart == nil || s.Body == nil && sendsBody, p.In("multipart"), "needs the method POST, PUT or PATCH, and no body")
+	l.Require(s.Body == nil && sendsBody, in, "needs the method POST, PUT or PATCH, and no body")
 }
 
 func (g *documentRequest) check(l *loader, p place) {
-	g.request.check(l, p)
+	g.checkWith(l, p, g.Pages.parameters()...)
 	g.returnsDocuments = true
-	l.Require(p.Count("items", "item") == 1, p, "needs items, the path of the list in a response, or item for a single document")
+	if g.Aliases {
+		l.checkAliases(p, g)
+	} else {
+		l.Require(p.Count("items", "item") == 1, p, "needs items, the path of the list in a response, or item for a single document")
+	}
+	if g.GraphQL != nil {
+		l.checkDataPaths(p, "items", "item")
+		l.checkDataPaths(p.In("pages"), "total")
+		l.checkDataPaths(p.In("pages").In("cursor"), "next", "more")
+	}
 }
 
 func (g *pages) check(l *loader, p place) {
-	l.Require(p.Count("offset", "page", "cursor") == 1, p, "must have exactly one of offset, page and cursor")
+	l.Require(p.Count("offset", "page", "cursor", "after") == 1, p, "must have exactly one of offset, page, cursor and after")
 }
 
 func (j *join) check(l *loader, p place) {

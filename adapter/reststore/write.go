@@ -1,6 +1,7 @@
 package reststore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
 )
 
 // maxEach limits how often one step of a write is sent.
@@ -37,6 +40,7 @@ type writeOperation struct {
 	write        *replica.Write
 	input        map[string]any
 	steps        map[string]any                // responses by step name
+	headers      map[string]any                // their headers, by step name; of a step with Each those of the last one
 	id           string                        // of a new record
 	changed      bool                          // a request that changes the backend has succeeded
 	irreversible bool                          // one of these requests has no undo
@@ -58,8 +62,8 @@ func (b *Backend) write(ctx context.Context, verb string, w *replica.Write) (str
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	operation := &writeOperation{Backend: b, call: k, write: w, input: input, steps: map[string]any{}}
-	input["steps"] = operation.steps
+	operation := &writeOperation{Backend: b, call: k, write: w, input: input, steps: map[string]any{}, headers: map[string]any{}}
+	input["steps"], input["headers"] = operation.steps, operation.headers
 	for _, s := range steps {
 		if err := operation.runStep(ctx, s); err != nil {
 			return "", operation.fail(ctx, r, err)
@@ -87,14 +91,14 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 		if p := b.mapping.Resources[name]; p != nil {
 			list := make([]any, len(records))
 			for i, part := range records {
-				list[i] = map[string]any{"key": jqInteger(part.Record.Get(p.schema.Key).Int()), "record": p.fromRecord(part.Record, "", ids)}
+				list[i] = map[string]any{"key": jq.FromInteger(part.Record.Get(p.schema.Key).Int()), "record": p.fromRecord(part.Record, "", ids)}
 			}
 			parts[string(name)] = list
 		}
 	}
 	input := map[string]any{
-		"id": nullable(w.ID), "key": jqInteger(int64(w.Key)),
-		"root": map[string]any{"id": nullable(w.RootID), "key": jqInteger(int64(w.RootKey))},
+		"id": nullable(w.ID), "key": jq.FromInteger(int64(w.Key)),
+		"root": map[string]any{"id": nullable(w.RootID), "key": jq.FromInteger(int64(w.RootKey))},
 		"old":  r.fromRecord(w.Old, "", ids), "new": r.fromRecord(w.New, "", ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}
@@ -177,14 +181,20 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 		if m.file, err = s.Multipart.file(ctx, w.write.New, w.input, item); err != nil {
 			return nil, err
 		}
+		if s.GraphQL != nil {
+			m.variables[m.file.field] = nil
+		}
 	}
-	changes := s.Method != "GET"
+	changes := !s.reads()
 	resp, err := w.client.sendWithRetry(ctx, m)
 	if err != nil {
 		return nil, err
 	}
+	if s.Name != "" {
+		w.headers[s.Name] = resp.headerTexts()
+	}
 	w.changed = w.changed || changes
-	w.irreversible = w.irreversible || changes && s.Undo == nil
+	w.irreversible = w.irreversible || changes && s.Undo == nil && s.UndoneBy == ""
 	if s.Undo != nil {
 		w.undo = append(w.undo, func(ctx context.Context) error {
 			holds, err := s.Undo.When.holds(ctx, w.input)
@@ -197,7 +207,7 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 	if s.Name == "" && s.ID == nil || len(resp.body) == 0 {
 		return nil, nil
 	}
-	decoded, err := decode(resp.body, w.mapping.Connection.Limits.Depth)
+	decoded, err := rawjson.Decode(resp.body, w.mapping.Connection.Limits.Depth)
 	if err != nil {
 		return nil, malformed(resp, err)
 	}
@@ -209,7 +219,7 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 // changed anything, or if all changes could be rolled back.
 func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok {
-		err = &adapter.Error{Kind: refused.kind, Op: w.call.op(), Field: refused.field, Err: err}
+		err = &adapter.Error{Kind: refused.kind.ErrorKind, Op: w.call.op(), Field: refused.field, Err: err}
 	}
 	err = errorOf(ctx, adapter.Internal, w.call.op(), err)
 	known, ok := errors.AsType[*adapter.Error](err)
@@ -252,7 +262,7 @@ func (p *multipart) file(ctx context.Context, record adapter.Record, input, item
 	if err != nil {
 		return nil, err
 	}
-	f := &file{field: p.Field, content: record.Get(p.Attribute).Text()}
+	f := &file{field: cmp.Or(p.Field, p.Variable), content: record.Get(p.Attribute).Text()}
 	f.name, _ = name.(string)
 	f.mediaType, _ = mediaType.(string)
 	if f.name == "" || f.mediaType == "" {

@@ -30,6 +30,7 @@ resources:
       - {name: look, method: GET, path: /sets, query: {name: '"default"'}}
       - {name: made, method: POST, path: /p, headers: {X-Why: new}, body: '{sku: .new.sku, set: .steps.look.id, price: (.new.price | number), key}', id: .product.id, undo: {method: DELETE, path: '/p/{.id}'}}
       - {name: steps, each: '.new.tier_price // [] | .[]', method: POST, path: '/p/{.id}/tiers', body: '$item | {price, group: .cust_group_ref}', undo: {method: DELETE, path: '/p/{.id}/tiers/{$item.cust_group}'}}
+      - {when: .new.name == "linked", method: POST, path: '/p/{.id}/links', undone_by: made}
       - {when: .steps.steps | length > 1, method: PUT, path: '/p/{.id}/order', body: '[.steps.steps[].tier]'}
     update:
       - {when: .changed.name, method: PATCH, path: '/p/{.id}', body: '{name: .new.name, was: .old.name, key}'}
@@ -89,37 +90,17 @@ func (e *recordingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	respond(w, 200, answer)
 }
 
-func product(values map[string]adapter.Value) adapter.Record {
-	r := adapter.NewRecord(schemas.Of(adapter.Products))
-	for name, v := range values {
-		r.Set(name, v)
-	}
-	return r
-}
+func product(values attrs) adapter.Record { return values.Record(schemas.Of(adapter.Products)) }
 
-func tiers(groups ...int64) adapter.Value {
-	var list []adapter.Record
-	at, _ := schemas.Of(adapter.Products).Index("tier_price")
-	for _, g := range groups {
-		r := adapter.NewRecord(schemas.Of(adapter.Products).Attributes[at].Nested)
-		r.Set("cust_group", adapter.IntegerValue(g))
-		r.Set("price", adapter.TextValue("1.0000"))
-		list = append(list, r)
-	}
-	return adapter.RecordsValue(list)
-}
-
-func website(key int64) adapter.Record {
-	r := adapter.NewRecord(schemas.Of(adapter.ProductWebsites))
-	r.Set("website_id", adapter.IntegerValue(key))
-	return r
+func website(key int) adapter.Record {
+	return attrs{"website_id": key}.Record(schemas.Of(adapter.ProductWebsites))
 }
 
 func TestWrites(t *testing.T) {
-	text := adapter.TextValue
-	image := adapter.NewRecord(schemas.Of(adapter.ProductImages))
-	image.Set("content", text("\x89PNG\xff\x00"))
-	newProduct := product(map[string]adapter.Value{"sku": text("s"), "price": text("12345678901234.5600"), "tier_price": tiers(2, 32000)})
+	image := attrs{"content": "\x89PNG\xff\x00"}.Record(schemas.Of(adapter.ProductImages))
+	newProduct := product(attrs{"sku": "s", "price": "12345678901234.5600", "tier_price": []attrs{{"cust_group": 2, "price": "1.0000"}, {"cust_group": 32000, "price": "1.0000"}}})
+	linkedProduct := newProduct.Clone()
+	linkedProduct.Set("name", adapter.TextValue("linked"))
 	createRequests := []string{
 		`GET /sets?name=default`,
 		`POST /p {"key":5,"price":12345678901234.56,"set":9,"sku":"s"}`,
@@ -149,7 +130,7 @@ func TestWrites(t *testing.T) {
 	}{
 		{name: "a create", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: success, id: "77",
 			want: append(createRequests[:4:4], `PUT /p/77/order [1,1]`)},
-		{name: "rejected by the mapping", do: "create", write: replica.Write{Resource: adapter.Products, New: product(map[string]adapter.Value{"sku": text("forbidden")})},
+		{name: "rejected by the mapping", do: "create", write: replica.Write{Resource: adapter.Products, New: product(attrs{"sku": "forbidden"})},
 			fails: true, kind: adapter.Invalid, field: "sku"},
 		{name: "rejected by the first write request", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", "409"),
 			want: createRequests[:2], fails: true, kind: adapter.Conflict},
@@ -160,6 +141,8 @@ func TestWrites(t *testing.T) {
 			want:    append(createRequests[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Internal},
 		{name: "rejected by the last request", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("PUT /p/77/order", "404"),
 			want: append(createRequests[:4:4], `PUT /p/77/order [1,1]`, `DELETE /p/77/tiers/32000`, `DELETE /p/77/tiers/2`, `DELETE /p/77`), fails: true, kind: adapter.NotFound},
+		{name: "undone by an earlier request", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: linkedProduct}, answers: successExcept("PUT /p/77/order", "422"),
+			want: append(createRequests[:4:4], `POST /p/77/links`, `PUT /p/77/order [1,1]`, `DELETE /p/77/tiers/32000`, `DELETE /p/77/tiers/2`, `DELETE /p/77`), fails: true, kind: adapter.Invalid},
 		{name: "unavailable", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p/77/tiers", "503"),
 			want: createRequests[:3], fails: true, kind: adapter.Unavailable},
 		{name: "response without id", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", `{"product": {}}`),
@@ -167,12 +150,12 @@ func TestWrites(t *testing.T) {
 		{name: "lookup not found", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("GET /sets", "404"),
 			want: createRequests[:1], fails: true, kind: adapter.NotFound},
 
-		{name: "an update", do: "update", write: replica.Write{Resource: adapter.Products, Key: 5, ID: "a/b", Old: product(map[string]adapter.Value{"name": adapter.NullValue()}),
-			New: product(map[string]adapter.Value{"name": text("é"), "price": text("7.2500")}), Changed: []string{"name", "price"}},
+		{name: "an update", do: "update", write: replica.Write{Resource: adapter.Products, Key: 5, ID: "a/b", Old: product(attrs{"name": nil}),
+			New: product(attrs{"name": "é", "price": "7.2500"}), Changed: []string{"name", "price"}},
 			want: []string{`PATCH /p/a%2Fb {"key":5,"name":"é","was":null}`, `PUT /p/a%2Fb/price 7.25`}},
-		{name: "an update of one attribute", do: "update", write: replica.Write{Resource: adapter.Products, ID: "1", New: product(map[string]adapter.Value{"price": text("0.0000")}), Changed: []string{"price"}},
+		{name: "an update of one attribute", do: "update", write: replica.Write{Resource: adapter.Products, ID: "1", New: product(attrs{"price": "0.0000"}), Changed: []string{"price"}},
 			want: []string{`PUT /p/1/price 0`}},
-		{name: "an update that cannot be rolled back", do: "update", write: replica.Write{Resource: adapter.Products, Key: 5, ID: "1", New: product(map[string]adapter.Value{"name": text("n"), "price": text("1.0000")}), Changed: []string{"name", "price"}},
+		{name: "an update that cannot be rolled back", do: "update", write: replica.Write{Resource: adapter.Products, Key: 5, ID: "1", New: product(attrs{"name": "n", "price": "1.0000"}), Changed: []string{"name", "price"}},
 			answers: map[string]string{"PUT /p/1/price": "422"},
 			want:    []string{`PATCH /p/1 {"key":5,"name":"n","was":null}`, `PUT /p/1/price 1`}, fails: true, kind: adapter.Internal},
 		{name: "a missing operation", do: "delete", write: replica.Write{Resource: adapter.Products, ID: "1"}, fails: true, kind: adapter.Unsupported},
@@ -238,15 +221,12 @@ resources:
 `
 	e := &recordingServer{}
 	b := serve(t, m, groups, e.ServeHTTP)
-	r := customer("a@example.com")
-	r.Set("group_id", adapter.IntegerValue(1))
-	r.Set("dob", adapter.TextValue("1985-12-10 00:00:00"))
-	r.Set("prefix", adapter.NullValue())
+	r := attrs{"email": "a@example.com", "group_id": 1, "dob": "1985-12-10 00:00:00", "prefix": nil}.Record(schemas.Of(adapter.Customers))
 	if _, err := b.Create(t.Context(), &replica.Write{Resource: adapter.Customers, Key: 1 << 52, New: r, Changed: []string{"email"}}); err != nil {
 		t.Fatal(err)
 	}
 	_, body, _ := strings.Cut(e.requests[0], " /c ")
-	want := `{"changed":{"email":true},"id":null,"key":4503599627370496,"new":{"dob":"1985-12-10 00:00:00","email":"a@example.com","group_id":1,"group_id_ref":"g-one","prefix":null},` +
+	want := `{"changed":{"email":true},"headers":{},"id":null,"key":4503599627370496,"new":{"dob":"1985-12-10 00:00:00","email":"a@example.com","group_id":1,"group_id_ref":"g-one","prefix":null},` +
 		`"old":null,"parts":{},"root":{"id":null,"key":0},"siblings":[],"steps":{}}`
 	if body != want || !json.Valid([]byte(body)) {
 		t.Errorf("input\n%s\nwant\n%s", body, want)

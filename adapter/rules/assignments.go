@@ -12,7 +12,7 @@ import (
 // assignments writes the assignments of products to websites or to categories, the
 // targets. Creating or deleting an assignment also saves the product in the default scope.
 type assignments struct {
-	records
+	readOnly
 	targets adapter.Resource
 }
 
@@ -25,23 +25,21 @@ var (
 const firstPosition = 1
 
 // Create assigns a product to a website or a category.
-func (w assignments) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+func (w assignments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(w.schema.Resource)
-	err = w.writeNew(ctx, op, func(tx Tx) error {
+	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
 		if err := runCheck(p.Check); err != nil {
-			return err
+			return 0, err
 		}
 		product, err := lockProduct(ctx, tx, adapter.Key(p.Record.Get("product_id").Int()), 0)
 		if isNotFound(err) {
-			err = invalid(op, "product_id", errNoProduct)
+			err = Invalid(op, "product_id", errNoProduct)
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
-		key, err = w.create(ctx, tx, op, product, p.Record)
-		return err
+		return w.create(ctx, tx, op, product, p.Record)
 	})
-	return keyUnless(err, key), err
 }
 
 // target names the attribute with the key of the target.
@@ -61,7 +59,7 @@ func (w assignments) create(ctx context.Context, tx Tx, op string, product, r ad
 	target := r.Get(w.target()).Int()
 	if _, err := tx.Get(ctx, w.targets, adapter.Key(target)); err != nil {
 		if isNotFound(err) {
-			err = invalid(op, w.target(), errNoTarget)
+			err = Invalid(op, w.target(), errNoTarget)
 		}
 		return 0, err
 	}
@@ -80,7 +78,7 @@ func (w assignments) create(ctx context.Context, tx Tx, op string, product, r ad
 	if w.targets == adapter.Websites {
 		views, err := tx.StoreViews(ctx)
 		if err == nil {
-			err = dropStockStatus(ctx, tx, product, viewsOf(views, target))
+			err = dropStockStatus(ctx, tx, product, ViewsOf(views, target))
 		}
 		if err != nil {
 			return 0, err
@@ -112,7 +110,7 @@ func (w assignments) extractCopies(op string, r adapter.Record) (requestedCopies
 		case a.Nested == nil && v.Kind() == adapter.Integer:
 			copies.ofWebsite = v.Int() == 1
 		default:
-			return copies, invalid(op, a.Name, errKind)
+			return copies, Invalid(op, a.Name, ErrKind)
 		}
 	}
 	return copies, nil
@@ -132,29 +130,20 @@ func checkCopies(ctx context.Context, tx Tx, op string, product adapter.Key, web
 	if err != nil {
 		return err
 	}
-	sources, targets := viewsOf(all, websites...), viewsOf(all, website)
+	sources, targets := ViewsOf(all, websites...), ViewsOf(all, website)
 	for _, entry := range entries {
 		if !slices.Contains(sources, entry.Get("store_from").Int()) || !slices.Contains(targets, entry.Get("store_to").Int()) {
-			return invalid(op, "copies", errForeign)
+			return Invalid(op, "copies", errForeign)
 		}
 	}
 	return nil
-}
-
-// Update fails with kind Unsupported.
-func (w assignments) Update(context.Context, *adapter.UpdateParams) error {
-	return w.unsupported("update")
 }
 
 // Delete removes an assignment of a product. Assignments have no owner, so an OwnerID
 // other than 0 finds none.
 func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", w.schema.Resource, p.Key)
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		seen, err := tx.Get(ctx, w.schema.Resource, p.Key)
 		if err != nil {
 			return err
@@ -176,10 +165,7 @@ func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 		if err := tx.Delete(ctx, w.schema.Resource, p.Key); err != nil {
 			return err
 		}
-		if err := finishPartSave(ctx, tx, product, 0, 0); err != nil {
-			return err
-		}
 		mirror.removed(current, 0, true)
-		return mirror.end(ctx)
+		return finishPartSave(ctx, tx, product, 0, 0)
 	})
 }

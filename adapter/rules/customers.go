@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// defaultFlags names the flags that at most one address of a customer has.
-func defaultFlags() []string { return []string{"is_default_billing", "is_default_shipping"} }
+// DefaultFlags names the flags that at most one address of a customer has.
+func DefaultFlags() []string { return []string{"is_default_billing", "is_default_shipping"} }
 
 // finishAddress clears the flags that a change sets on the customer's other addresses. A
 // default address counts as part of the customer, so its writes also set the customer's
@@ -21,10 +21,10 @@ func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, addr
 		}
 		mirror.losesDefaults(key, others, change)
 	}
-	if err := clearOtherDefaults(ctx, tx, key, address, change); err != nil {
+	if err := ClearOtherDefaults(ctx, tx, key, address, change); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(defaultFlags(), func(name string) bool { return address.Get(name).Int() == 1 }) {
+	if !slices.ContainsFunc(DefaultFlags(), func(name string) bool { return address.Get(name).Int() == 1 }) {
 		return nil
 	}
 	return w.touch(ctx, tx, adapter.Customers, "entity_id", address.Get("customer_id"))
@@ -38,7 +38,7 @@ func (m *mirroredWrite) losesDefaults(key adapter.Key, addresses []adapter.Recor
 			continue
 		}
 		cleared := adapter.NewRecord(other.Schema)
-		for _, name := range defaultFlags() {
+		for _, name := range DefaultFlags() {
 			if change.Get(name).Int() == 1 {
 				cleared.Set(name, adapter.IntegerValue(0))
 			}
@@ -47,9 +47,9 @@ func (m *mirroredWrite) losesDefaults(key adapter.Key, addresses []adapter.Recor
 	}
 }
 
-// clearOtherDefaults clears the flags that a change sets on the customer's other addresses.
-func clearOtherDefaults(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record) error {
-	for _, name := range defaultFlags() {
+// ClearOtherDefaults clears the flags that a change sets on the customer's other addresses.
+func ClearOtherDefaults(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record) error {
+	for _, name := range DefaultFlags() {
 		if change.Get(name).Int() != 1 {
 			continue
 		}

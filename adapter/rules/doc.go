@@ -16,10 +16,8 @@
 //  4. Where no unique key can decide, for the SKU and for file names, writes take a named
 //     lock and run one after the other.
 //  5. Callers' callbacks run within the transaction; their errors are returned unchanged.
-//  6. [Import] stores records of another system, and [Load] those of a data set, as they are:
-//     they compare a batch with what is stored, check what refers to what, and store only
-//     what differs, by a number of statements that does not grow with the batch. [Export]
-//     reads records in the same form.
+//  6. Imports entail nothing: package imports, above this one, stores records as they are, in
+//     the same transactions.
 //
 // Level means the default scope, 0, or a store view, by its id.
 //

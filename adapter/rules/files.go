@@ -42,7 +42,7 @@ func reserveName(ctx context.Context, tx Tx, op string, r adapter.Record) (strin
 		name = numberedName(name, number)
 	}
 	if err == nil && !ValidFileName(name) {
-		err = invalid(op, "file", errFileName)
+		err = Invalid(op, "file", errFileName)
 	}
 	if err != nil {
 		return "", err

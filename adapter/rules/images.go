@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ var (
 )
 
 // Create adds an image to the gallery of a product, with values at one level.
-func (w images) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+func (w images) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create product_images"
 	faulty := w.checkNew(op, p.Record)
 	bytes := p.Record.Get("content").Text()
@@ -32,20 +33,16 @@ func (w images) Create(ctx context.Context, p *adapter.CreateParams) (key adapte
 		return 0, err
 	}
 	defer content.Discard()
-	err = w.writeNew(ctx, op, func(tx Tx) error {
-		if err := runCheck(p.Check); err != nil {
-			return err
+	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
+		if err := cmp.Or(runCheck(p.Check), faulty); err != nil {
+			return 0, err
 		}
-		if faulty != nil {
-			return faulty
+		key, name, err := create(ctx, tx, op, p.Record, p.StoreID)
+		if err != nil {
+			return 0, err
 		}
-		name, err := "", error(nil)
-		if key, name, err = create(ctx, tx, op, p.Record, p.StoreID); err != nil {
-			return err
-		}
-		return content.Publish(tx, name)
+		return key, content.Publish(tx, name)
 	})
-	return keyUnless(err, key), err
 }
 
 // checkNew checks the attributes of a new image.
@@ -53,28 +50,26 @@ func (w images) checkNew(op string, r adapter.Record) error {
 	for i, v := range r.Values {
 		a := &w.schema.Attributes[i]
 		if _, err := a.Canonical(v); err != nil {
-			return invalid(op, a.Name, err)
+			return Invalid(op, a.Name, err)
 		}
 		if a.ReadOnly && v.Kind() != adapter.Absent {
-			return invalid(op, a.Name, errReadOnly)
+			return Invalid(op, a.Name, ErrReadOnly)
 		}
 	}
 	switch {
 	case r.Get("content").Text() == "":
-		return invalid(op, "content", errNoContent)
+		return Invalid(op, "content", errNoContent)
 	case !ValidFileName(r.Get("file").Text()):
-		return invalid(op, "file", errFileName)
+		return Invalid(op, "file", errFileName)
 	case r.Get("media_type").Text() == "":
-		return invalid(op, "media_type", errKind)
+		return Invalid(op, "media_type", ErrKind)
 	}
 	return checkTypes(op, r)
 }
 
 func checkTypes(op string, r adapter.Record) error {
-	for _, name := range r.Get("types").Texts() {
-		if !slices.Contains(ImageTypes(), name) {
-			return invalid(op, "types", errImageType)
-		}
+	if slices.ContainsFunc(r.Get("types").Texts(), func(name string) bool { return !slices.Contains(ImageTypes(), name) }) {
+		return Invalid(op, "types", errImageType)
 	}
 	return nil
 }
@@ -83,7 +78,7 @@ func checkTypes(op string, r adapter.Record) error {
 func create(ctx context.Context, tx Tx, op string, r adapter.Record, level int64) (key adapter.Key, name string, err error) {
 	product, err := lockProduct(ctx, tx, adapter.Key(r.Get("product_id").Int()), 0)
 	if isNotFound(err) {
-		err = invalid(op, "product_id", errNoProduct)
+		err = Invalid(op, "product_id", errNoProduct)
 	}
 	if err != nil {
 		return 0, "", err
@@ -173,11 +168,7 @@ func (w images) lock(ctx context.Context, tx Tx, key adapter.Key, level, ownerID
 // Update changes an image at one level.
 func (w images) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update product_images %d", p.Key)
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		product, current, err := w.lock(ctx, tx, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
@@ -189,11 +180,8 @@ func (w images) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
-		if err := w.update(ctx, tx, op, product, current, change, p.StoreID); err != nil {
-			return err
-		}
 		mirror.imageChanged(current, change, p.StoreID)
-		return mirror.end(ctx)
+		return w.update(ctx, tx, op, product, current, change, p.StoreID)
 	})
 }
 
@@ -202,18 +190,18 @@ func (w images) checkChange(op string, current, change adapter.Record) error {
 	for i, v := range change.Values {
 		a := &w.schema.Attributes[i]
 		v, err := a.Canonical(v)
-		differs := v.Kind() != adapter.Absent && !same(v, current.Values[i])
+		differs := v.Kind() != adapter.Absent && !Same(v, current.Values[i])
 		switch {
 		case err != nil:
 		case v.Kind() == adapter.Unset:
-			err = errKind
+			err = ErrKind
 		case differs && (a.ReadOnly || a.Fixed):
-			err = errReadOnly
+			err = ErrReadOnly
 		case differs && a.Kind == adapter.KindInteger && v.Empty():
-			err = errKind
+			err = ErrKind
 		}
 		if err != nil {
-			return invalid(op, a.Name, err)
+			return Invalid(op, a.Name, err)
 		}
 	}
 	return checkTypes(op, change)
@@ -259,11 +247,7 @@ func (w images) setValues(ctx context.Context, tx Tx, product adapter.Record, ke
 // uses it, or everywhere.
 func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete product_images %d", p.Key)
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		product, current, err := w.lock(ctx, tx, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
@@ -296,7 +280,7 @@ func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 			}
 		}
 		mirror.removed(current, p.StoreID, gone)
-		return mirror.end(ctx)
+		return nil
 	})
 }
 
@@ -320,6 +304,6 @@ func usedElsewhere(ctx context.Context, tx Tx, product adapter.Key, types Types,
 	if err != nil {
 		return false, err
 	}
-	sold := viewsOf(views, websites...)
+	sold := ViewsOf(views, websites...)
 	return slices.ContainsFunc(levels, func(level int64) bool { return slices.Contains(sold, level) }), nil
 }

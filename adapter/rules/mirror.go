@@ -9,9 +9,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/recordjson"
 )
 
-// passwordHash is the attribute of customers from which nobody can tell the other system a new
+// PasswordHash is the attribute of customers from which nobody can tell the other system a new
 // password.
-const passwordHash = "password_hash"
+const PasswordHash = "password_hash"
 
 // A mirroredWrite collects what a write of a client changes, for another system to repeat it.
 // nil: none is to, so nothing is collected.
@@ -20,28 +20,42 @@ type mirroredWrite struct {
 	entries []outbox.Entry
 }
 
-// mirrored returns what collects the changes of a write through the store of the resource.
-func (w records) mirrored(ctx context.Context, tx Tx) (*mirroredWrite, error) {
-	is, err := tx.Mirrored(ctx, w.schema.Resource)
-	if err != nil || !is {
-		return nil, err
-	}
-	return &mirroredWrite{tx: tx}, nil
-}
-
-// writeNew is write for a new record. It fails with kind Unavailable if another system repeats the
-// writes of clients: records are created there first, and come here by an import.
-func (w records) writeNew(ctx context.Context, op string, f func(Tx) error) error {
+// writeMirrored is write for a change or a deletion. It stores what mirror collects.
+func (w records) writeMirrored(ctx context.Context, op string, f func(tx Tx, mirror *mirroredWrite) error) error {
 	return w.write(ctx, op, func(tx Tx) error {
 		is, err := tx.Mirrored(ctx, w.schema.Resource)
-		if err == nil && is {
-			err = &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errCreatedThere}
-		}
 		if err != nil {
 			return err
 		}
-		return f(tx)
+		if !is {
+			return f(tx, nil)
+		}
+		mirror := &mirroredWrite{tx: tx}
+		if err := f(tx, mirror); err != nil || len(mirror.entries) == 0 {
+			return err
+		}
+		return tx.Enqueue(ctx, mirror.entries...)
 	})
+}
+
+// writeNew is write for a new record, whose key f returns. It fails with kind Unavailable if
+// another system repeats the writes of clients: records are created there first, and come here by an import.
+func (w records) writeNew(ctx context.Context, op string, f func(Tx) (adapter.Key, error)) (key adapter.Key, err error) {
+	err = w.write(ctx, op, func(tx Tx) error {
+		is, err := tx.Mirrored(ctx, w.schema.Resource)
+		switch {
+		case err != nil:
+		case is:
+			err = &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errCreatedThere}
+		default:
+			key, err = f(tx)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return key, nil
 }
 
 var errCreatedThere = errors.New("the other system creates the records of this resource")
@@ -66,10 +80,10 @@ func (m *mirroredWrite) changed(of, before, change adapter.Record, level int64) 
 	}
 	for i, v := range change.Values {
 		a := &change.Schema.Attributes[i]
-		if v.Kind() == adapter.Absent || a.ReadOnly || a.Fixed || !isStored(a) || same(v, before.Values[i]) {
+		if v.Kind() == adapter.Absent || a.ReadOnly || a.Fixed || !IsStored(a) || Same(v, before.Values[i]) {
 			continue
 		}
-		e := m.entry(of, level, a.Name == passwordHash)
+		e := m.entry(of, level, a.Name == PasswordHash)
 		e.Agreed[a.Name] = outbox.State(a, before.Values[i])
 		if at, ok := before.Schema.Index("qty"); ok { // without which the interface changes no stock item
 			e.Agreed["qty"] = outbox.State(&before.Schema.Attributes[at], before.Values[at])
@@ -134,14 +148,6 @@ func identity(r adapter.Record) adapter.Record {
 		}
 	}
 	return named
-}
-
-// end stores what was collected.
-func (m *mirroredWrite) end(ctx context.Context) error {
-	if m == nil || len(m.entries) == 0 {
-		return nil
-	}
-	return m.tx.Enqueue(ctx, m.entries...)
 }
 
 // ownValues returns what a product has of its own at a store view.

@@ -15,30 +15,28 @@ var errNoOrder = errors.New("no such order")
 
 // Create stores a new comment. It sets the order's status, if it has one, and updated_at
 // of the order and of its items.
-func (w orderComments) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+func (w orderComments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create order_comments"
-	err = w.writeNew(ctx, op, func(tx Tx) error {
+	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
 		if err := runCheck(p.Check); err != nil {
-			return err
+			return 0, err
 		}
 		order, err := tx.Lock(ctx, adapter.Orders, adapter.Key(p.Record.Get("parent_id").Int()))
 		if isNotFound(err) {
-			err = invalid(op, "parent_id", errNoOrder)
+			err = Invalid(op, "parent_id", errNoOrder)
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
-		key, err = w.comment(ctx, tx, op, order, p.Record)
-		return err
+		return w.comment(ctx, tx, op, order, p.Record)
 	})
-	return keyUnless(err, key), err
 }
 
 // comment stores a comment on a locked order.
 func (w orderComments) comment(ctx context.Context, tx Tx, op string, order, r adapter.Record) (adapter.Key, error) {
 	r = r.Clone()
 	change := adapter.NewRecord(order.Schema)
-	change.Set("updated_at", now())
+	change.Set("updated_at", Now())
 	if r.Get("status").Kind() == adapter.Absent {
 		r.Set("status", order.Get("status"))
 	} else {

@@ -17,16 +17,16 @@ func PriceLists() []string { return []string{"group_price", "tier_price", "rule_
 // checkPriceLists fails with kind Invalid if a client's write has a price list that clients
 // only read.
 func checkPriceLists(op string, r adapter.Record) error {
-	for _, list := range listsIn(r) {
+	for _, list := range ListsIn(r) {
 		if at, _ := r.Schema.Index(list); r.Schema.Attributes[at].ReadOnly {
-			return invalid(op, list, errReadOnly)
+			return Invalid(op, list, ErrReadOnly)
 		}
 	}
 	return nil
 }
 
-// listsIn names the price lists that r has.
-func listsIn(r adapter.Record) []string {
+// ListsIn names the price lists that r has.
+func ListsIn(r adapter.Record) []string {
 	return slices.DeleteFunc(PriceLists(), func(list string) bool { return r.Get(list).Kind() == adapter.Absent })
 }
 
@@ -43,12 +43,12 @@ func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, produ
 		if v.Kind() == adapter.Absent {
 			continue
 		}
-		change, err := priceChange(op, list, product.Get(list), v)
+		change, err := ComparePrices(op, list, product.Get(list), v)
 		if err != nil {
 			return nil, err
 		}
 		change.keepOtherWebsites(product.Get(list), v)
-		if change.isEmpty() {
+		if change.IsEmpty() {
 			continue
 		}
 		changed = append(changed, list)
@@ -73,13 +73,13 @@ func (c *PriceChange) keepOtherWebsites(stored, list adapter.Value) {
 	c.Removed = slices.DeleteFunc(c.Removed, func(key adapter.Key) bool { return kept[key] })
 }
 
-// isEmpty reports whether a change changes nothing.
-func (c *PriceChange) isEmpty() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 }
+// IsEmpty reports whether a change changes nothing.
+func (c *PriceChange) IsEmpty() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 }
 
-// priceChange returns the change that makes a price list have the entries of v.
-func priceChange(op, list string, stored, v adapter.Value) (change PriceChange, err error) {
+// ComparePrices returns the change that makes a price list have the entries of v.
+func ComparePrices(op, list string, stored, v adapter.Value) (change PriceChange, err error) {
 	if v.Kind() != adapter.Records && v.Kind() != adapter.Null {
-		return change, invalid(op, list, errKind)
+		return change, Invalid(op, list, ErrKind)
 	}
 	had := map[string]adapter.Record{}
 	for _, entry := range stored.Records() {
@@ -88,16 +88,16 @@ func priceChange(op, list string, stored, v adapter.Value) (change PriceChange, 
 	seen := map[string]bool{}
 	for _, entry := range v.Records() {
 		entry = entry.Clone()
-		err := canonicalize(op, entry)
+		err := Canonicalize(op, entry)
 		if err == nil {
-			err = checkRequired(op, entry)
+			err = CheckRequired(op, entry)
 		}
 		identity := priceIdentity(entry)
 		if err == nil && seen[identity] {
 			err = errSamePrice
 		}
 		if err != nil {
-			return change, invalid(op, list, err)
+			return change, Invalid(op, list, err)
 		}
 		seen[identity] = true
 		was, there := had[identity]

@@ -14,16 +14,14 @@ type products struct{ records }
 
 // Create stores a new product with its prices and its stock item. The values are those of
 // the default scope.
-func (w products) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+func (w products) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create products"
-	err = w.writeNew(ctx, op, func(tx Tx) error {
-		err := runCheck(p.Check)
-		if err == nil {
-			key, err = w.create(ctx, tx, op, p.Record)
+	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
+		if err := runCheck(p.Check); err != nil {
+			return 0, err
 		}
-		return err
+		return w.create(ctx, tx, op, p.Record)
 	})
-	return keyUnless(err, key), err
 }
 
 func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Key, error) {
@@ -33,7 +31,7 @@ func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record
 	if err := checkSKU(ctx, tx, op, 0, r); err != nil {
 		return 0, err
 	}
-	key, err := insert(ctx, tx, op, withoutParts(r))
+	key, err := insert(ctx, tx, op, WithoutParts(r))
 	if err != nil {
 		return 0, err
 	}
@@ -51,12 +49,12 @@ func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record
 	return key, finishSave(ctx, tx, key, 0, 0)
 }
 
-// withoutParts returns r without the attributes that are not stored with the product
+// WithoutParts returns r without the attributes that are not stored with the product
 // itself.
-func withoutParts(r adapter.Record) adapter.Record {
+func WithoutParts(r adapter.Record) adapter.Record {
 	row := r.Clone()
 	for i := range row.Values {
-		if a := &r.Schema.Attributes[i]; !isStored(a) {
+		if a := &r.Schema.Attributes[i]; !IsStored(a) {
 			row.Values[i] = adapter.Value{}
 		}
 	}
@@ -69,11 +67,7 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if slices.Contains(p.With, "image_file") {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Field: "image_file"}
 	}
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		stored, err := lockProduct(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -89,15 +83,12 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err := updateProduct(ctx, tx, op, stored, change, p.StoreID, mirror); err != nil {
 			return err
 		}
-		if status := change.Get("status"); status.Kind() != adapter.Absent && !same(status, shown.Get("status")) {
+		if status := change.Get("status"); status.Kind() != adapter.Absent && !Same(status, shown.Get("status")) {
 			if err := dropStockStatusAt(ctx, tx, stored, p.StoreID); err != nil {
 				return err
 			}
 		}
-		if err := finishSave(ctx, tx, p.Key, p.StoreID, 0); err != nil {
-			return err
-		}
-		return mirror.end(ctx)
+		return finishSave(ctx, tx, p.Key, p.StoreID, 0)
 	})
 }
 
@@ -110,7 +101,7 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 			return err
 		}
 	}
-	global := withoutParts(change)
+	global := WithoutParts(change)
 	if level != 0 {
 		for at := range global.Values {
 			if a := &change.Schema.Attributes[at]; a.Scope != adapter.ScopeGlobal && !a.ReadOnly {
@@ -134,7 +125,7 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 	if err := checkPriceLists(op, change); err != nil {
 		return err
 	}
-	if lists := listsIn(change); len(lists) > 0 {
+	if lists := ListsIn(change); len(lists) > 0 {
 		priced, err := tx.At(ctx, stored, 0, lists...)
 		if err != nil {
 			return err
@@ -153,7 +144,7 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 
 // scopedValues returns those values of a change that a store view has of its own.
 func scopedValues(change adapter.Record) adapter.Record {
-	scoped := withoutParts(change)
+	scoped := WithoutParts(change)
 	for i := range scoped.Values {
 		if change.Schema.Attributes[i].Scope == adapter.ScopeGlobal {
 			scoped.Values[i] = adapter.Value{}
@@ -165,11 +156,7 @@ func scopedValues(change adapter.Record) adapter.Record {
 // Delete deletes one product and what belongs to it.
 func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete products %d", p.Key)
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		product, err := lockProduct(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -178,10 +165,7 @@ func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 			return err
 		}
 		mirror.removed(product, 0, true)
-		if err := tx.Delete(ctx, adapter.Products, p.Key); err != nil {
-			return err
-		}
-		return mirror.end(ctx)
+		return tx.Delete(ctx, adapter.Products, p.Key)
 	})
 }
 
@@ -219,7 +203,7 @@ func checkSKU(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.
 // it sets updated_at and calls finishSave.
 func finishPartSave(ctx context.Context, tx Tx, product adapter.Record, level int64, except adapter.Key) error {
 	change := adapter.NewRecord(product.Schema)
-	change.Set("updated_at", now())
+	change.Set("updated_at", Now())
 	if err := tx.Update(ctx, product, change); err != nil {
 		return err
 	}

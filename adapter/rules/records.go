@@ -19,45 +19,35 @@ type records struct {
 	afterWrite func(ctx context.Context, tx Tx, key adapter.Key, r, change adapter.Record, mirror *mirroredWrite) error
 }
 
-// invalid returns the error of a value that cannot be stored.
-func invalid(op, field string, err error) error {
-	return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: err}
-}
+// Timestamps names the attributes that writes set to the present time.
+func Timestamps() []string { return []string{"created_at", "updated_at"} }
 
-var (
-	errReadOnly = errors.New("the attribute is read-only")
-	errKind     = errors.New("the value is not of the attribute's kind")
-)
-
-// timestamps names the attributes that writes set to the present time.
-func timestamps() []string { return []string{"created_at", "updated_at"} }
-
-// hasTimestamp reports whether a write of the schema's records sets a timestamp.
-func hasTimestamp(s *adapter.Schema, name string) bool {
+// HasTimestamp reports whether a write of the schema's records sets a timestamp.
+func HasTimestamp(s *adapter.Schema, name string) bool {
 	at, ok := s.Index(name)
 	return ok && s.Attributes[at].ReadOnly
 }
 
 // Create stores a new record.
-func (w records) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+func (w records) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(w.schema.Resource)
-	err = w.writeNew(ctx, op, func(tx Tx) error {
+	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
 		err := w.lockCustomer(ctx, tx, p.Record)
 		if isNotFound(err) {
-			err = invalid(op, w.schema.Owner, errNoCustomer)
+			err = Invalid(op, w.schema.Owner, errNoCustomer)
 		}
 		if err == nil {
 			err = runCheck(p.Check)
 		}
-		if err == nil {
-			key, err = insert(ctx, tx, op, p.Record)
+		if err != nil {
+			return 0, err
 		}
+		key, err := insert(ctx, tx, op, p.Record)
 		if err != nil || w.afterWrite == nil {
-			return err
+			return key, err
 		}
-		return w.afterWrite(ctx, tx, key, p.Record, p.Record, nil)
+		return key, w.afterWrite(ctx, tx, key, p.Record, p.Record, nil)
 	})
-	return keyUnless(err, key), err
 }
 
 var errNoCustomer = errors.New("no such customer")
@@ -76,34 +66,26 @@ func (w records) isPartOfCustomer() bool {
 	return w.schema.Owner != "" && w.schema.Owner != w.schema.Key
 }
 
-// keyUnless returns key, or 0 if there is an error.
-func keyUnless(err error, key adapter.Key) adapter.Key {
-	if err != nil {
-		return 0
-	}
-	return key
-}
-
 // insert checks and stores a new record and returns its key.
 func insert(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Key, error) {
 	r = r.Clone()
 	for i, v := range r.Values {
 		a := &r.Schema.Attributes[i]
 		if v.Kind() != adapter.Absent && (a.ReadOnly || a.Nested != nil) {
-			return 0, invalid(op, a.Name, errReadOnly)
+			return 0, Invalid(op, a.Name, ErrReadOnly)
 		}
 	}
-	if err := canonicalize(op, r); err != nil {
+	if err := Canonicalize(op, r); err != nil {
 		return 0, err
 	}
 	dropWriteOnly(r)
-	moment := now()
-	for _, name := range timestamps() {
-		if hasTimestamp(r.Schema, name) {
+	moment := Now()
+	for _, name := range Timestamps() {
+		if HasTimestamp(r.Schema, name) {
 			r.Set(name, moment)
 		}
 	}
-	if err := checkRequired(op, r); err != nil {
+	if err := CheckRequired(op, r); err != nil {
 		return 0, err
 	}
 	if err := checkUnique(ctx, tx, op, 0, r); err != nil {
@@ -125,34 +107,25 @@ func dropWriteOnly(r adapter.Record) {
 	}
 }
 
-// canonicalize brings the values of r into their canonical form. It fails with kind
+// Canonicalize brings the values of r into their canonical form. It fails with kind
 // Invalid for a value that is not of its attribute's kind.
-func canonicalize(op string, r adapter.Record) (err error) {
+func Canonicalize(op string, r adapter.Record) (err error) {
 	for i, v := range r.Values {
 		a := &r.Schema.Attributes[i]
 		if r.Values[i], err = a.Canonical(v); err != nil {
-			return invalid(op, a.Name, err)
+			return Invalid(op, a.Name, err)
 		}
 	}
 	return nil
 }
 
-var errRequired = errors.New("a value is required")
+// CheckRequired fails with kind Invalid if r lacks required values, and names all of them. Its
+// key and its times may be set later.
+func CheckRequired(op string, r adapter.Record) error { return lacking(op, r.Lacks()) }
 
-// checkRequired fails with kind Invalid if r lacks a required value. Its key may be chosen
-// later.
-func checkRequired(op string, r adapter.Record) error {
-	for i := range r.Values {
-		if a := &r.Schema.Attributes[i]; a.Required && r.Values[i].Empty() {
-			return invalid(op, a.Name, errRequired)
-		}
-	}
-	return nil
-}
-
-// isStored reports whether an attribute is stored with the record itself rather than with
+// IsStored reports whether an attribute is stored with the record itself rather than with
 // its parts or not at all.
-func isStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.WriteOnly }
+func IsStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.WriteOnly }
 
 // checkUnique fails with kind Conflict if a record with another key than r's, which may be
 // 0, has the unique values of r.
@@ -171,11 +144,7 @@ func checkUnique(ctx context.Context, tx Tx, op string, key adapter.Key, r adapt
 // Update changes one record.
 func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -189,23 +158,17 @@ func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 			return err
 		}
 		mirror.changed(current, current, onlyOf(next, change), 0)
-		if w.afterWrite != nil {
-			if err := w.afterWrite(ctx, tx, p.Key, next, change, mirror); err != nil {
-				return err
-			}
+		if w.afterWrite == nil {
+			return nil
 		}
-		return mirror.end(ctx)
+		return w.afterWrite(ctx, tx, p.Key, next, change, mirror)
 	})
 }
 
 // Delete deletes one record and what belongs to it.
 func (w records) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", w.schema.Resource, p.Key)
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -214,10 +177,7 @@ func (w records) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 			return err
 		}
 		mirror.removed(current, 0, true)
-		if err := tx.Delete(ctx, w.schema.Resource, p.Key); err != nil {
-			return err
-		}
-		return mirror.end(ctx)
+		return tx.Delete(ctx, w.schema.Resource, p.Key)
 	})
 }
 
@@ -255,23 +215,23 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 			continue
 		}
 		if v, err = a.Canonical(v); err == nil && v.Kind() == adapter.Unset && !current.Schema.DistinctNulls {
-			err = errKind
+			err = ErrKind
 		}
 		if err != nil {
-			return next, invalid(op, a.Name, err)
+			return next, Invalid(op, a.Name, err)
 		}
 		if a.WriteOnly {
 			continue
 		}
 		next.Values[i] = v
-		if same(v, current.Values[i]) {
+		if Same(v, current.Values[i]) {
 			continue
 		}
 		switch {
-		case a.ReadOnly, a.Fixed, !isStored(a):
-			return next, invalid(op, a.Name, errReadOnly)
+		case a.ReadOnly, a.Fixed, !IsStored(a):
+			return next, Invalid(op, a.Name, ErrReadOnly)
 		case a.Required && (v.Empty() || v.Kind() == adapter.Unset):
-			return next, invalid(op, a.Name, errRequired)
+			return next, Invalid(op, a.Name, ErrRequired)
 		}
 		differing.Values[i], changed = v, true
 		rename = rename || slices.Contains(current.Schema.Unique, a.Name)
@@ -281,8 +241,8 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 			return next, err
 		}
 	}
-	if hasTimestamp(current.Schema, "updated_at") {
-		differing.Set("updated_at", now())
+	if HasTimestamp(current.Schema, "updated_at") {
+		differing.Set("updated_at", Now())
 		changed = true
 	}
 	if !changed {
@@ -291,8 +251,8 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 	return next, tx.Update(ctx, current, differing)
 }
 
-// same reports whether a change to v leaves a value as it is.
-func same(v, current adapter.Value) bool {
+// Same reports whether a change to v leaves a value as it is.
+func Same(v, current adapter.Value) bool {
 	return v.Equal(current) || v.Kind() == adapter.Unset && current.Kind() == adapter.Absent
 }
 
@@ -301,6 +261,6 @@ func (w records) touch(ctx context.Context, tx Tx, r adapter.Resource, name stri
 	where := adapter.NewRecord(w.db.Schemas().Of(r))
 	change := adapter.NewRecord(where.Schema)
 	where.Set(name, value)
-	change.Set("updated_at", now())
+	change.Set("updated_at", Now())
 	return tx.UpdateWhere(ctx, where, change, 0)
 }

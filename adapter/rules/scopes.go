@@ -2,12 +2,9 @@ package rules
 
 import (
 	"context"
-	"errors"
 
 	"github.com/portico-commerce/portico/adapter"
 )
-
-var errStoreView = errors.New("no such store view")
 
 // setValues stores the values of r at a store view; those of website scope at all store
 // views of the website. A value Unset deletes the stored one.
@@ -34,14 +31,14 @@ func siblingViews(ctx context.Context, tx Tx, view int64) ([]int64, error) {
 	}
 	for _, v := range all {
 		if v.ID == view {
-			return viewsOf(all, v.Website), nil
+			return ViewsOf(all, v.Website), nil
 		}
 	}
-	return nil, invalid("write at a store view", "store_id", errStoreView)
+	return nil, Invalid("write at a store view", "store_id", ErrStoreView)
 }
 
-// viewsOf returns the store views of some websites.
-func viewsOf(all []StoreView, websites ...int64) []int64 {
+// ViewsOf returns the store views of some websites.
+func ViewsOf(all []StoreView, websites ...int64) []int64 {
 	var views []int64
 	for _, v := range all {
 		for _, website := range websites {
@@ -63,7 +60,7 @@ func valuesByScope(op string, r adapter.Record) (ofView, ofWebsite adapter.Recor
 		}
 		v, err := a.Canonical(r.Values[at])
 		if err != nil {
-			return ofView, ofWebsite, invalid(op, a.Name, err)
+			return ofView, ofWebsite, Invalid(op, a.Name, err)
 		}
 		if a.Scope == adapter.ScopeStore {
 			ofView.Values[at] = v

@@ -9,21 +9,12 @@ import (
 )
 
 // stockItems writes stock items, which are created and deleted with their products.
-type stockItems struct{ records }
-
-// Create fails with kind Unsupported.
-func (w stockItems) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
-	return 0, w.unsupported("create")
-}
+type stockItems struct{ readOnly }
 
 // Update changes one stock item.
 func (w stockItems) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
-	return w.write(ctx, op, func(tx Tx) error {
-		mirror, err := w.mirrored(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
 		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -37,8 +28,8 @@ func (w stockItems) Update(ctx context.Context, p *adapter.UpdateParams) error {
 			return err
 		}
 		mirror.changed(current, current, next, 0)
-		if err := mirror.end(ctx); err != nil || !changesSale(current, next) {
-			return err
+		if !changesSale(current, next) {
+			return nil
 		}
 		// Only imports change what follows, so that the product need not be locked.
 		product, err := tx.Get(ctx, adapter.Products, adapter.Key(current.Get("product_id").Int()))
@@ -47,11 +38,6 @@ func (w stockItems) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		}
 		return dropStockStatusAt(ctx, tx, product, 0)
 	})
-}
-
-// Delete fails with kind Unsupported.
-func (w stockItems) Delete(context.Context, *adapter.DeleteParams) error {
-	return w.unsupported("delete")
 }
 
 // stockID is the id of the only stock.
@@ -67,16 +53,16 @@ func createStock(ctx context.Context, tx Tx, op string, product adapter.Key, giv
 	}
 	for i, a := range item.Schema.Attributes {
 		if a.ReadOnly && item.Values[i].Kind() != adapter.Absent {
-			return invalid(op, a.Name, errReadOnly)
+			return Invalid(op, a.Name, ErrReadOnly)
 		}
 	}
 	item = item.Clone()
 	item.Set("product_id", adapter.IntegerValue(int64(product)))
 	item.Set("stock_id", adapter.IntegerValue(stockID))
-	if err := canonicalize(op, item); err != nil {
+	if err := Canonicalize(op, item); err != nil {
 		return err
 	}
-	if err := checkRequired(op, item); err != nil {
+	if err := CheckRequired(op, item); err != nil {
 		return err
 	}
 	_, err = tx.Insert(ctx, item)
@@ -96,7 +82,7 @@ func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, 
 	}
 	items := locked.Get("stock_item").Records()
 	if len(items) == 0 {
-		return invalid(op, "stock_item", errNoStock)
+		return Invalid(op, "stock_item", errNoStock)
 	}
 	next, err := update(ctx, tx, op, items[0], change)
 	if err != nil {
@@ -112,7 +98,7 @@ func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, 
 // onlyStockItem returns the only record in a value of stock_item.
 func onlyStockItem(op string, v adapter.Value) (adapter.Record, error) {
 	if v.Kind() != adapter.Records || len(v.Records()) != 1 {
-		return adapter.Record{}, invalid(op, "stock_item", fmt.Errorf("%w: want one record", errKind))
+		return adapter.Record{}, Invalid(op, "stock_item", fmt.Errorf("%w: want one record", ErrKind))
 	}
 	return v.Records()[0], nil
 }

@@ -49,6 +49,6 @@ func dropStockStatusAt(ctx context.Context, tx Tx, product adapter.Record, level
 // be bought.
 func changesSale(before, after adapter.Record) bool {
 	return slices.ContainsFunc([]string{"is_in_stock", "manage_stock", "use_config_manage_stock"}, func(name string) bool {
-		return !same(after.Get(name), before.Get(name))
+		return !Same(after.Get(name), before.Get(name))
 	})
 }

@@ -46,15 +46,15 @@ func newWriter(db Database, r adapter.Resource) writer {
 		records.afterWrite = records.finishAddress
 		return records
 	case adapter.StockItems:
-		return stockItems{records}
+		return stockItems{readOnly{records}}
 	case adapter.Products:
 		return products{records}
 	case adapter.ProductImages:
 		return images{records}
 	case adapter.ProductWebsites:
-		return assignments{records, adapter.Websites}
+		return assignments{readOnly{records}, adapter.Websites}
 	case adapter.ProductCategories:
-		return assignments{records, adapter.Categories}
+		return assignments{readOnly{records}, adapter.Categories}
 	case adapter.OrderComments:
 		return orderComments{records}
 	default:
@@ -100,8 +100,7 @@ func (w records) write(ctx context.Context, op string, f func(Tx) error) error {
 	if refused != nil {
 		return refused.error
 	}
-	var fault *adapter.Error
-	if errors.As(err, &fault) && fault.Op == "" {
+	if fault, ok := errors.AsType[*adapter.Error](err); ok && fault.Op == "" {
 		named := *fault
 		named.Op = op
 		return &named
@@ -137,8 +136,8 @@ func runChange(change func(adapter.Record) (adapter.Record, error), current adap
 	return changed, nil
 }
 
-// now returns the present time as the value of an attribute.
-func now() adapter.Value { return adapter.TextValue(time.Now().UTC().Format(time.DateTime)) }
+// Now returns the present time as the value of an attribute.
+func Now() adapter.Value { return adapter.TextValue(time.Now().UTC().Format(time.DateTime)) }
 
 // isNotFound reports whether err says that there is no such record.
 func isNotFound(err error) bool { return err != nil && adapter.KindOf(err) == adapter.NotFound }

@@ -9,6 +9,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
 // addedSchemas returns schemas with added attributes of every kind and scope. Two of
@@ -17,45 +20,13 @@ import (
 func addedSchemas(t *testing.T) *adapter.Schemas {
 	t.Helper()
 	long := strings.Repeat("x", 62)
-	added := []adapter.AddedAttribute{
-		{Resource: adapter.Customers, Name: long + "1", Kind: adapter.KindText},
-		{Resource: adapter.Customers, Name: long + "2", Kind: adapter.KindInteger},
-	}
-	for kind, name := range []string{adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal", adapter.KindTime: "time"} {
-		kind := adapter.Kind(kind)
-		added = append(added,
-			adapter.AddedAttribute{Resource: adapter.Customers, Name: "my_" + name, Kind: kind},
-			adapter.AddedAttribute{Resource: adapter.CustomerAddresses, Name: "my_" + name, Kind: kind},
-			adapter.AddedAttribute{Resource: adapter.Products, Name: "global_" + name, Kind: kind},
-			adapter.AddedAttribute{Resource: adapter.Products, Name: "website_" + name, Kind: kind, Scope: adapter.ScopeWebsite},
-			adapter.AddedAttribute{Resource: adapter.Products, Name: "store_" + name, Kind: kind, Scope: adapter.ScopeStore},
-		)
-	}
+	added := append(adaptertest.AddedAttributes(), adapter.AddedAttribute{Resource: adapter.Customers, Name: long + "1", Kind: adapter.KindText},
+		adapter.AddedAttribute{Resource: adapter.Customers, Name: long + "2", Kind: adapter.KindInteger})
 	schemas, err := adapter.NewSchemas().With(added...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return schemas
-}
-
-// sample returns one of a few values of a kind, including null and absent.
-func sample(kind adapter.Kind, n int) adapter.Value {
-	texts := map[adapter.Kind][]string{
-		adapter.KindText:    {"Grün, bláu ", "GRUN, BLAU", "", "7"},
-		adapter.KindDecimal: {"0.1000", "-12.5000", "99999999.9999", "2.0000"},
-		adapter.KindTime:    {"2012-03-01 10:00:00", "1970-01-01 00:00:00", "2038-12-31 23:59:59", "2012-03-01 09:59:59"},
-	}
-	numbers := []int64{10, 9, -3, 1 << 40}
-	switch n %= 6; {
-	case n == 4:
-		return adapter.NullValue()
-	case n == 5:
-		return adapter.Value{}
-	case kind == adapter.KindInteger:
-		return adapter.IntegerValue(numbers[n])
-	default:
-		return adapter.TextValue(texts[kind][n])
-	}
 }
 
 // addedData returns the demo store with values of added attributes.
@@ -72,7 +43,7 @@ func addedData(t testing.TB, schemas *adapter.Schemas) *adapter.Dataset {
 			records[i] = adapter.NewRecord(schema)
 			copy(records[i].Values, r.Values)
 			for at := len(r.Values); at < len(schema.Attributes); at++ {
-				records[i].Values[at] = sample(schema.Attributes[at].Kind, i+at)
+				records[i].Values[at] = adaptertest.AddedValue(schema.Attributes[at].Kind, i+at)
 			}
 		}
 		data.Records[resource] = records
@@ -82,13 +53,9 @@ func addedData(t testing.TB, schemas *adapter.Schemas) *adapter.Dataset {
 
 // openAdded opens the demo store with values of added attributes, some of them at store
 // views.
-func openAdded(t testing.TB, e Engine, schemas *adapter.Schemas) *DB {
+func openAdded(t testing.TB, e sqltest.Engine, schemas *adapter.Schemas) *DB {
 	t.Helper()
-	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, Schemas: schemas})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := OpenWith(t, Options{DSN: e.NewDSN(t), Migrate: true, Schemas: schemas})
 	if err := db.Load(t.Context(), addedData(t, schemas), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +69,7 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 	for at := range schemas.Of(adapter.Products).Attributes {
 		a := &schemas.Of(adapter.Products).Attributes[at]
 		for n := 0; a.Added && n < 6; n++ {
-			v := sample(a.Kind, n)
+			v := adaptertest.AddedValue(a.Kind, n)
 			if v.Kind() == adapter.Absent {
 				continue
 			}
@@ -110,11 +77,11 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 			if a.Scope == adapter.ScopeGlobal { // as an import may store it; the suite unsets global values of others
 				product = 12 - n
 			}
-			value, folded, err := db.engine.valueTexts(a, v)
+			value, folded, err := db.records.Engine.ValueTexts(a, v)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.writeStatements.exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
+			if _, err := db.records.WriteStatements.Exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
 				product, 2, a.Name, value, folded); err != nil {
 				t.Fatal(err)
 			}
@@ -125,16 +92,16 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 // TestConformanceOfAddedAttributes runs the conformance suite on the added attributes
 // alone, so that every query on them is compared with adapter.Apply.
 func TestConformanceOfAddedAttributes(t *testing.T) {
-	EachEngineNightly(t, testConformanceOfAddedAttributes)
+	sqltest.EachEngineNightly(t, testConformanceOfAddedAttributes)
 }
 
-func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
+func testConformanceOfAddedAttributes(t *testing.T, e sqltest.Engine) {
 	schemas := addedSchemas(t)
-	run := func(t *testing.T, wrap func(*Adapter) adapter.Adapter, tested ...adapter.Resource) {
+	run := func(t *testing.T, wrap func(*recordtx.Adapter) adapter.Adapter, tested ...adapter.Resource) {
 		unsupported := map[adapter.Resource]string{}
-		for _, table := range layout(schemas) {
-			if !slices.Contains(tested, table.schema.Resource) {
-				unsupported[table.schema.Resource] = "not part of this test"
+		for _, table := range tables.Layout(schemas) {
+			if !slices.Contains(tested, table.Schema.Resource) {
+				unsupported[table.Schema.Resource] = "not part of this test"
 			}
 		}
 		open := StoreOpener(t, func(tb testing.TB) *DB { return openAdded(tb, e, schemas) }, func(tb testing.TB, db *DB) {
@@ -152,7 +119,7 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 		})
 	}
 	t.Run("accounts", func(t *testing.T) {
-		run(t, func(a *Adapter) adapter.Adapter {
+		run(t, func(a *recordtx.Adapter) adapter.Adapter {
 			return resourceSubset{a, []adapter.Resource{adapter.Customers, adapter.CustomerAddresses}}
 		}, adapter.Customers, adapter.CustomerAddresses)
 	})
@@ -162,14 +129,14 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 		"website values": {StoreID: 2, WebsiteScope: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, func(a *Adapter) adapter.Adapter { return restricted{a, b} }, adapter.Products)
+			run(t, func(a *recordtx.Adapter) adapter.Adapter { return restricted{a, b} }, adapter.Products)
 		})
 	}
 }
 
 // resourceSubset is an adapter that offers only some resources.
 type resourceSubset struct {
-	*Adapter
+	*recordtx.Adapter
 	resources []adapter.Resource
 }
 
@@ -183,7 +150,7 @@ func (s resourceSubset) Store(r adapter.Resource) (adapter.Store, error) {
 // TestAddedQueriesArePushedDown checks that the database filters and sorts by added
 // attributes.
 func TestAddedQueriesArePushedDown(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		schemas := addedSchemas(t)
 		db := openAdded(t, e, schemas)
 		for _, c := range []struct {
@@ -192,12 +159,12 @@ func TestAddedQueriesArePushedDown(t *testing.T) {
 			storeID  int64
 		}{
 			{adapter.Customers, adapter.Query{OrderBy: "my_text"}, 0},
-			{adapter.Customers, adapter.Query{OrderBy: strings.Repeat("x", 62) + "1", Where: where(strings.Repeat("x", 62)+"2", adapter.Gt, "1")}, 0},
-			{adapter.CustomerAddresses, adapter.Query{Where: where("my_text", adapter.Like, "gr%")}, 0},
+			{adapter.Customers, adapter.Query{OrderBy: strings.Repeat("x", 62) + "1", Where: Where(strings.Repeat("x", 62)+"2", adapter.Gt, "1")}, 0},
+			{adapter.CustomerAddresses, adapter.Query{Where: Where("my_text", adapter.Like, "gr%")}, 0},
 			{adapter.Products, adapter.Query{OrderBy: "global_decimal", Desc: true}, 0},
-			{adapter.Products, adapter.Query{OrderBy: "store_time", Where: where("website_integer", adapter.IsNull)}, 2},
+			{adapter.Products, adapter.Query{OrderBy: "store_time", Where: Where("website_integer", adapter.IsNull)}, 2},
 		} {
-			result, err := db.stores[c.resource].List(t.Context(), &adapter.ListParams{Query: c.q, StoreID: c.storeID})
+			result, err := storeOf(t, db, c.resource).List(t.Context(), &adapter.ListParams{Query: c.q, StoreID: c.storeID})
 			if err != nil || result.Partial || len(result.Records) == 0 {
 				t.Errorf("%s %+v: %+v, %v", c.resource, c.q, result, err)
 			}
@@ -205,26 +172,27 @@ func TestAddedQueriesArePushedDown(t *testing.T) {
 	})
 }
 
-func where(attribute string, op adapter.Op, operands ...string) []adapter.Condition {
+func Where(attribute string, op adapter.Op, operands ...string) []adapter.Condition {
 	return []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}
 }
 
 // TestManyAddedAttributes queries more added attributes than one statement can join.
 func TestManyAddedAttributes(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		var added []adapter.AddedAttribute
 		var conditions []adapter.Condition
 		for i := range 70 {
 			name := fmt.Sprintf("a%d", i)
 			added = append(added, adapter.AddedAttribute{Resource: adapter.Products, Name: name, Scope: adapter.ScopeStore})
-			conditions = append(conditions, where(name, adapter.Like, "%")...)
+			conditions = append(conditions, Where(name, adapter.Like, "%")...)
 		}
 		schemas, err := adapter.NewSchemas().With(added...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		db := openAdded(t, e, schemas)
-		for _, named := range []int{maxAddedJoins, maxAddedJoins + 1, 70} {
+		const addedJoins = 12 // the most that one statement joins
+		for _, named := range []int{addedJoins, addedJoins + 1, 70} {
 			q := adapter.Query{Where: slices.Clone(conditions[:named])}
 			for _, a := range schemas.Of(adapter.Products).Attributes {
 				if !a.Static && !a.OnDemand && !a.Added {
@@ -233,67 +201,19 @@ func TestManyAddedAttributes(t *testing.T) {
 					}})
 				}
 			}
-			result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{Query: q, StoreID: 2})
-			if err != nil || result.Partial != (named > maxAddedJoins) {
+			result, err := storeOf(t, db, adapter.Products).List(t.Context(), &adapter.ListParams{Query: q, StoreID: 2})
+			if err != nil || result.Partial != (named > addedJoins) {
 				t.Errorf("%d attributes: %v", named, err)
 			}
 		}
 	})
 }
 
-// TestStatementsPerReadWithAddedAttributes counts the statements of each read by the
-// prepared statements that it adds to the cache.
-func TestStatementsPerReadWithAddedAttributes(t *testing.T) {
-	standard := adapter.NewSchemas()
-	for _, c := range []struct {
-		name    string
-		schemas *adapter.Schemas
-		read    func(*DB) error
-		want    int
-	}{
-		{"customers without added attributes", standard, list(t, adapter.Customers), 1},
-		{"products without added attributes", standard, list(t, adapter.Products), 1},
-		{"customers", addedSchemas(t), list(t, adapter.Customers), 2},
-		{"products", addedSchemas(t), list(t, adapter.Products), 2},
-		{"products at a store view with prices", addedSchemas(t), func(db *DB) error {
-			_, err := db.stores[adapter.Products].Get(t.Context(), &adapter.GetParams{Key: 2, StoreID: 2, With: []string{"group_price", "tier_price"}})
-			return err
-		}, 2},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			EachEngine(t, func(t *testing.T, e Engine) {
-				db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, Schemas: c.schemas})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = db.Close() })
-				if err := db.Load(t.Context(), addedData(t, addedSchemas(t)), nil); err != nil {
-					t.Fatal(err)
-				}
-				before := len(db.readStatements.prepared)
-				if err := c.read(db); err != nil {
-					t.Fatal(err)
-				}
-				if got := len(db.readStatements.prepared) - before; got != c.want {
-					t.Errorf("%d statements, want %d", got, c.want)
-				}
-			})
-		})
-	}
-}
-
-func list(t *testing.T, r adapter.Resource) func(*DB) error {
-	return func(db *DB) error {
-		_, err := db.stores[r].List(t.Context(), &adapter.ListParams{})
-		return err
-	}
-}
-
 // TestAddedValuesOfManyRecords lists more records than one statement reads values for.
 func TestAddedValuesOfManyRecords(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openAdded(t, e, addedSchemas(t))
-		const many = 2*valuesBatch + 3
+		const many = 2*128 + 3 // a batch is 128
 		var addresses, values []string
 		for i := range many {
 			addresses = append(addresses, fmt.Sprintf("(%d, 1, '2012-01-01 00:00:00', '2012-01-01 00:00:00', 0, 0)", 100+i))
@@ -302,7 +222,7 @@ func TestAddedValuesOfManyRecords(t *testing.T) {
 		execute(t, db,
 			"INSERT INTO customer_address (entity_id, customer_id, created_at, updated_at, is_default_billing, is_default_shipping) VALUES "+strings.Join(addresses, ","),
 			"INSERT INTO customer_address_value (address_id, attribute, value) VALUES "+strings.Join(values, ","))
-		result, err := db.stores[adapter.CustomerAddresses].List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: where("entity_id", adapter.GtEq, "100")}})
+		result, err := storeOf(t, db, adapter.CustomerAddresses).List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: Where("entity_id", adapter.GtEq, "100")}})
 		if err != nil || len(result.Records) != many {
 			t.Fatalf("%d addresses, %v", len(result.Records), err)
 		}
@@ -317,7 +237,7 @@ func TestAddedValuesOfManyRecords(t *testing.T) {
 // TestDeleteRemovesAddedValues resets the store, deletes records, and checks that their
 // values are gone.
 func TestDeleteRemovesAddedValues(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		schemas := addedSchemas(t)
 		db := openAdded(t, e, schemas)
 		if err := db.Reset(t.Context(), addedData(t, schemas)); err != nil {
@@ -330,7 +250,7 @@ func TestDeleteRemovesAddedValues(t *testing.T) {
 			"SELECT COUNT(*) FROM customer_address_value WHERE address_id NOT IN (SELECT entity_id FROM customer_address)",
 		} {
 			var n int
-			if err := db.readers.QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != 0 {
+			if err := db.records.Readers.QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != 0 {
 				t.Errorf("%s: %d, %v", query, n, err)
 			}
 		}
@@ -340,11 +260,7 @@ func TestDeleteRemovesAddedValues(t *testing.T) {
 // TestLoadRefusesAddedValues loads values that do not fit their attributes.
 func TestLoadRefusesAddedValues(t *testing.T) {
 	schemas := addedSchemas(t)
-	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Schemas: schemas})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := OpenWith(t, Options{DSN: sqltest.Engines()[0].NewDSN(t), Migrate: true, Schemas: schemas})
 	for name, v := range map[string]adapter.Value{
 		"my_text": adapter.IntegerValue(1), "my_integer": adapter.TextValue("1"), "my_decimal": adapter.TextValue("1.00001"),
 		"my_time": adapter.TextValue("2012-02-30 00:00:00"),
@@ -360,39 +276,22 @@ func TestLoadRefusesAddedValues(t *testing.T) {
 // TestWriteAddedValues creates and updates products with added attributes in every
 // scope.
 func TestWriteAddedValues(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		schemas := addedSchemas(t)
-		products := openAdded(t, e, schemas).stores[adapter.Products]
-		text := adapter.TextValue
-		product := adapter.NewRecord(schemas.Of(adapter.Products))
-		for name, v := range map[string]adapter.Value{
-			"attribute_set_id": adapter.IntegerValue(4), "type_id": text("simple"), "sku": text("own"),
-			"global_text": text("Été"), "website_decimal": text("1.5000"), "store_integer": adapter.IntegerValue(7), "store_time": adapter.NullValue(),
-		} {
-			product.Set(name, v)
-		}
+		products := openAdded(t, e, schemas).adapter.Stores[adapter.Products]
+		product := attrs{"attribute_set_id": 4, "type_id": "simple", "sku": "own", "global_text": "Été", "website_decimal": "1.5000", "store_integer": 7, "store_time": nil}.Record(schemas.Of(adapter.Products))
 		key, err := products.Create(t.Context(), &adapter.CreateParams{Record: product})
 		if err != nil {
 			t.Fatal(err)
 		}
 		read := func(storeID int64) string {
 			t.Helper()
-			r, err := products.Get(t.Context(), &adapter.GetParams{Key: key, StoreID: storeID})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := adaptertest.MustGet(t, products, adapter.GetParams{Key: key, StoreID: storeID})
 			return fmt.Sprintf("%s %s %s %d", r.Get("global_text").Text(), r.Get("website_decimal").Text(), r.Get("store_integer").Text(), r.Get("store_time").Kind())
 		}
-		change := func(storeID int64, values map[string]adapter.Value) {
+		change := func(storeID int64, values attrs) {
 			t.Helper()
-			err := products.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: storeID, Change: func(current adapter.Record) (adapter.Record, error) {
-				next := adapter.NewRecord(current.Schema)
-				for name, v := range values {
-					next.Set(name, v)
-				}
-				return next, nil
-			}})
-			if err != nil {
+			if err := adaptertest.Update(t, products, key, storeID, values); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -406,14 +305,12 @@ func TestWriteAddedValues(t *testing.T) {
 		}
 		const as = "Été 1.5000 7 1"
 		check("created", as, as, as)
-		change(2, map[string]adapter.Value{"global_text": text("x"), "website_decimal": text("2.0000"), "store_integer": adapter.IntegerValue(8)})
+		change(2, attrs{"global_text": "x", "website_decimal": "2.0000", "store_integer": 8})
 		check("at a store view", "x 1.5000 7 1", "x 2.0000 7 1", "x 2.0000 8 1")
-		change(2, map[string]adapter.Value{"website_decimal": adapter.UnsetValue(), "store_integer": adapter.NullValue()})
+		change(2, attrs{"website_decimal": adapter.UnsetValue(), "store_integer": nil})
 		check("deleted at the store view", "x 1.5000 7 1", "x 1.5000 7 1", "x 1.5000  1")
-		change(0, map[string]adapter.Value{"global_text": adapter.NullValue(), "store_integer": adapter.UnsetValue(), "store_time": text("2012-03-01 10:00:00")})
+		change(0, attrs{"global_text": nil, "store_integer": adapter.UnsetValue(), "store_time": "2012-03-01 10:00:00"})
 		check("in the default scope", " 1.5000  3", " 1.5000  3", " 1.5000  3")
-		if err := products.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-			t.Fatal(err)
-		}
+		adaptertest.MustDelete(t, products, adapter.DeleteParams{Key: key})
 	})
 }

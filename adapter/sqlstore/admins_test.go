@@ -6,16 +6,17 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 func TestAdmins(t *testing.T) {
-	sqlstore.EachEngine(t, testAdmins)
+	sqltest.EachEngine(t, testAdmins)
 }
 
-func testAdmins(t *testing.T, e sqlstore.Engine) {
-	dsn := e.NewDemo(t)
+func testAdmins(t *testing.T, e sqltest.Engine) {
+	dsn := sqlstore.NewDemo(t, e)
 	db := open(t, dsn)
-	raw := sqlstore.Raw(t, dsn)
+	raw := sqltest.Raw(t, dsn)
 	hashOf := func(username string) string {
 		t.Helper()
 		var hash string
@@ -25,19 +26,17 @@ func testAdmins(t *testing.T, e sqlstore.Engine) {
 		return hash
 	}
 
-	given, err := db.AddAdmin(t.Context(), 70, "given", "old")
+	given, err := db.Admins().Add(t.Context(), 70, "given", "old")
 	if err != nil || given != 70 {
 		t.Fatalf("id %d, %v; want 70", given, err)
 	}
-	if next, err := db.AddAdmin(t.Context(), 0, "next", ""); err != nil || next <= given || hashOf("next") != "-" {
+	if next, err := db.Admins().Add(t.Context(), 0, "next", ""); err != nil || next <= given || hashOf("next") != "-" {
 		t.Errorf("id %d, %v; want one above %d, and no hash", next, err, given)
 	}
 	// Older versions created tokens for administrators who did not exist.
-	if _, err := raw.ExecContext(t.Context(), "UPDATE oauth_token SET admin_id = 500 WHERE admin_id = 1"); err != nil {
-		t.Fatal(err)
-	}
+	sqltest.Exec(t, dsn, "UPDATE oauth_token SET admin_id = 500 WHERE admin_id = 1")
 	for i, username := range []string{"heir of nobody", "one more"} {
-		if id, err := db.AddAdmin(t.Context(), 0, username, ""); err != nil || id <= 500 {
+		if id, err := db.Admins().Add(t.Context(), 0, username, ""); err != nil || id <= 500 {
 			t.Errorf("administrator %d after the tokens of 500: id %d, %v", i, id, err)
 		}
 	}
@@ -52,22 +51,22 @@ func testAdmins(t *testing.T, e sqlstore.Engine) {
 		{"username too long", strings.Repeat("ä", 256), 0, adapter.Invalid},
 	} {
 		t.Run(refused.name, func(t *testing.T) {
-			if _, err := db.AddAdmin(t.Context(), refused.id, refused.username, ""); err == nil || adapter.KindOf(err) != refused.kind {
+			if _, err := db.Admins().Add(t.Context(), refused.id, refused.username, ""); err == nil || adapter.KindOf(err) != refused.kind {
 				t.Errorf("%v, want kind %s", err, refused.kind)
 			}
 		})
 	}
 
-	if err := db.UpgradeAdmin(t.Context(), 70, "another old one", "stale"); err != nil || hashOf("given") != "old" {
+	if err := db.Admins().Upgrade(t.Context(), 70, "another old one", "stale"); err != nil || hashOf("given") != "old" {
 		t.Errorf("hash %s, %v; want it kept, it was not the one that was verified", hashOf("given"), err)
 	}
-	if err := db.UpgradeAdmin(t.Context(), 70, "old", "new"); err != nil || hashOf("given") != "new" {
+	if err := db.Admins().Upgrade(t.Context(), 70, "old", "new"); err != nil || hashOf("given") != "new" {
 		t.Errorf("hash %s, %v; want the new one", hashOf("given"), err)
 	}
-	if id, err := db.SetAdminPassword(t.Context(), "GIVEN", "newest"); err != nil || id != 70 || hashOf("given") != "newest" {
+	if id, err := db.Admins().SetPassword(t.Context(), "GIVEN", "newest"); err != nil || id != 70 || hashOf("given") != "newest" {
 		t.Errorf("id %d, hash %s, %v; want 70 and the newest one", id, hashOf("given"), err)
 	}
-	if _, err := db.SetAdminPassword(t.Context(), "nobody", "x"); err == nil || adapter.KindOf(err) != adapter.NotFound {
+	if _, err := db.Admins().SetPassword(t.Context(), "nobody", "x"); err == nil || adapter.KindOf(err) != adapter.NotFound {
 		t.Errorf("%v, want not found", err)
 	}
 }

@@ -9,18 +9,15 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // eachEngine runs a benchmark on every engine, with the demo store.
 func eachEngine(b *testing.B, benchmark func(b *testing.B, dsn string, db *sqlstore.DB)) {
-	for _, e := range sqlstore.Engines() {
+	for _, e := range sqltest.Engines() {
 		b.Run(e.Name, func(b *testing.B) {
-			dsn := e.NewDSN(b)
-			db := open(b, dsn)
-			if err := db.Load(b.Context(), data(b), nil); err != nil {
-				b.Fatal(err)
-			}
-			benchmark(b, dsn, db)
+			dsn := sqlstore.NewDemo(b, e)
+			benchmark(b, dsn, open(b, dsn))
 		})
 	}
 }
@@ -59,41 +56,17 @@ func reportRatio(b *testing.B, ours, floor func() error) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkGet reads one stock item through the store, and by a bare prepared statement
-// that scans the same columns.
-func BenchmarkGet(b *testing.B) {
-	eachEngine(b, func(b *testing.B, dsn string, db *sqlstore.DB) {
-		s := stock(b, db)
-		var names []string
-		for _, a := range adapter.NewSchemas().Of(adapter.StockItems).Attributes {
-			if !a.OnDemand {
-				names = append(names, a.Name)
-			}
-		}
-		stmt, err := sqlstore.Raw(b, dsn).PrepareContext(b.Context(), "SELECT "+strings.Join(names, ", ")+" FROM stock_item WHERE item_id = 1")
-		if err != nil {
-			b.Fatal(err)
-		}
-		into := make([]any, len(names))
-		for i := range into {
-			into[i] = new(any)
-		}
-		reportRatio(b, func() error {
-			_, err := s.Get(b.Context(), &adapter.GetParams{Key: 1})
-			return err
-		}, func() error {
-			return stmt.QueryRowContext(b.Context()).Scan(into...)
-		})
-	})
-}
-
 // BenchmarkUpdate changes the quantity of one stock item through the store, and by a
 // transaction of two bare prepared statements, one that locks and one that writes.
 func BenchmarkUpdate(b *testing.B) {
 	eachEngine(b, func(b *testing.B, dsn string, db *sqlstore.DB) {
 		s := stock(b, db)
-		raw := sqlstore.Raw(b, dsn)
-		lock, err := raw.PrepareContext(b.Context(), "SELECT qty FROM stock_item WHERE item_id = 2"+sqlstore.LockClause(b, dsn))
+		raw := sqltest.Raw(b, dsn)
+		text := "SELECT qty FROM stock_item WHERE item_id = 2"
+		if !strings.HasPrefix(dsn, "sqlite:") {
+			text += " FOR UPDATE"
+		}
+		lock, err := raw.PrepareContext(b.Context(), text)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,9 +78,7 @@ func BenchmarkUpdate(b *testing.B) {
 		reportRatio(b, func() error {
 			return s.Update(b.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
 				i++
-				change := adapter.NewRecord(current.Schema)
-				change.Set("qty", adapter.TextValue(quantities[i%2]))
-				return change, nil
+				return attrs{"qty": quantities[i%2]}.Record(current.Schema), nil
 			}})
 		}, func() error {
 			tx, err := raw.BeginTx(b.Context(), nil)
@@ -127,18 +98,6 @@ func BenchmarkUpdate(b *testing.B) {
 	})
 }
 
-func BenchmarkList(b *testing.B) {
-	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
-		s := stock(b, db)
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := s.List(b.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
 // BenchmarkNonce uses a fresh nonce for each call, as verifying a signature does in a
 // process without Redis.
 func BenchmarkNonce(b *testing.B) {
@@ -151,26 +110,4 @@ func BenchmarkNonce(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkReset resets the demo store.
-func BenchmarkReset(b *testing.B) {
-	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
-		for b.Loop() {
-			if err := db.Reset(b.Context(), data(b)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// BenchmarkLoad opens a new database, migrates it and loads the demo store.
-func BenchmarkLoad(b *testing.B) {
-	for _, e := range sqlstore.Engines() {
-		b.Run(e.Name, func(b *testing.B) {
-			for b.Loop() {
-				openDemo(b, e)
-			}
-		})
-	}
 }

@@ -1,33 +1,26 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
 // TestResetCounters checks that new keys follow those of the data set after a reset,
 // regardless of earlier keys.
 func TestResetCounters(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openTest(t, e)
-		schema := db.table(adapter.Categories).schema
-		category := func(id int64) adapter.Record {
-			r := adapter.NewRecord(schema)
-			if id != 0 {
-				r.Set("category_id", adapter.IntegerValue(id))
-			}
-			r.Set("parent_id", adapter.IntegerValue(1))
-			r.Set("name", adapter.TextValue("c"))
-			r.Set("is_active", adapter.IntegerValue(1))
-			return r
-		}
-		dataset := &adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{adapter.Categories: {category(7), category(0)}}}
+		schema := db.records.Table(adapter.Categories).Schema
+		category := attrs{"parent_id": 1, "name": "c", "is_active": 1}
+		dataset := &adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{adapter.Categories: {category.With(attrs{"category_id": 7}).Record(schema), category.Record(schema)}}}
 		add := func(want int64) {
 			t.Helper()
-			err := db.write(t.Context(), "add category", func(tx *sql.Tx) error {
-				id, err := db.insert(t.Context(), tx, "category", "category_id", 0, []string{"parent_id", "name", "is_active"}, []any{1, "c", 1})
+			err := db.records.Write(t.Context(), "add category", func(tx *database.Tx) error {
+				id, err := tx.Insert(t.Context(), "category", "category_id", 0, []string{"parent_id", "name", "is_active"}, []any{1, "c", 1})
 				if err == nil && id != want {
 					t.Errorf("the next category is %d, want %d", id, want)
 				}

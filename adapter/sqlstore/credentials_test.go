@@ -10,13 +10,15 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 func TestSeededCredentials(t *testing.T) {
-	sqlstore.EachEngine(t, testSeededCredentials)
+	sqltest.EachEngine(t, testSeededCredentials)
 }
 
-func testSeededCredentials(t *testing.T, e sqlstore.Engine) {
+func testSeededCredentials(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	want := data(t)
 	consumer, err := c.Consumer(t.Context(), strings.ToUpper(want.Consumer.Key))
@@ -43,10 +45,10 @@ func testSeededCredentials(t *testing.T, e sqlstore.Engine) {
 }
 
 func TestAddAndRevoke(t *testing.T) {
-	sqlstore.EachEngine(t, testAddAndRevoke)
+	sqltest.EachEngine(t, testAddAndRevoke)
 }
 
-func testAddAndRevoke(t *testing.T, e sqlstore.Engine) {
+func testAddAndRevoke(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	consumer, err := c.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"})
 	if err != nil || len(consumer.Key) != 32 || len(consumer.Secret) != 32 {
@@ -83,10 +85,10 @@ func testAddAndRevoke(t *testing.T, e sqlstore.Engine) {
 }
 
 func TestAddRefuses(t *testing.T) {
-	sqlstore.EachEngine(t, testAddRefuses)
+	sqltest.EachEngine(t, testAddRefuses)
 }
 
-func testAddRefuses(t *testing.T, e sqlstore.Engine) {
+func testAddRefuses(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	taken := data(t)
 	for _, tc := range []struct {
@@ -118,28 +120,24 @@ func testAddRefuses(t *testing.T, e sqlstore.Engine) {
 
 // TestSecretsAtRest opens one file under several secret keys.
 func TestSecretsAtRest(t *testing.T) {
-	sqlstore.EachEngine(t, testSecretsAtRest)
+	sqltest.EachEngine(t, testSecretsAtRest)
 }
 
-func testSecretsAtRest(t *testing.T, e sqlstore.Engine) {
+func testSecretsAtRest(t *testing.T, e sqltest.Engine) {
 	dsn := e.NewDSN(t)
 	const secret = "0123456789abcdef0123456789abcdef"
 	keyA, keyB := strings.Repeat("A", 32), strings.Repeat("B", 32)
-	under := func(key string, f func(c *sqlstore.Credentials)) {
+	under := func(key string, f func(c *credentials.Store)) {
 		t.Helper()
-		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: key})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
+		db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: key})
 		f(db.Credentials())
 	}
-	under("first", func(c *sqlstore.Credentials) {
+	under("first", func(c *credentials.Store) {
 		if _, err := c.AddConsumer(t.Context(), adapter.Consumer{Key: keyA, Secret: secret}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	under("", func(c *sqlstore.Credentials) {
+	under("", func(c *credentials.Store) {
 		if _, err := c.AddConsumer(t.Context(), adapter.Consumer{Key: keyB, Secret: secret}); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +146,7 @@ func testSecretsAtRest(t *testing.T, e sqlstore.Engine) {
 		}
 	})
 	for _, key := range []string{"first", "second", ""} {
-		under(key, func(c *sqlstore.Credentials) {
+		under(key, func(c *credentials.Store) {
 			sealed, err := c.Consumer(t.Context(), keyA)
 			if (key == "first") != (err == nil && sealed.Secret == secret) {
 				t.Errorf("sealed secret under %q: %+v, %v", key, sealed, err)
@@ -161,7 +159,7 @@ func testSecretsAtRest(t *testing.T, e sqlstore.Engine) {
 			}
 		})
 	}
-	raw := sqlstore.Raw(t, dsn)
+	raw := sqltest.Raw(t, dsn)
 	var stored string
 	if err := raw.QueryRowContext(t.Context(), "SELECT secret FROM oauth_consumer WHERE consumer_key = '"+keyA+"'").Scan(&stored); err != nil {
 		t.Fatal(err)
@@ -170,10 +168,8 @@ func testSecretsAtRest(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("stored as %q", stored)
 	}
 	// An encrypted secret copied to another row does not open.
-	if _, err := raw.ExecContext(t.Context(), "UPDATE oauth_consumer SET secret = '"+stored+"' WHERE consumer_key = '"+keyB+"'"); err != nil {
-		t.Fatal(err)
-	}
-	under("first", func(c *sqlstore.Credentials) {
+	sqltest.Exec(t, dsn, "UPDATE oauth_consumer SET secret = '"+stored+"' WHERE consumer_key = '"+keyB+"'")
+	under("first", func(c *credentials.Store) {
 		if moved, err := c.Consumer(t.Context(), keyB); err == nil {
 			t.Errorf("a secret of another row opened: %+v", moved)
 		}
@@ -181,10 +177,10 @@ func testSecretsAtRest(t *testing.T, e sqlstore.Engine) {
 }
 
 func TestNonces(t *testing.T) {
-	sqlstore.EachEngine(t, testNonces)
+	sqltest.EachEngine(t, testNonces)
 }
 
-func testNonces(t *testing.T, e sqlstore.Engine) {
+func testNonces(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	use := func(nonce string, timestamp int64, want bool) {
 		t.Helper()
@@ -216,10 +212,10 @@ func testNonces(t *testing.T, e sqlstore.Engine) {
 
 // TestNonceOnce uses one nonce from many goroutines.
 func TestNonceOnce(t *testing.T) {
-	sqlstore.EachEngine(t, testNonceOnce)
+	sqltest.EachEngine(t, testNonceOnce)
 }
 
-func testNonceOnce(t *testing.T, e sqlstore.Engine) {
+func testNonceOnce(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	var won atomic.Int64
 	var all sync.WaitGroup
@@ -240,9 +236,9 @@ func testNonceOnce(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-func TestRemoveConsumer(t *testing.T) { sqlstore.EachEngine(t, testRemoveConsumer) }
+func TestRemoveConsumer(t *testing.T) { sqltest.EachEngine(t, testRemoveConsumer) }
 
-func testRemoveConsumer(t *testing.T, e sqlstore.Engine) {
+func testRemoveConsumer(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	consumer, err := c.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"})
 	if err != nil {

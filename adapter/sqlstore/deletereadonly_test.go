@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 func TestDeleteReadOnly(t *testing.T) {
-	sqlstore.EachEngine(t, testRemove)
+	sqltest.EachEngine(t, testRemove)
 }
 
-func testRemove(t *testing.T, e sqlstore.Engine) {
+func testRemove(t *testing.T, e sqltest.Engine) {
 	ctx, local := t.Context(), openDemo(t, e).Replica()
 	line := all(t, local, adapter.OrderItems)[0]
 	order, item := adapter.Key(line.Get("order_id").Int()), adapter.Key(line.Get("item_id").Int())
@@ -32,7 +33,7 @@ func testRemove(t *testing.T, e sqlstore.Engine) {
 	}
 	gone := func(r adapter.Resource, key adapter.Key) {
 		t.Helper()
-		_, err := storeOf(t, local, r).Get(ctx, &adapter.GetParams{Key: key})
+		_, err := adaptertest.StoreOf(t, local, r).Get(ctx, &adapter.GetParams{Key: key})
 		wantKind(t, "the record", err, adapter.NotFound)
 		if found, err := local.MappingsByKey(ctx, r, []adapter.Key{key}); len(found) != 0 || err != nil {
 			t.Errorf("the mapping of %s %d: %v, %v", r, key, found, err)

@@ -3,57 +3,19 @@
 //
 // # Principles
 //
-//  1. The tables follow the schemas of package adapter: one table for each resource,
-//     with columns named as the attributes (layout.go). Attributes that the
-//     configuration adds have no columns but rows in value tables (added.go); no
-//     statement refers to those tables unless there are such attributes. The
-//     migrations of SQLite document the columns; the other engines have the same
-//     tables with types of their own.
-//  2. Text is compared and sorted by columns that hold adapter.Fold of it, byte by
-//     byte, so all engines agree with adapter.Apply. A condition that SQL cannot
-//     evaluate exactly as Apply does is left out of the statement and evaluated while
-//     the rows are read (find.go). A list is Partial only if the statement cannot
-//     produce its order or the prices that its conditions concern.
-//  3. Values are always bound as arguments, never written into a statement. Prepared
-//     statements are cached by their text, up to a limit.
-//  4. A write locks what it depends on before it reads it. SQLite has one connection
-//     that writes, in transactions that lock the database at their start; on servers a
-//     transaction locks the record, at read committed. A transaction that fails because
-//     of concurrent ones (a deadlock, a serialization failure) is retried a few times.
-//     So is one that a unique index has stopped: the retry finds the other record and
-//     reports it. What belongs to a customer is locked after the customer. The pool of
-//     readers cannot write.
-//  5. Each difference between engines is a field of engine, and each engine is one file
-//     (sqlite.go, postgres.go, mysql.go). No other code asks which engine it is.
-//  6. Derived data is stored only if no index can provide it: the product listing
-//     (listing.go), which is updated in the transaction that changes its sources.
-//  7. What a write entails is decided by package rules, whose transactions writetx.go,
-//     storewrite.go, productwrite.go, media.go and importtx.go implement. On servers its
-//     named locks are rows of write_lock.
-//  8. The bytes of images are files (blobs.go). A file is complete on disk, under its
-//     name, before the transaction commits that refers to it. Only files listed in the
-//     table media_file are served.
-//  9. Replica makes the database the local replica of a backend over HTTP, for package
-//     replica. One more table holds the ID map. A record imported from the backend and
-//     its mapping are stored in one transaction.
-//  10. Secrets are encrypted under the configured key. Errors contain neither secrets nor
-//     the password of a DSN.
-//  11. Data of another system is stored under its ids and unchanged: records by Import,
-//     with a transaction for each batch, and credentials by Credentials.Import, in one
-//     transaction. Existing data is left alone unless the caller asks to replace it, so
-//     both can be repeated. A dry run executes the same queries as a real run. [Imports]
-//     notes from which systems records came and what these had, so that a later import can
-//     leave out what has not changed; how far the changes of such a system have come; and
-//     which of its records wait to be tried again.
-//  12. [Leases] elect one of several processes. A lease expires by the clock of the
-//     database, and each new holder gets a greater token. Whoever writes by a lease compares
-//     the token at the end of each transaction, with the lease locked: a process that was
-//     paused while another one took over stores nothing.
-//  13. A process that caches records answers with nothing older than a committed import of
-//     another process. Each import starts a generation, and notes under it what it has
-//     changed. While somebody imports, a [Watch] reads the generation before the process
-//     answers from its cache; otherwise it looks once a second, and an importer waits until
-//     all have noticed it ([DB.AnnounceImports]). The protocol is in changes.go.
+//  1. Each idea has a package of its own below this one: how the engines differ (engine), statements
+//     and transactions (database), how records are stored (tables), queried (query), read (records)
+//     and written (recordtx), the bytes of images (blobs), credentials (credentials), the ID map
+//     (idmaps), the outbox (outboxes), leases (leases), what is noted of imports (importlog), and
+//     what caches learn of them (importwatch). This package opens all of it.
+//  2. SQLite has one connection that writes, in transactions that lock the database at their start;
+//     on servers a transaction locks the record, at read committed. A transaction that fails because
+//     of concurrent ones (a deadlock, a serialization failure) is repeated a few times. So is one that
+//     a unique index has stopped: the next attempt finds the other record and reports it.
+//  3. Replica makes the database the local replica of a backend over HTTP, for package replica. A
+//     record imported from the backend and its mapping are stored in one transaction.
+//  4. Imports can be repeated. A dry run executes the same queries as a real run.
+//  5. Errors contain neither secrets nor the password of a DSN.
 //
 // # A database with another schema
 //
@@ -131,6 +93,6 @@
 // conformance suite of package adaptertest, compare every table with its schema and with the
 // tables of the other engines, and use views over another schema. Further tests cover what
 // the suite cannot see: migrations, loading, resets during reads and writes, credentials,
-// nonces, deadlocks, and kinds of errors. Benchmarks compare Get and Update with bare
-// prepared statements, and measure Load and Reset.
+// nonces, deadlocks, and kinds of errors. A benchmark compares Update with bare
+// prepared statements.
 package sqlstore

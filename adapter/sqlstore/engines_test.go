@@ -2,56 +2,17 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// An Engine is a kind of database that the tests run on.
-type Engine struct {
-	Name string
-	// Empty returns the DSN of a new, empty database.
-	Empty func(testing.TB) string
-}
-
-// Engines lists every engine.
-func Engines() []Engine {
-	return append([]Engine{
-		{"sqlite", func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "shop.db") }},
-	}, Servers()...)
-}
-
-// Servers lists the engines that are servers. With -short, which the race detector
-// uses, it is PostgreSQL alone, as only SQL differs between servers.
-func Servers() []Engine {
-	servers := []Engine{{"postgres", sqltest.Postgres}, {"mariadb", sqltest.MariaDB}}
-	if testing.Short() {
-		return servers[:1]
-	}
-	return servers
-}
-
-// migrated is a template of databases with empty tables.
-var migrated = sqltest.NewTemplate(func(dsn string) error {
-	db, err := Open(context.Background(), Options{DSN: dsn, Migrate: true})
-	if err != nil {
-		return err
-	}
-	return db.Close()
-})
-
-// NewDSN returns the DSN of a new database with empty tables.
-func (e Engine) NewDSN(tb testing.TB) string {
-	tb.Helper()
-	return migrated.Database(tb, e.Name)
-}
+type attrs = adaptertest.Attributes
 
 // SecretKey encrypts the secrets of the demo stores.
 const SecretKey = "a key of the tests"
@@ -83,60 +44,9 @@ var demoStore = sqltest.NewTemplate(func(dsn string) error {
 })
 
 // NewDemo returns the DSN of a new database that holds the demo store.
-func (e Engine) NewDemo(tb testing.TB) string {
+func NewDemo(tb testing.TB, e sqltest.Engine) string {
 	tb.Helper()
 	return demoStore.Database(tb, e.Name)
-}
-
-// Sampled returns a function for adaptertest.Harness.Sampled. On servers, which are
-// much slower than a file, fewer of the list tests run.
-func (e Engine) Sampled(tb testing.TB) func() bool {
-	tb.Helper()
-	sample, oneIn := nightly.NewSample(tb), 20
-	if e.Name != "sqlite" {
-		oneIn = 120
-	}
-	return func() bool { return sample.Takes(oneIn) }
-}
-
-// EachEngine runs a test on every engine, in parallel, since tests mostly wait for servers.
-func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Engines(), test) }
-
-// EachServer is EachEngine without SQLite.
-func EachServer(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Servers(), test) }
-
-// EachEngineFullSuite runs a conformance suite on every engine in parallel. With -short
-// it uses PostgreSQL alone, since the race detector slows SQLite, which is written in
-// Go, more than tenfold.
-func EachEngineFullSuite(t *testing.T, test func(t *testing.T, e Engine)) {
-	engines := Engines()
-	if testing.Short() {
-		engines = Servers()
-	}
-	inParallel(t, engines, test)
-}
-
-// EachEngineNightly is EachEngineFullSuite for a variant of a suite that every engine
-// runs anyway. Outside nightly runs it uses one engine.
-func EachEngineNightly(t *testing.T, test func(t *testing.T, e Engine)) {
-	engines := Engines()
-	switch {
-	case testing.Short():
-		engines = Servers()
-	case !nightly.Whole():
-		engines = engines[:1]
-	}
-	inParallel(t, engines, test)
-}
-
-func inParallel(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
-	t.Parallel()
-	for _, e := range engines {
-		t.Run(e.Name, func(t *testing.T) {
-			t.Parallel()
-			test(t, e)
-		})
-	}
 }
 
 // StoreOpener returns a function that opens the stores of a conformance suite, whose
@@ -163,69 +73,45 @@ func StoreOpener(tb testing.TB, open func(testing.TB) *DB, restore func(testing.
 	}
 }
 
-// Raw returns a connection pool of its own for the database of a DSN.
-func Raw(tb testing.TB, dsn string) *sql.DB {
-	tb.Helper()
-	e, name, err := engineOf(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	pools, err := e.open(name, false, identityConnector)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = pools.close() })
-	return pools.writer
-}
-
-// LockClause returns the clause that makes a SELECT lock its rows in the database of a
-// DSN.
-func LockClause(tb testing.TB, dsn string) string {
-	tb.Helper()
-	e, _, err := engineOf(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return e.lockClause
-}
-
-// AdvanceCounter moves a counter of the database of a DSN past keys that a test has
-// inserted.
-func AdvanceCounter(tb testing.TB, dsn, table, column string) {
-	tb.Helper()
-	e, _, err := engineOf(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if e.counters.advance == nil {
-		return
-	}
-	if _, err := Raw(tb, dsn).ExecContext(tb.Context(), e.counters.advance(counter{table, column})); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // openTest opens a new database with empty tables, and closes it when the test
 // ends.
-func openTest(t testing.TB, e Engine) *DB {
+func openTest(t testing.TB, e sqltest.Engine) *DB {
 	t.Helper()
 	return openAt(t, e.NewDSN(t))
 }
 
 // openDemo is openTest for the demo store.
-func openDemo(t testing.TB, e Engine) *DB {
+func openDemo(t testing.TB, e sqltest.Engine) *DB {
 	t.Helper()
-	return openAt(t, e.NewDemo(t))
+	return openAt(t, NewDemo(t, e))
 }
 
 func openAt(t testing.TB, dsn string) *DB {
 	t.Helper()
-	db, err := Open(t.Context(), Options{DSN: dsn, MediaDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	folder := t.TempDir()
+	db := OpenWith(t, Options{DSN: dsn, MediaDir: folder})
+	mediaDirs.Store(db, folder)
+	t.Cleanup(func() { mediaDirs.Delete(db) })
 	return db
+}
+
+// OpenWith opens a database, and closes it when the test ends.
+func OpenWith(tb testing.TB, o Options) *DB {
+	tb.Helper()
+	db, err := Open(tb.Context(), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// mediaDirs are the media folders of the stores that OpenAt has opened.
+var mediaDirs sync.Map
+
+func mediaDir(db *DB) string {
+	folder, _ := mediaDirs.Load(db)
+	return folder.(string)
 }
 
 // Exec runs statements, for tests outside the package.
@@ -235,8 +121,14 @@ func Exec(t testing.TB, db *DB, statements ...string) { t.Helper(); execute(t, d
 func execute(t testing.TB, db *DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
-		if _, err := db.writer.ExecContext(t.Context(), statement); err != nil {
+		if _, err := db.records.Writer.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%v\n%s", err, statement)
 		}
 	}
+}
+
+// storeOf returns the store of a resource.
+func storeOf(tb testing.TB, db *DB, r adapter.Resource) adapter.Store {
+	tb.Helper()
+	return adaptertest.StoreOf(tb, db.Adapter(), r)
 }

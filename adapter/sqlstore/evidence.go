@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
 // maxEvidence is the maximum size of a result in bytes.
@@ -20,11 +21,11 @@ func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
 	if len(content) > maxEvidence {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Err: fmt.Errorf("%s has %d bytes, and at most %d can be stored", name, len(content), maxEvidence)}
 	}
-	return db.write(ctx, op, func(tx *sql.Tx) error {
-		if _, err := db.exec(ctx, tx, "DELETE FROM evidence WHERE name = ?", name); err != nil {
+	return db.records.Write(ctx, op, func(tx *database.Tx) error {
+		if _, err := tx.Run(ctx, "DELETE FROM evidence WHERE name = ?", name); err != nil {
 			return err
 		}
-		_, err := db.exec(ctx, tx, "INSERT INTO evidence (name, content, noted_ms) VALUES (?, ?, ?)", name, content, time.Now().UnixMilli())
+		_, err := tx.Run(ctx, "INSERT INTO evidence (name, content, noted_ms) VALUES (?, ?, ?)", name, content, time.Now().UnixMilli())
 		return err
 	})
 }
@@ -32,11 +33,11 @@ func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
 // Evidence returns the last result of a name and when it was noted, or "" if there is none.
 // Kinds: Unavailable, Internal.
 func (db *DB) Evidence(ctx context.Context, name string) (content string, at time.Time, err error) {
-	err = eachRow(ctx, db.readStatements.query, func(rows *sql.Rows) error {
+	err = database.EachRow(ctx, db.records.ReadStatements.Query, func(rows *sql.Rows) error {
 		var ms int64
 		err := rows.Scan(&content, &ms)
 		at = time.UnixMilli(ms).UTC()
 		return err
 	}, "SELECT content, noted_ms FROM evidence WHERE name = ?", name)
-	return content, at, db.wrapError(ctx, "read evidence", err)
+	return content, at, db.records.WrapError(ctx, "read evidence", err)
 }

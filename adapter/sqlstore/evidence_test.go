@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestEvidence stores, replaces and resets results, which another process finds.
 func TestEvidence(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := e.NewDSN(t)
 		db, other := openAt(t, dsn), openAt(t, dsn)
 		expect := func(name, want string) time.Time {

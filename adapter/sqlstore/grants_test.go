@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 func TestGrants(t *testing.T) {
-	sqlstore.EachEngine(t, testGrants)
+	sqltest.EachEngine(t, testGrants)
 }
 
 func notFound(err error) bool { return err != nil && adapter.KindOf(err) == adapter.NotFound }
 
-func testGrants(t *testing.T, e sqlstore.Engine) {
+func testGrants(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
 	seeded := data(t)
@@ -163,10 +166,10 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 // TestConcurrentGrants checks that only one of several concurrent authorizations and
 // exchanges succeeds.
 func TestConcurrentGrants(t *testing.T) {
-	sqlstore.EachEngine(t, testConcurrentGrants)
+	sqltest.EachEngine(t, testConcurrentGrants)
 }
 
-func testConcurrentGrants(t *testing.T, e sqlstore.Engine) {
+func testConcurrentGrants(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	const clients = 8
 	var wg sync.WaitGroup
@@ -215,10 +218,10 @@ func testConcurrentGrants(t *testing.T, e sqlstore.Engine) {
 // TestRequestTokensExpire checks that a request token is invalid after two hours, and
 // deleted when the next one is created.
 func TestRequestTokensExpire(t *testing.T) {
-	sqlstore.EachEngine(t, testRequestTokensExpire)
+	sqltest.EachEngine(t, testRequestTokensExpire)
 }
 
-func testRequestTokensExpire(t *testing.T, e sqlstore.Engine) {
+func testRequestTokensExpire(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
 	old, err := c.Begin(t.Context(), 1, "oob")
@@ -255,10 +258,10 @@ func testRequestTokensExpire(t *testing.T, e sqlstore.Engine) {
 }
 
 func TestAPIKeys(t *testing.T) {
-	sqlstore.EachEngine(t, testAPIKeys)
+	sqltest.EachEngine(t, testAPIKeys)
 }
 
-func testAPIKeys(t *testing.T, e sqlstore.Engine) {
+func testAPIKeys(t *testing.T, e sqltest.Engine) {
 	c := openDemo(t, e).Credentials()
 	admin, text, err := c.AddKey(t.Context(), adapter.APIKey{ID: 7, Name: "probe", Kind: adapter.AdminKey, Revoked: true})
 	if err != nil || admin.Revoked || len(text) < 50 {
@@ -308,12 +311,12 @@ func testAPIKeys(t *testing.T, e sqlstore.Engine) {
 
 // TestDisableAdmin checks that nothing can act for an administrator who is disabled,
 // until the administrator is enabled again.
-func TestDisableAdmin(t *testing.T) { sqlstore.EachEngine(t, testDisableAdmin) }
+func TestDisableAdmin(t *testing.T) { sqltest.EachEngine(t, testDisableAdmin) }
 
-func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
+func testDisableAdmin(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
-	id, err := db.AddAdmin(t.Context(), 0, "Erp", "hash")
+	id, err := db.Admins().Add(t.Context(), 0, "Erp", "hash")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,8 +353,8 @@ func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
 		t.Fatal(err)
 	}
 
-	done, err := db.DisableAdmin(t.Context(), "ÉRP")
-	if want := (sqlstore.DisableReport{ID: id, Tokens: 2, Keys: 1}); err != nil || done != want {
+	done, err := db.Admins().Disable(t.Context(), "ÉRP")
+	if want := (credentials.DisableReport{ID: id, Tokens: 2, Keys: 1}); err != nil || done != want {
 		t.Errorf("%+v, %v; want %+v", done, err, want)
 	}
 	for token, revoked := range map[string]bool{mine.Token: true, authorised.Token: true, other.Token: false} {
@@ -379,23 +382,16 @@ func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
 		}
 	}
 	disabled := func() int64 {
-		store, err := db.Adapter().Store(adapter.Admins)
-		if err != nil {
-			t.Fatal(err)
-		}
-		record, err := store.Get(t.Context(), &adapter.GetParams{Key: id})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return record.Get("disabled").Int()
+		store := adaptertest.StoreOf(t, db.Adapter(), adapter.Admins)
+		return adaptertest.MustGet(t, store, adapter.GetParams{Key: id}).Get("disabled").Int()
 	}
 	if disabled() != 1 {
 		t.Error("the record does not say so")
 	}
-	if done, err := db.DisableAdmin(t.Context(), "erp"); err != nil || done.Tokens+done.Keys != 0 {
+	if done, err := db.Admins().Disable(t.Context(), "erp"); err != nil || done.Tokens+done.Keys != 0 {
 		t.Errorf("again: %+v, %v", done, err)
 	}
-	if enabled, err := db.EnableAdmin(t.Context(), "erp"); err != nil || enabled != id || disabled() != 0 {
+	if enabled, err := db.Admins().Enable(t.Context(), "erp"); err != nil || enabled != id || disabled() != 0 {
 		t.Errorf("enabled %d, %v", enabled, err)
 	}
 	for what, err := range refusals() {
@@ -406,9 +402,9 @@ func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
 	if got, err := c.Token(t.Context(), mine.Token); err != nil || !got.Revoked {
 		t.Errorf("an old token once enabled: revoked %t, %v", got.Revoked, err)
 	}
-	_, disable := db.DisableAdmin(t.Context(), "nobody")
-	_, enable := db.EnableAdmin(t.Context(), "nobody")
-	_, find := db.AdminID(t.Context(), "nobody")
+	_, disable := db.Admins().Disable(t.Context(), "nobody")
+	_, enable := db.Admins().Enable(t.Context(), "nobody")
+	_, find := db.Admins().ID(t.Context(), "nobody")
 	if !notFound(disable) || !notFound(enable) || !notFound(find) {
 		t.Errorf("nobody: %v, %v, %v", disable, enable, find)
 	}

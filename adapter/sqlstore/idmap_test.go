@@ -13,7 +13,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // withoutTimes returns mappings without the times at which they were stored.
@@ -50,10 +50,10 @@ func wantKind(tb testing.TB, what string, err error, want adapter.ErrorKind) {
 }
 
 func TestIDMap(t *testing.T) {
-	sqlstore.EachEngine(t, testLedger)
+	sqltest.EachEngine(t, testLedger)
 }
 
-func testLedger(t *testing.T, e sqlstore.Engine) {
+func testLedger(t *testing.T, e sqltest.Engine) {
 	ctx, db := t.Context(), open(t, e.NewDSN(t))
 	idMap := db.Replica()
 	enter := func(mappings ...idmap.Mapping) {
@@ -98,6 +98,35 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		want := slices.SortedFunc(slices.Values(all), order)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+	t.Run("versions", func(t *testing.T) {
+		base := []byte(`{"unresolved":{"websites":["1"]}}`)
+		enter(idmap.Mapping{Resource: adapter.Products, Key: 103, BackendID: "v", Version: "v1", Base: base})
+		cut := idmap.Mapping{Resource: adapter.Products, Key: 103, BackendID: "v", Version: "v1", Base: base[:idmap.BaseStart]}
+		created := idmap.Mapping{Resource: adapter.Products, Key: 101, Base: []byte("{}"), Intent: []byte(`{"op":"create"}`)}
+		part := idmap.Mapping{Resource: adapter.CustomerAddresses, Key: 2, BackendID: "x"}
+		for _, c := range []struct {
+			name string
+			r    adapter.Resource
+			keys []adapter.Key
+			want []idmap.Mapping
+		}{
+			{"no keys", adapter.Products, nil, nil},
+			{"one key", adapter.Products, []adapter.Key{103}, []idmap.Mapping{cut}},
+			{"a key without a mapping", adapter.Products, []adapter.Key{104}, nil},
+			{"neighbors in any order", adapter.Products, []adapter.Key{103, 101, 103}, []idmap.Mapping{created, cut}},
+			{"far apart", adapter.Products, []adapter.Key{77777, 103, 101}, []idmap.Mapping{created, cut}},
+			{"a part", adapter.CustomerAddresses, []adapter.Key{2}, []idmap.Mapping{part}},
+		} {
+			got, err := idMap.VersionsByKey(ctx, c.r, c.keys)
+			slices.SortFunc(got, func(a, b idmap.Mapping) int { return int(a.Key - b.Key) })
+			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+				t.Errorf("%s: %v, -want +got:\n%s", c.name, err, diff)
+			}
+		}
+		if err := idMap.DeleteMapping(ctx, adapter.Products, 103); err != nil {
+			t.Error(err)
 		}
 	})
 	t.Run("by id, case sensitive", func(t *testing.T) {
@@ -251,6 +280,8 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 		_, err := idMap.MappingsByKey(ctx, adapter.Products, []adapter.Key{1})
 		wantKind(t, "MappingsByKey", err, adapter.Unavailable)
+		_, err = idMap.VersionsByKey(ctx, adapter.Products, []adapter.Key{1})
+		wantKind(t, "VersionsByKey", err, adapter.Unavailable)
 		wantKind(t, "PutMappings", idMap.PutMappings(ctx, all...), adapter.Unavailable)
 		wantKind(t, "DeleteMapping", idMap.DeleteMapping(ctx, adapter.Products, 1), adapter.Unavailable)
 	})
@@ -258,7 +289,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 
 // TestCompleteIntent stores mappings if the root still has the given intent.
 func TestCompleteIntent(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		ctx, idMap := t.Context(), open(t, e.NewDSN(t)).Replica()
 		root := idmap.Mapping{Resource: adapter.Customers, Key: 1, BackendID: "a"}
 		part := idmap.Mapping{Resource: adapter.CustomerAddresses, Key: 2, BackendID: "b", Root: adapter.Customers, RootKey: 1}
@@ -308,10 +339,10 @@ func TestCompleteIntent(t *testing.T) {
 
 // TestConcurrentMappings stores one mapping from many goroutines.
 func TestConcurrentMappings(t *testing.T) {
-	sqlstore.EachEngine(t, testConcurrentEntries)
+	sqltest.EachEngine(t, testConcurrentEntries)
 }
 
-func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
+func testConcurrentEntries(t *testing.T, e sqltest.Engine) {
 	const writers = 8
 	ctx, idMap := t.Context(), open(t, e.NewDSN(t)).Replica()
 	together := func(mapping func(n int) idmap.Mapping) (stored, conflicts int) {
@@ -352,4 +383,84 @@ func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 			t.Errorf("one key: %d stored, want %d", stored, writers)
 		}
 	}
+}
+
+// TestCreateWithIntent checks that a record and the mapping with its write intent are stored together
+// or not at all.
+func TestCreateWithIntent(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		local := openDemo(t, e).Replica()
+		create := func(email string, intent func(adapter.Key) ([]byte, error)) (adapter.Key, []idmap.Mapping, error) {
+			t.Helper()
+			var chosen adapter.Key
+			record := attrs{"website_id": 1, "store_id": 1, "group_id": 1, "email": email, "disable_auto_group_change": 0}
+			key, err := local.CreateWithIntent(t.Context(), &adapter.CreateParams{Record: record.Record(adapter.NewSchemas().Of(adapter.Customers))}, func(key adapter.Key) ([]byte, error) {
+				chosen = key
+				return intent(key)
+			})
+			stored, failed := local.MappingsByKey(t.Context(), adapter.Customers, []adapter.Key{chosen})
+			return key, withoutTimes(t, stored, failed), err
+		}
+		key, got, err := create("new@example.com", func(key adapter.Key) ([]byte, error) { return fmt.Append(nil, key), nil })
+		want := []idmap.Mapping{{Resource: adapter.Customers, Key: key, Intent: fmt.Append(nil, key)}}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v; -want +got:\n%s", err, diff)
+		}
+		errNo := errors.New("no")
+		if _, got, err := create("other@example.com", func(adapter.Key) ([]byte, error) { return nil, errNo }); !errors.Is(err, errNo) || len(got) > 0 {
+			t.Errorf("%v, %v", got, err)
+		}
+		// The record is not there, or this would be a conflict.
+		if _, _, err := create("other@example.com", func(adapter.Key) ([]byte, error) { return []byte("{}"), nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestBeginIntent checks that a write intent is stored only if nobody has stored the mapping since it
+// was read, and that an update of an idle record is refused while there is one.
+func TestBeginIntent(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		local := openDemo(t, e).Replica()
+		root := idmap.Mapping{Resource: adapter.Customers, Key: 1}
+		read := func() idmap.Mapping {
+			t.Helper()
+			got, err := local.MappingsByKey(t.Context(), root.Resource, []adapter.Key{root.Key})
+			if err != nil || len(got) != 1 {
+				t.Fatal(got, err)
+			}
+			return got[0]
+		}
+		begin := func(m idmap.Mapping, intent string, want bool) {
+			t.Helper()
+			m.Intent = []byte(intent)
+			if begun, err := local.BeginIntent(t.Context(), m); err != nil || begun != want {
+				t.Errorf("%s: %v, %v, want %v", intent, begun, err, want)
+			}
+		}
+		update := func(want bool) {
+			t.Helper()
+			idle, err := local.UpdateIdle(t.Context(), root, adapter.Customers, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
+				return attrs{"taxvat": "x"}.Record(current.Schema), nil
+			}})
+			if err != nil || idle != want {
+				t.Errorf("update: %v, %v, want %v", idle, err, want)
+			}
+		}
+		update(false) // there is no mapping
+		begin(root, "first", true)
+		begin(root, "second", false)
+		begin(read(), "third", false)
+		update(false)
+		without := read()
+		without.Intent = nil
+		if completed, err := local.CompleteIntent(t.Context(), []byte("first"), without); err != nil || !completed {
+			t.Fatal(completed, err)
+		}
+		begin(without, "of what was read before", false)
+		idle := read()
+		update(true)
+		begin(idle, "of what was read before the update", false)
+		begin(read(), "last", true)
+	})
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // each returns an iterator over a list, without errors.
@@ -66,16 +68,16 @@ func anotherSystem() *foreign {
 	return f
 }
 
-func (f *foreign) credentials() sqlstore.ForeignCredentials {
-	return sqlstore.ForeignCredentials{Admins: each(f.admins), Consumers: each(f.consumers), Tokens: each(f.tokens)}
+func (f *foreign) credentials() credentials.Foreign {
+	return credentials.Foreign{Admins: each(f.admins), Consumers: each(f.consumers), Tokens: each(f.tokens)}
 }
 
-func TestImportCredentials(t *testing.T) { sqlstore.EachEngine(t, testImportCredentials) }
+func TestImportCredentials(t *testing.T) { sqltest.EachEngine(t, testImportCredentials) }
 
-func testImportCredentials(t *testing.T, e sqlstore.Engine) {
+func testImportCredentials(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
-	run := func(name string, from *foreign, o sqlstore.ImportOptions, want sqlstore.ImportReport) {
+	run := func(name string, from *foreign, o credentials.ImportOptions, want credentials.ImportReport) {
 		t.Helper()
 		got, err := c.Import(t.Context(), from.credentials(), o)
 		if err != nil {
@@ -87,34 +89,34 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 		}
 	}
 	from := anotherSystem()
-	skippedTokens := map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 1, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.NotGranted: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}
-	first := sqlstore.ImportReport{
-		Admins:    sqlstore.Tally{Added: 3, Unchanged: 1},
-		Consumers: sqlstore.Tally{Added: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
-		Tokens:    sqlstore.Tally{Added: 5, Skipped: skippedTokens},
+	skippedTokens := map[credentials.Reason]int{credentials.AdminLocked: 1, credentials.NoAdmin: 1, credentials.NoCustomer: 1, credentials.NoConsumer: 2,
+		credentials.NoOwner: 1, credentials.NotAccess: 1, credentials.NotGranted: 1, credentials.BadToken: 1, credentials.BadSecret: 1, credentials.OtherCustomer: 2}
+	first := credentials.ImportReport{
+		Admins:    credentials.Tally{Added: 3, Unchanged: 1},
+		Consumers: credentials.Tally{Added: 2, Skipped: map[credentials.Reason]int{credentials.BadKey: 1, credentials.BadSecret: 1}},
+		Tokens:    credentials.Tally{Added: 5, Skipped: skippedTokens},
 	}
 	before, err := c.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	run("dry", from, sqlstore.ImportOptions{Admins: true, DryRun: true}, first)
+	run("dry", from, credentials.ImportOptions{Admins: true, DryRun: true}, first)
 	if after, err := c.List(t.Context()); err != nil || cmp.Diff(before, after) != "" {
 		t.Errorf("a dry run has stored: %v", err)
 	}
 	withoutAdmins := first
-	withoutAdmins.Admins = sqlstore.Tally{Unchanged: 1, Skipped: map[sqlstore.Reason]int{sqlstore.NoImport: 3}}
-	withoutAdmins.Tokens = sqlstore.Tally{Added: 3, Skipped: map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 3, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.NotGranted: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}}
-	run("dry, without administrators", from, sqlstore.ImportOptions{DryRun: true}, withoutAdmins)
+	withoutAdmins.Admins = credentials.Tally{Unchanged: 1, Skipped: map[credentials.Reason]int{credentials.NoImport: 3}}
+	withoutAdmins.Tokens = credentials.Tally{Added: 3, Skipped: map[credentials.Reason]int{credentials.AdminLocked: 1, credentials.NoAdmin: 3, credentials.NoCustomer: 1, credentials.NoConsumer: 2,
+		credentials.NoOwner: 1, credentials.NotAccess: 1, credentials.NotGranted: 1, credentials.BadToken: 1, credentials.BadSecret: 1, credentials.OtherCustomer: 2}}
+	run("dry, without administrators", from, credentials.ImportOptions{DryRun: true}, withoutAdmins)
 
-	run("first", from, sqlstore.ImportOptions{Admins: true}, first)
-	again := sqlstore.ImportReport{
-		Admins:    sqlstore.Tally{Unchanged: 4},
-		Consumers: sqlstore.Tally{Unchanged: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
-		Tokens:    sqlstore.Tally{Unchanged: 5, Skipped: skippedTokens},
+	run("first", from, credentials.ImportOptions{Admins: true}, first)
+	again := credentials.ImportReport{
+		Admins:    credentials.Tally{Unchanged: 4},
+		Consumers: credentials.Tally{Unchanged: 2, Skipped: map[credentials.Reason]int{credentials.BadKey: 1, credentials.BadSecret: 1}},
+		Tokens:    credentials.Tally{Unchanged: 5, Skipped: skippedTokens},
 	}
-	run("again", from, sqlstore.ImportOptions{Admins: true}, again)
+	run("again", from, credentials.ImportOptions{Admins: true}, again)
 
 	consumer, err := c.Consumer(t.Context(), name32("key50"))
 	want := from.consumers[0]
@@ -142,12 +144,12 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	from.consumers[0].Secret, from.consumers[0].Callback = name32("new"), ""
 	from.tokens[0].Revoked, from.tokens[9].Revoked, from.tokens[5].Secret = true, false, name32("new")
 	changed := again
-	changed.Consumers = sqlstore.Tally{Unchanged: 1, Differing: 1, Skipped: again.Consumers.Skipped}
-	changed.Tokens = sqlstore.Tally{Unchanged: 3, Updated: 1, Differing: 1, Skipped: skippedTokens}
-	run("changed", from, sqlstore.ImportOptions{Admins: true}, changed)
-	changed.Consumers = sqlstore.Tally{Unchanged: 1, Updated: 1, Skipped: again.Consumers.Skipped}
-	changed.Tokens = sqlstore.Tally{Unchanged: 4, Updated: 1, Skipped: skippedTokens}
-	run("changed, to be replaced", from, sqlstore.ImportOptions{Admins: true, Replace: true}, changed)
+	changed.Consumers = credentials.Tally{Unchanged: 1, Differing: 1, Skipped: again.Consumers.Skipped}
+	changed.Tokens = credentials.Tally{Unchanged: 3, Updated: 1, Differing: 1, Skipped: skippedTokens}
+	run("changed", from, credentials.ImportOptions{Admins: true}, changed)
+	changed.Consumers = credentials.Tally{Unchanged: 1, Updated: 1, Skipped: again.Consumers.Skipped}
+	changed.Tokens = credentials.Tally{Unchanged: 4, Updated: 1, Skipped: skippedTokens}
+	run("changed, to be replaced", from, credentials.ImportOptions{Admins: true, Replace: true}, changed)
 	if consumer, err := c.Consumer(t.Context(), name32("key50")); err != nil || consumer != from.consumers[0] {
 		t.Errorf("%+v, %v; want %+v", consumer, err, from.consumers[0])
 	}
@@ -163,9 +165,9 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 
 // TestImportCredentialsFails checks that a failed import stores nothing and that its
 // error contains no secret.
-func TestImportCredentialsFails(t *testing.T) { sqlstore.EachEngine(t, testImportCredentialsFails) }
+func TestImportCredentialsFails(t *testing.T) { sqltest.EachEngine(t, testImportCredentialsFails) }
 
-func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
+func testImportCredentialsFails(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	broken := errors.New("the other system went away")
 	from := anotherSystem().credentials()
@@ -182,7 +184,7 @@ func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
 			}
 		}
 	}
-	if _, err := db.Credentials().Import(t.Context(), from, sqlstore.ImportOptions{Admins: true}); !errors.Is(err, broken) {
+	if _, err := db.Credentials().Import(t.Context(), from, credentials.ImportOptions{Admins: true}); !errors.Is(err, broken) {
 		t.Errorf("%v, want the error of the source", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -194,7 +196,7 @@ func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
 			cancel()
 		}
 	}
-	if _, err := db.Credentials().Import(ctx, from, sqlstore.ImportOptions{Admins: true}); !errors.Is(err, context.Canceled) {
+	if _, err := db.Credentials().Import(ctx, from, credentials.ImportOptions{Admins: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want it cancelled", err)
 	}
 	grants, err := db.Credentials().List(t.Context())
@@ -202,26 +204,21 @@ func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("%d consumers, %v; want the two of the demo store", len(grants), err)
 	}
 	from.Tokens = tokens
-	if done, err := db.Credentials().Import(t.Context(), from, sqlstore.ImportOptions{Admins: true}); err != nil || done.Tokens.Added != 5 ||
-		!slices.Contains(done.Notes, sqlstore.ImportNote{Kind: "consumer", Name: "short", Outcome: string(sqlstore.BadKey)}) {
+	if done, err := db.Credentials().Import(t.Context(), from, credentials.ImportOptions{Admins: true}); err != nil || done.Tokens.Added != 5 ||
+		!slices.Contains(done.Notes, credentials.ImportNote{Kind: "consumer", Name: "short", Outcome: string(credentials.BadKey)}) {
 		t.Errorf("repeated: %+v, %v", done, err)
 	}
 }
 
-func TestRekey(t *testing.T) { sqlstore.EachEngine(t, testRekey) }
+func TestRekey(t *testing.T) { sqltest.EachEngine(t, testRekey) }
 
-func testRekey(t *testing.T, e sqlstore.Engine) {
+func testRekey(t *testing.T, e sqltest.Engine) {
 	dsn := e.NewDSN(t)
-	with := func(key string) *sqlstore.Credentials {
+	with := func(key string) *credentials.Store {
 		t.Helper()
-		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: key})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		return db.Credentials()
+		return sqlstore.OpenWith(t, sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: key}).Credentials()
 	}
-	if _, err := open(t, dsn).AddAdmin(t.Context(), 1, "root", ""); err != nil {
+	if _, err := open(t, dsn).Admins().Add(t.Context(), 1, "root", ""); err != nil {
 		t.Fatal(err)
 	}
 	plain := with("")
@@ -233,21 +230,21 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens := func(c *sqlstore.Credentials) bool {
+	opens := func(c *credentials.Store) bool {
 		gotConsumer, err := c.Consumer(t.Context(), consumer.Key)
 		gotToken, tokenErr := c.Token(t.Context(), token.Token)
 		return err == nil && tokenErr == nil && gotConsumer.Secret == consumer.Secret && gotToken.Secret == token.Secret
 	}
-	rekey := func(name string, c *sqlstore.Credentials, old string, want sqlstore.RekeyReport, fails bool) {
+	rekey := func(name string, c *credentials.Store, old string, want credentials.RekeyReport, fails bool) {
 		t.Helper()
 		if got, err := c.Rekey(t.Context(), old); got != want || (err != nil) != fails {
 			t.Errorf("%s: %+v, %v; want %+v, fails %t", name, got, err, want, fails)
 		}
 	}
 	first, second := with("the first key"), with("the second key")
-	rekey("no key", plain, "", sqlstore.RekeyReport{}, true)
-	rekey("plain secrets", first, "", sqlstore.RekeyReport{Sealed: 2}, false)
-	rekey("again", first, "", sqlstore.RekeyReport{Already: 2}, false)
+	rekey("no key", plain, "", credentials.RekeyReport{}, true)
+	rekey("plain secrets", first, "", credentials.RekeyReport{Sealed: 2}, false)
+	rekey("again", first, "", credentials.RekeyReport{Already: 2}, false)
 	if !opens(first) || opens(plain) {
 		t.Error("the first key does not open them, or none does")
 	}
@@ -256,19 +253,17 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rekey("one of another key", second, "the first key", sqlstore.RekeyReport{}, true)
+	rekey("one of another key", second, "the first key", credentials.RekeyReport{}, true)
 	if !opens(first) {
 		t.Error("a rekey that fails has changed secrets")
 	}
-	rekey("a wrong old key", second, "the third key", sqlstore.RekeyReport{}, true)
-	if _, err := sqlstore.Raw(t, dsn).ExecContext(t.Context(), "DELETE FROM oauth_token WHERE token = '"+late.Token+"'"); err != nil {
-		t.Fatal(err)
-	}
+	rekey("a wrong old key", second, "the third key", credentials.RekeyReport{}, true)
+	sqltest.Exec(t, dsn, "DELETE FROM oauth_token WHERE token = '"+late.Token+"'")
 	added, err := first.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rekey("the old key", second, "the first key", sqlstore.RekeyReport{Sealed: 3}, false)
+	rekey("the old key", second, "the first key", credentials.RekeyReport{Sealed: 3}, false)
 	if !opens(second) || opens(first) {
 		t.Error("the second key does not open them, or the first still does")
 	}
@@ -279,18 +274,18 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if _, err := first.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1}); err != nil {
 		t.Fatal(err)
 	}
-	rekey("what came meanwhile", second, "the first key", sqlstore.RekeyReport{Sealed: 1, Already: 3}, false)
+	rekey("what came meanwhile", second, "the first key", credentials.RekeyReport{Sealed: 1, Already: 3}, false)
 }
 
 // TestImportDisablesAdmins imports again after administrators became inactive in the
 // other system: nothing may act for them any more.
-func TestImportDisablesAdmins(t *testing.T) { sqlstore.EachEngine(t, testImportDisablesAdmins) }
+func TestImportDisablesAdmins(t *testing.T) { sqltest.EachEngine(t, testImportDisablesAdmins) }
 
-func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
+func testImportDisablesAdmins(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
 	from := anotherSystem()
-	run := func(o sqlstore.ImportOptions) sqlstore.ImportReport {
+	run := func(o credentials.ImportOptions) credentials.ImportReport {
 		t.Helper()
 		done, err := c.Import(t.Context(), from.credentials(), o)
 		if err != nil {
@@ -298,11 +293,11 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 		}
 		return done
 	}
-	done := run(sqlstore.ImportOptions{Admins: true})
-	if added := (sqlstore.ImportNote{Kind: "admin", Name: "left", Outcome: "added, disabled: not active in the old system"}); !slices.Contains(done.Notes, added) {
+	done := run(credentials.ImportOptions{Admins: true})
+	if added := (credentials.ImportNote{Kind: "admin", Name: "left", Outcome: "added, disabled: not active in the old system"}); !slices.Contains(done.Notes, added) {
 		t.Errorf("%+v, want %+v", done.Notes, added)
 	}
-	erp, err := db.AdminID(t.Context(), "erp")
+	erp, err := db.Admins().ID(t.Context(), "erp")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,21 +317,21 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 	check("at first", false)
 	from.admins[1].Disabled = true
 	from.admins[3].Username, from.admins[3].Disabled = "renamed", true // matches no administrator here
-	if done := run(sqlstore.ImportOptions{DryRun: true}); done.Admins.Updated != 1 || done.Tokens.Updated != 2 {
+	if done := run(credentials.ImportOptions{DryRun: true}); done.Admins.Updated != 1 || done.Tokens.Updated != 2 {
 		t.Errorf("dry run: %+v", done)
 	}
 	check("after a dry run", false)
-	done = run(sqlstore.ImportOptions{})
-	if want := (sqlstore.ImportNote{Kind: "admin", Name: "erp", Outcome: "disabled: not active in the old system"}); !slices.Contains(done.Notes, want) || done.Admins.Updated != 1 {
+	done = run(credentials.ImportOptions{})
+	if want := (credentials.ImportNote{Kind: "admin", Name: "erp", Outcome: "disabled: not active in the old system"}); !slices.Contains(done.Notes, want) || done.Admins.Updated != 1 {
 		t.Errorf("%+v, want %+v", done, want)
 	}
 	check("afterwards", true)
-	if again := run(sqlstore.ImportOptions{}); again.Admins.Updated != 0 || again.Tokens.Updated != 0 {
+	if again := run(credentials.ImportOptions{}); again.Admins.Updated != 0 || again.Tokens.Updated != 0 {
 		t.Errorf("again: %+v", again)
 	}
 	// An administrator who becomes active there again must be enabled here by hand.
 	from.admins[1].Disabled = false
-	if done := run(sqlstore.ImportOptions{}); done.Tokens.Skipped[sqlstore.AdminLocked] == 0 {
+	if done := run(credentials.ImportOptions{}); done.Tokens.Skipped[credentials.AdminLocked] == 0 {
 		t.Errorf("%+v, want tokens of the administrator who is disabled here left out", done.Tokens)
 	}
 }

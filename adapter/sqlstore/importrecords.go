@@ -2,14 +2,15 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/idmaps"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 )
 
 // ImportRecords inserts records of the backend into the local replica, each with its
@@ -33,8 +34,8 @@ func (s *Replica) ImportRecords(ctx context.Context, records []replica.ImportedR
 		return nil, err
 	}
 	var keys []adapter.Key
-	err = s.db.write(ctx, op, func(tx *sql.Tx) error {
-		keys, err = s.storeAll(ctx, newWriteTx(s.db, tx), op, checked)
+	err = s.records.Write(ctx, op, func(tx *database.Tx) error {
+		keys, err = s.storeAll(ctx, recordtx.NewTx(s.records, tx), op, checked)
 		return err
 	})
 	if err != nil {
@@ -52,11 +53,11 @@ func (s *Replica) checkImported(op string, records []replica.ImportedRecord) ([]
 	for i := range checked {
 		a := &checked[i]
 		m := &a.Mapping
-		schema := s.db.schemas.Of(m.Resource)
+		schema := s.records.Schemas.Of(m.Resource)
 		if schema == nil {
 			return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(m.Resource)}
 		}
-		if err := checkMapping(op, m); err != nil {
+		if err := idmaps.Check(op, m); err != nil {
 			return nil, err
 		}
 		first := &checked[0].Mapping
@@ -73,9 +74,15 @@ func (s *Replica) checkImported(op string, records []replica.ImportedRecord) ([]
 	return checked, nil
 }
 
+// A rootID identifies the root of the records that are stored.
+type rootID struct {
+	resource adapter.Resource
+	key      adapter.Key
+}
+
 // storeAll stores records that checkImported has returned.
-func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records []replica.ImportedRecord) ([]adapter.Key, error) {
-	root := recordID{records[0].Mapping.Root, records[0].Mapping.RootKey}
+func (s *Replica) storeAll(ctx context.Context, tx *recordtx.Tx, op string, records []replica.ImportedRecord) ([]adapter.Key, error) {
+	root := rootID{records[0].Mapping.Root, records[0].Mapping.RootKey}
 	if root.resource == "" {
 		root.resource = records[0].Mapping.Resource
 	} else if err := s.lockRoot(ctx, tx, op, root, records[0].Record.Schema.RootAttribute); err != nil {
@@ -88,7 +95,6 @@ func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records 
 	if err := tx.PassKeys(ctx, greatest); err != nil { // of all at once, as it locks the counters in one order
 		return nil, err
 	}
-	moment := time.Now().UnixMicro()
 	keys := make([]adapter.Key, 0, len(records))
 	for _, r := range records {
 		r.Record = r.Record.Clone() // records is needed unchanged if the transaction is retried
@@ -104,14 +110,10 @@ func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records 
 		if err != nil {
 			return nil, err
 		}
-		if r.Mapping.Key != 0 {
-			if err := tx.exec(ctx, deletePair, string(r.Mapping.Resource), int64(done.Key), r.Mapping.BackendID); err != nil {
-				return nil, err
-			}
-		}
+		given := r.Mapping.Key != 0
 		r.Mapping.Key = done.Key
-		if err := tx.exec(ctx, insertMapping, mappingArguments(&r.Mapping, moment)...); err != nil {
-			return nil, err
+		if err := s.Map.PutImported(ctx, tx.Tx, &r.Mapping, given); err != nil {
+			return nil, fmt.Errorf("the ids of %s: %w", r.Mapping.Resource, err)
 		}
 		if isRoot {
 			root.key = done.Key
@@ -122,8 +124,8 @@ func (s *Replica) storeAll(ctx context.Context, tx *writeTx, op string, records 
 }
 
 // lockRoot locks an existing root. It fails with kind Invalid when there is none.
-func (s *Replica) lockRoot(ctx context.Context, tx *writeTx, op string, root recordID, owner string) error {
-	if _, served := s.db.stores[root.resource]; !served {
+func (s *Replica) lockRoot(ctx context.Context, tx *recordtx.Tx, op string, root rootID, owner string) error {
+	if _, err := s.Store(root.resource); err != nil {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: owner, Err: errNoRoot}
 	}
 	_, err := tx.Lock(ctx, root.resource, root.key)
@@ -131,15 +133,4 @@ func (s *Replica) lockRoot(ctx context.Context, tx *writeTx, op string, root rec
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: owner, Err: err}
 	}
 	return err
-}
-
-// importIn imports one record. A record that belongs to a customer who does not exist is
-// a Conflict, as for a foreign key.
-func (s *Replica) importIn(ctx context.Context, tx *writeTx, op string, r adapter.Record, existing adapter.ExistingPolicy) (adapter.Imported, error) {
-	done, err := rules.ImportIn(ctx, tx, s.db.schemas, op, r, adapter.ImportOptions{Existing: existing})
-	var fault *adapter.Error
-	if errors.As(err, &fault) && fault.Kind == adapter.NotFound && fault.Field != "" {
-		err = &adapter.Error{Kind: adapter.Conflict, Op: op, Field: fault.Field, Err: err}
-	}
-	return done, err
 }

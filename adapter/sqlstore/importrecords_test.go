@@ -7,53 +7,20 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// attrs are values by attribute: texts, integers, nil for null.
-type attrs map[string]any
-
-func (g attrs) record(schema *adapter.Schema) adapter.Record {
-	r := adapter.NewRecord(schema)
-	for name, v := range g {
-		switch v := v.(type) {
-		case nil:
-			r.Set(name, adapter.NullValue())
-		case int:
-			r.Set(name, adapter.IntegerValue(int64(v)))
-		case string:
-			r.Set(name, adapter.TextValue(v))
-		case []string:
-			r.Set(name, adapter.TextsValue(v))
-		case []attrs:
-			at, _ := schema.Index(name)
-			var list []adapter.Record
-			for _, mapping := range v {
-				list = append(list, mapping.record(schema.Attributes[at].Nested))
-			}
-			r.Set(name, adapter.RecordsValue(list))
-		}
-	}
-	return r
-}
-
-func (g attrs) with(more attrs) attrs {
-	all := attrs{}
-	for _, some := range []attrs{g, more} {
-		for name, v := range some {
-			all[name] = v
-		}
-	}
-	return all
-}
+type attrs = adaptertest.Attributes
 
 // importedRecord returns a record for Replica.ImportRecords.
 func importedRecord(r adapter.Resource, key adapter.Key, id string, root adapter.Resource, g attrs) replica.ImportedRecord {
 	return replica.ImportedRecord{
 		Mapping: idmap.Mapping{Resource: r, Key: key, BackendID: id, Root: root, Version: "t", Base: []byte("{}")},
-		Record:  g.record(adapter.NewSchemas().Of(r)),
+		Record:  g.Record(adapter.NewSchemas().Of(r)),
 	}
 }
 
@@ -76,19 +43,10 @@ func aStockItem() attrs {
 	return g
 }
 
-func storeOf(tb testing.TB, a adapter.Adapter, r adapter.Resource) adapter.Store {
-	tb.Helper()
-	s, err := a.Store(r)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
-
 // all returns the records of a resource, by key.
 func all(tb testing.TB, a adapter.Adapter, r adapter.Resource) []adapter.Record {
 	tb.Helper()
-	found, err := storeOf(tb, a, r).List(tb.Context(), &adapter.ListParams{})
+	found, err := adaptertest.StoreOf(tb, a, r).List(tb.Context(), &adapter.ListParams{})
 	if err != nil || found.Partial {
 		tb.Fatalf("%s: partial %v, %v", r, found != nil && found.Partial, err)
 	}
@@ -96,10 +54,10 @@ func all(tb testing.TB, a adapter.Adapter, r adapter.Resource) []adapter.Record 
 }
 
 func TestImportRecords(t *testing.T) {
-	sqlstore.EachEngine(t, testAdopt)
+	sqltest.EachEngine(t, testAdopt)
 }
 
-func testAdopt(t *testing.T, e sqlstore.Engine) {
+func testAdopt(t *testing.T, e sqltest.Engine) {
 	ctx, local := t.Context(), openDemo(t, e).Replica()
 	importAll := func(records ...replica.ImportedRecord) []adapter.Key {
 		t.Helper()
@@ -112,7 +70,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	get := func(r adapter.Resource, key adapter.Key, p adapter.GetParams) adapter.Record {
 		t.Helper()
 		p.Key = key
-		got, err := storeOf(t, local, r).Get(ctx, &p)
+		got, err := adaptertest.StoreOf(t, local, r).Get(ctx, &p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +94,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	}
 
 	t.Run("product with parts", func(t *testing.T) {
-		product := aProduct("krug-1").with(attrs{
+		product := aProduct("krug-1").With(attrs{
 			"created_at":  "2019-05-05 10:00:00",
 			"group_price": []attrs{{"website_id": 0, "cust_group": 2, "price": "8.0000"}},
 			"tier_price":  []attrs{{"website_id": 0, "cust_group": 32000, "price": "7.0000", "price_qty": "10.0000"}, {"website_id": 0, "cust_group": 1, "price": "6.0000", "price_qty": "20.0000"}},
@@ -161,7 +119,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		// ImportRecords derives nothing: the item stays as given.
 		show(get(adapter.StockItems, 600, adapter.GetParams{}), attrs{"product_id": 500, "qty": "7.0000", "is_in_stock": 0, "stock_status_changed_auto": 0})
 		show(get(adapter.ProductCategories, keys[3], adapter.GetParams{}), attrs{"product_id": 500, "position": 4})
-		listed, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{
+		listed, err := adaptertest.StoreOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{
 			StoreID:      1,
 			WebsiteScope: true,
 			Filters:      []adapter.Filter{{Name: adapter.Listed}},
@@ -170,7 +128,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		if err != nil || len(listed.Records) != 1 {
 			t.Errorf("shoppers see %v, %v", listed, err)
 		}
-		counted, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{"500"}}}}}}, Count: true})
+		counted, err := adaptertest.StoreOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{"500"}}}}}}, Count: true})
 		if err != nil || counted.Total != 1 {
 			t.Errorf("shoppers' list has it %v times, %v", counted, err)
 		}
@@ -182,7 +140,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		}
 
 		// Records created later get greater keys.
-		created, err := storeOf(t, local, adapter.Products).Create(ctx, &adapter.CreateParams{Record: aProduct("krug-2").record(got.Schema)})
+		created, err := adaptertest.StoreOf(t, local, adapter.Products).Create(ctx, &adapter.CreateParams{Record: aProduct("krug-2").Record(got.Schema)})
 		if err != nil || created <= 500 {
 			t.Errorf("the next product is %d, %v", created, err)
 		}
@@ -199,7 +157,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	t.Run("customer and order", func(t *testing.T) {
 		customer := attrs{"website_id": 1, "email": "Neue@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0, "firstname": "Zoë"}
 		address := attrs{"street": []string{"one", "two"}, "city": "Köln", "is_default_billing": 1, "is_default_shipping": 0}
-		keys := importAll(importedRecord(adapter.Customers, 0, "cus_1", "", customer), importedRecord(adapter.CustomerAddresses, 0, "addr_1", adapter.Customers, address), importedRecord(adapter.CustomerAddresses, 0, "addr_2", adapter.Customers, address.with(attrs{"is_default_billing": 0})))
+		keys := importAll(importedRecord(adapter.Customers, 0, "cus_1", "", customer), importedRecord(adapter.CustomerAddresses, 0, "addr_1", adapter.Customers, address), importedRecord(adapter.CustomerAddresses, 0, "addr_2", adapter.Customers, address.With(attrs{"is_default_billing": 0})))
 		if got := get(adapter.CustomerAddresses, keys[1], adapter.GetParams{OwnerID: int64(keys[0])}); len(got.Get("street").Texts()) != 2 {
 			t.Errorf("street %q", got.Get("street").Texts())
 		}
@@ -272,9 +230,9 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"e-mail", []replica.ImportedRecord{importedRecord(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
 			{"image", []replica.ImportedRecord{importedRecord(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
 			{"required value", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
-			{"value of another kind", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
-			{"nested stock item", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
-			{"attribute of another table", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
+			{"value of another kind", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").With(attrs{"price": 3}))}, adapter.Invalid},
+			{"nested stock item", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").With(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
+			{"attribute of another table", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").With(attrs{"default_url_key": "k"}))}, adapter.Invalid},
 			{"key below 1", []replica.ImportedRecord{product(-1, "p", "s")}, adapter.Invalid},
 			{"key too large", []replica.ImportedRecord{product(1<<53, "p", "s")}, adapter.Invalid},
 			{"no root", []replica.ImportedRecord{website}, adapter.Invalid},
@@ -299,22 +257,18 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 
 // TestImportRecordsAdded imports a record with attributes that the configuration adds.
 func TestImportRecordsAdded(t *testing.T) {
-	sqlstore.EachEngine(t, testAdoptAdded)
+	sqltest.EachEngine(t, testAdoptAdded)
 }
 
-func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
+func testAdoptAdded(t *testing.T, e sqltest.Engine) {
 	schemas, err := adapter.NewSchemas().With(adapter.AddedAttribute{Resource: adapter.Products, Name: "season", Kind: adapter.KindText})
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: e.NewDSN(t), Migrate: true, Schemas: schemas})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := sqlstore.OpenWith(t, sqlstore.Options{DSN: e.NewDSN(t), Migrate: true, Schemas: schemas})
 	local := db.Replica()
 	with := importedRecord(adapter.Products, 7, "p7", "", aProduct("a"))
-	with.Record = aProduct("a").with(attrs{"season": "Été"}).record(schemas.Of(adapter.Products))
+	with.Record = aProduct("a").With(attrs{"season": "Été"}).Record(schemas.Of(adapter.Products))
 	for _, a := range []replica.ImportedRecord{with, importedRecord(adapter.Products, 0, "p8", "", aProduct("b"))} {
 		if _, err := local.ImportRecords(t.Context(), []replica.ImportedRecord{a}); err != nil {
 			t.Fatal(err)
@@ -330,17 +284,17 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 // creates get. On MariaDB a counter passes an explicit key shortly after its row is
 // inserted, so a create may get the same key and fail.
 func TestImportRecordsDuringCreates(t *testing.T) {
-	for _, e := range sqlstore.Engines() {
+	for _, e := range sqltest.Engines() {
 		if e.Name != "mariadb" {
 			t.Run(e.Name, func(t *testing.T) { testAdoptDuringCreates(t, e) })
 		}
 	}
 }
 
-func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
+func testAdoptDuringCreates(t *testing.T, e sqltest.Engine) {
 	const each = 20
 	ctx, local := t.Context(), openDemo(t, e).Replica()
-	customers := storeOf(t, local, adapter.Customers)
+	customers := adaptertest.StoreOf(t, local, adapter.Customers)
 	customer := func(email string) attrs {
 		return attrs{"website_id": 1, "email": email, "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
 	}
@@ -349,7 +303,7 @@ func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 	for w := range 4 {
 		writers.Go(func() {
 			for n := range each {
-				r := customer(fmt.Sprintf("new%d.%d@example.com", w, n)).record(adapter.NewSchemas().Of(adapter.Customers))
+				r := customer(fmt.Sprintf("new%d.%d@example.com", w, n)).Record(adapter.NewSchemas().Of(adapter.Customers))
 				key, err := customers.Create(ctx, &adapter.CreateParams{Record: r})
 				if err != nil {
 					t.Error(err)
@@ -386,16 +340,16 @@ func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 }
 
 func TestUpdateReadOnly(t *testing.T) {
-	sqlstore.EachEngine(t, testAmend)
+	sqltest.EachEngine(t, testAmend)
 }
 
-func testAmend(t *testing.T, e sqlstore.Engine) {
+func testAmend(t *testing.T, e sqltest.Engine) {
 	ctx, local := t.Context(), openDemo(t, e).Replica()
 	schemas := adapter.NewSchemas()
 	updateReadOnly := func(r adapter.Resource, key adapter.Key, g attrs) error {
-		return local.UpdateReadOnly(ctx, r, key, g.record(schemas.Of(r)))
+		return local.UpdateReadOnly(ctx, r, key, g.Record(schemas.Of(r)))
 	}
-	orders := storeOf(t, local, adapter.Orders)
+	orders := adaptertest.StoreOf(t, local, adapter.Orders)
 	before, err := orders.Get(ctx, &adapter.GetParams{Key: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -411,7 +365,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 		t.Fatal(err)
 	}
 	want := before.Clone()
-	for i, v := range changes.record(schemas.Of(adapter.Orders)).Values {
+	for i, v := range changes.Record(schemas.Of(adapter.Orders)).Values {
 		if v.Kind() != adapter.Absent {
 			want.Values[i] = v
 		}
@@ -456,7 +410,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 	// Moving a store view to another website changes its product listing.
 	listed := func(store int64) int64 {
 		t.Helper()
-		found, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: store, Filters: []adapter.Filter{{Name: adapter.Listed}}, Count: true})
+		found, err := adaptertest.StoreOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: store, Filters: []adapter.Filter{{Name: adapter.Listed}}, Count: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -476,7 +430,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 // TestImportReplacesMapping imports a record whose mapping exists already. A mapping of
 // another backend id stays, and nothing is imported.
 func TestImportReplacesMapping(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		ctx, local := t.Context(), openDemo(t, e).Replica()
 		values := attrs{"website_id": 1, "email": "new@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
 		if err := local.PutMappings(ctx, idmap.Mapping{Resource: adapter.Customers, Key: 900, BackendID: "same", Base: []byte("{}")}); err != nil {

@@ -13,14 +13,10 @@ import (
 // how many products are new, or the same already.
 func TestImportStatements(t *testing.T) {
 	const more = 8 // as one statement looks for at most 128 keys, and there are 200 images
-	EachEngineNightly(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngineNightly(t, func(t *testing.T, e sqltest.Engine) {
 		var statements sqltest.Statements
-		db, err := Open(t.Context(), Options{DSN: e.NewDemo(t), SecretKey: SecretKey, Wrap: statements.Wrap})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		shop := importedShop{db.schemas}
+		db := OpenWith(t, Options{DSN: NewDemo(t, e), SecretKey: SecretKey, Wrap: statements.Wrap})
+		shop := importedShop{db.records.Schemas}
 		count := func(batch []adapter.Aggregate) int {
 			statements.Take()
 			if _, err := db.Adapter().Import(t.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting, Source: "old"}); err != nil {
@@ -52,12 +48,12 @@ func TestImportStatements(t *testing.T) {
 
 // TestImportedBytes imports an image twice, first without its bytes.
 func TestImportedBytes(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openWithStoreViewValues(t, e)
-		shop := importedShop{db.schemas}
+		shop := importedShop{db.records.Schemas}
 		one := adapter.Aggregate{
-			Record: shop.record(adapter.Products, map[string]any{"entity_id": 3}), PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages},
-			Parts: []adapter.Record{shop.record(adapter.ProductImages, map[string]any{"id": 900, "product_id": 3, "file": "N/e/New.PNG"})},
+			Record: shop.record(adapter.Products, attrs{"entity_id": 3}), PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages},
+			Parts: []adapter.Record{shop.record(adapter.ProductImages, attrs{"id": 900, "product_id": 3, "file": "N/e/New.PNG"})},
 		}
 		var content []byte
 		o := adapter.ImportOptions{Existing: adapter.ReplaceExisting, Content: func(context.Context, string) ([]byte, error) {

@@ -9,17 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // inspect opens a database as it is and inspects it.
 func inspect(t *testing.T, dsn string) *Inspection {
 	t.Helper()
-	db, err := Open(t.Context(), Options{DSN: dsn})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := OpenWith(t, Options{DSN: dsn})
 	found, err := db.Inspect(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +30,12 @@ func inspect(t *testing.T, dsn string) *Inspection {
 
 // TestInspect inspects databases without tables, with all, and with those of other versions.
 func TestInspect(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
-		known, err := map[string]*engine{"sqlite": sqliteEngine(), "postgres": postgresEngine(), "mariadb": mysqlEngine()}[e.Name].migrationVersions()
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		kind, _, err := engine.Of(map[string]string{"sqlite": "sqlite:a.db", "postgres": "postgres://u:p@localhost/shop", "mariadb": "mysql:u:p@tcp(localhost)/shop"}[e.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, err := kind.MigrationVersions()
 		if err != nil || len(known) < 15 || known[0] != 1 {
 			t.Fatalf("migrations %v, %v", known, err)
 		}
@@ -49,11 +54,7 @@ func TestInspect(t *testing.T) {
 		if diff := cmp.Diff(&Inspection{Pending: []int64{}}, found, cmpEmpty); diff != "" {
 			t.Errorf("with all tables (-want +got):\n%s", diff)
 		}
-		db, err := Open(t.Context(), Options{DSN: dsn})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
+		db := OpenWith(t, Options{DSN: dsn})
 		execute(t, db, "DELETE FROM goose_db_version WHERE version_id IN (14, 15)", "UPDATE goose_db_version SET version_id = 99 WHERE version_id = 3")
 		if found := inspect(t, dsn); !slices.Equal(found.Pending, []int64{3, 14, 15}) || !slices.Equal(found.Unknown, []int64{99}) {
 			t.Errorf("of other versions: %+v", found)
@@ -66,19 +67,15 @@ var cmpEmpty = cmp.FilterValues(func(a, b []int64) bool { return len(a)+len(b) =
 
 // TestInspectLeavesNothing inspects a database and compares its tables before and after.
 func TestInspectLeavesNothing(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := e.NewDSN(t)
-		db, err := Open(t.Context(), Options{DSN: dsn})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
+		db := OpenWith(t, Options{DSN: dsn})
 		text := map[string]string{
 			"sqlite": "SELECT name FROM sqlite_master", "postgres": "SELECT relname FROM pg_class", "mariadb": "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
 		}[e.Name] + " ORDER BY 1"
 		tables := func() []string {
 			t.Helper()
-			names, err := selectColumn[string](t.Context(), db.readers.QueryContext, text)
+			names, err := database.SelectColumn[string](t.Context(), db.records.Readers.QueryContext, text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +115,7 @@ func TestCheckFile(t *testing.T) {
 		}
 		return path
 	}
-	ours := File(Engines()[0].NewDSN(t))
+	ours := engine.File(sqltest.Engines()[0].NewDSN(t))
 	for _, tt := range []struct {
 		name, path string
 		exists     bool
@@ -133,27 +130,23 @@ func TestCheckFile(t *testing.T) {
 		{"a folder", folder, false, "is a directory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			exists, err := CheckFile(tt.path)
+			exists, err := engine.CheckFile(tt.path)
 			if exists != tt.exists || (err == nil) != (tt.problem == "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
 				t.Errorf("%t, %v; want %t, %q", exists, err, tt.exists, tt.problem)
 			}
 		})
 	}
-	if got := File("postgres://u:p@localhost/shop"); got != "" {
+	if got := engine.File("postgres://u:p@localhost/shop"); got != "" {
 		t.Errorf("the file of a server: %q", got)
 	}
 }
 
 // TestInspectRights inspects databases as users who lack rights.
 func TestInspectRights(t *testing.T) {
-	for _, e := range Servers() {
+	for _, e := range sqltest.Servers() {
 		t.Run(e.Name, func(t *testing.T) {
 			dsn := e.NewDSN(t)
-			db, err := Open(t.Context(), Options{DSN: dsn})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
+			db := OpenWith(t, Options{DSN: dsn})
 			create, grant, user := "CREATE ROLE %s LOGIN", "GRANT SELECT, DELETE ON ALL TABLES IN SCHEMA public TO %s", "portico@"
 			noWrites, noChanges := []string{"INSERT on ", "UPDATE on "}, []string{"CREATE on the schema", "ownership on "}
 			if e.Name == "mariadb" {

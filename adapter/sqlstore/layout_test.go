@@ -1,15 +1,17 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/google/go-cmp/cmp"
-	"github.com/pressly/goose/v3"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
 // A tableColumn is the database's own description of a column.
@@ -29,20 +31,20 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 		"DECIMAL(12,4)": "decimal", "NUMERIC(12,4)": "decimal",
 		"TIMESTAMP WITHOUT TIME ZONE(0)": "time", "DATETIME(0)": "time",
 	}
-	query := map[goose.Dialect]string{
-		goose.DialectSQLite3: `SELECT name, type, "notnull" = 0 AND pk = 0, 1 FROM pragma_table_info(?)`,
-		goose.DialectPostgres: `SELECT column_name, UPPER(data_type) ||
+	query := map[string]string{
+		"sqlite": `SELECT name, type, "notnull" = 0 AND pk = 0, 1 FROM pragma_table_info(?)`,
+		"postgresql": `SELECT column_name, UPPER(data_type) ||
 			CASE WHEN data_type = 'numeric' THEN '(' || numeric_precision || ',' || numeric_scale || ')'
 				WHEN data_type LIKE 'timestamp%' THEN '(' || datetime_precision || ')' ELSE '' END,
 			is_nullable = 'YES', collation_name IS NOT DISTINCT FROM 'C'
 			FROM information_schema.columns WHERE table_name = ?`,
-		goose.DialectMySQL: `SELECT column_name, CONCAT(UPPER(data_type),
+		"mysql": `SELECT column_name, CONCAT(UPPER(data_type),
 			CASE data_type WHEN 'decimal' THEN CONCAT('(', numeric_precision, ',', numeric_scale, ')')
 				WHEN 'datetime' THEN CONCAT('(', datetime_precision, ')') ELSE '' END),
 			is_nullable = 'YES', data_type IN ('varbinary', 'mediumblob')
 			FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?`,
 	}
-	rows, err := db.readStatements.query(t.Context(), query[db.engine.dialect], name)
+	rows, err := db.records.ReadStatements.Query(t.Context(), query[db.records.Engine.System], name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 		if c.kind = kinds[kind]; c.kind == "" {
 			t.Errorf("%s.%s is %s", name, column, kind)
 		}
-		if db.engine.dialect == goose.DialectSQLite3 && isTimeAttribute(column) {
+		if db.records.Engine.System == "sqlite" && isTimeAttribute(column) {
 			c.kind = "time" // SQLite has no type for times
 		}
 		columns[column] = c
@@ -70,7 +72,7 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 
 // isTimeAttribute reports whether attributes of that name are times.
 func isTimeAttribute(name string) bool {
-	return slices.ContainsFunc(layout(adapter.NewSchemas()), func(t *table) bool { return hasTimeAttribute(t.schema, name) })
+	return slices.ContainsFunc(tables.Layout(adapter.NewSchemas()), func(t *tables.Table) bool { return hasTimeAttribute(t.Schema, name) })
 }
 
 // hasTimeAttribute reports whether records of s, or records nested in them, have a time of
@@ -83,36 +85,36 @@ func hasTimeAttribute(s *adapter.Schema, name string) bool {
 
 // TestLayout checks that every table has exactly the columns of its schema.
 func TestLayout(t *testing.T) {
-	EachEngine(t, testLayout)
+	sqltest.EachEngine(t, testLayout)
 }
 
-func testLayout(t *testing.T, e Engine) {
+func testLayout(t *testing.T, e sqltest.Engine) {
 	db := openTest(t, e)
 	kinds := map[adapter.Kind]string{
 		adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal",
 		adapter.KindTime: "time", adapter.KindTexts: "text",
 	}
-	for _, table := range db.tables {
-		t.Run(table.name, func(t *testing.T) {
-			have := tableColumns(t, db, table.name)
+	for _, table := range db.records.Tables {
+		t.Run(table.Name, func(t *testing.T) {
+			have := tableColumns(t, db, table.Name)
 			var want []string
-			for _, at := range table.columnIndexes(false) {
-				a := table.schema.Attributes[at]
+			for _, at := range table.ColumnIndexes(false) {
+				a := table.Schema.Attributes[at]
 				want = append(want, a.Name)
 				if have[a.Name].kind != kinds[a.Kind] {
 					t.Errorf("%s is of kind %q, want %q", a.Name, have[a.Name].kind, kinds[a.Kind])
 				}
-				if have[a.Name].nullable == a.Required && a.Name != table.schema.Key {
+				if have[a.Name].nullable == a.Required && a.Name != table.Schema.Key {
 					t.Errorf("%s is nullable: %t, required: %t", a.Name, have[a.Name].nullable, a.Required)
 				}
-				if table.columns[at].folded != "" {
+				if table.Columns[at].Folded != "" {
 					want = append(want, a.Name+"_folded")
 					if !have[a.Name+"_folded"].bytewise {
 						t.Errorf("%s_folded is not compared byte by byte", a.Name)
 					}
 				}
 			}
-			if table.nulls {
+			if table.Nulls {
 				want = append(want, "nulls")
 			}
 			for _, name := range want {
@@ -128,7 +130,7 @@ func testLayout(t *testing.T, e Engine) {
 		})
 	}
 	for _, name := range []string{"group_price", "tier_price", "rule_price"} {
-		nested := db.table(adapter.Products).schema.Attributes[must(db.table(adapter.Products).schema.Index(name))].Nested
+		nested := db.records.Table(adapter.Products).Schema.Attributes[must(db.records.Table(adapter.Products).Schema.Index(name))].Nested
 		have := tableColumns(t, db, "product_"+name)
 		for _, a := range nested.Attributes {
 			if have[a.Name].kind != kinds[a.Kind] {
@@ -142,9 +144,8 @@ func testLayout(t *testing.T, e Engine) {
 func TestSchemasAgree(t *testing.T) {
 	tables := func(db *DB) map[string]map[string]tableColumn {
 		all := map[string]map[string]tableColumn{}
-		counters := keyCounters{db}
-		for _, c := range counters.all() {
-			all[c.table] = nil
+		for _, c := range db.counters() {
+			all[c.Table] = nil
 		}
 		for _, name := range []string{"product_value", "product_default_value", "customer_value", "customer_address_value", "product_image_value", "product_image_pointer", "product_listing", "media_file", "write_lock", "backend_record", "category_value", "imported_record"} {
 			all[name] = nil
@@ -161,11 +162,11 @@ func TestSchemasAgree(t *testing.T) {
 		}
 		return all
 	}
-	want := tables(openTest(t, Engines()[0]))
+	want := tables(openTest(t, sqltest.Engines()[0]))
 	if len(want) < 35 || len(want["stock_item"]) != 25 {
 		t.Fatalf("%d tables, %d columns of stock_item", len(want), len(want["stock_item"]))
 	}
-	EachServer(t, func(t *testing.T, e Engine) {
+	sqltest.EachServer(t, func(t *testing.T, e sqltest.Engine) {
 		if diff := cmp.Diff(want, tables(openTest(t, e)), cmp.AllowUnexported(tableColumn{})); diff != "" {
 			t.Errorf("tables differ (-SQLite +this):\n%s", diff)
 		}
@@ -182,13 +183,14 @@ func must(at int, ok bool) int {
 // TestDeleteOwners deletes records that own others and checks which records are
 // deleted, which remain, and that keys are not reused.
 func TestDeleteOwners(t *testing.T) {
-	EachEngine(t, testDeleteOwners)
+	sqltest.EachEngine(t, testDeleteOwners)
 }
 
-func testDeleteOwners(t *testing.T, e Engine) {
-	count := func(db *DB, query string) (n int) {
+func testDeleteOwners(t *testing.T, e sqltest.Engine) {
+	db := openTest(t, e)
+	count := func(query string) (n int) {
 		t.Helper()
-		if err := db.readers.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		if err := db.records.Readers.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -238,15 +240,17 @@ func testDeleteOwners(t *testing.T, e Engine) {
 		{"image", "DELETE FROM product_image", []string{"product_image_value"}, []string{"product_image_pointer WHERE image_id IS NULL"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := openTest(t, e)
+			if err := db.Reset(t.Context(), &adapter.Dataset{}); err != nil {
+				t.Fatal(err)
+			}
 			execute(t, db, append(slices.Clone(setup), c.statement)...)
 			for _, table := range c.gone {
-				if n := count(db, "SELECT COUNT(*) FROM "+table); n != 0 {
+				if n := count("SELECT COUNT(*) FROM " + table); n != 0 {
 					t.Errorf("%d rows left in %s", n, table)
 				}
 			}
 			for _, table := range c.stay {
-				if n := count(db, "SELECT COUNT(*) FROM "+table); n != 1 {
+				if n := count("SELECT COUNT(*) FROM " + table); n != 1 {
 					t.Errorf("%d rows in %s, want 1", n, table)
 				}
 			}
@@ -258,8 +262,8 @@ func testDeleteOwners(t *testing.T, e Engine) {
 		execute(t, db, "DELETE FROM product")
 		add := func() (id int64) {
 			t.Helper()
-			err := db.write(t.Context(), "add product", func(tx *sql.Tx) (err error) {
-				id, err = db.insert(t.Context(), tx, "product", "entity_id", 0,
+			err := db.records.Write(t.Context(), "add product", func(tx *database.Tx) (err error) {
+				id, err = tx.Insert(t.Context(), "product", "entity_id", 0,
 					[]string{"attribute_set_id", "type_id", "sku", "created_at", "updated_at"}, []any{4, "simple", "b", "2012-01-01", "2012-01-01"})
 				return err
 			})
@@ -278,9 +282,9 @@ func testDeleteOwners(t *testing.T, e Engine) {
 
 // TestReadersOnlyRead checks that the pool of readers cannot write.
 func TestReadersOnlyRead(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openTest(t, e)
-		if _, err := db.readers.ExecContext(t.Context(), "DELETE FROM product"); err == nil {
+		if _, err := db.records.Readers.ExecContext(t.Context(), "DELETE FROM product"); err == nil {
 			t.Error("a reader wrote")
 		}
 	})

@@ -8,28 +8,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 )
 
 // expireLease makes a lease expire as if its time had passed.
 func expireLease(t *testing.T, db *DB, name string) {
 	t.Helper()
-	execute(t, db, "UPDATE lease SET expires_ms = "+db.engine.now+" WHERE name = '"+name+"'")
+	execute(t, db, "UPDATE lease SET expires_ms = "+db.records.Engine.Now+" WHERE name = '"+name+"'")
 }
 
 // TestLeases takes, extends, loses and releases leases.
 func TestLeases(t *testing.T) {
-	EachEngine(t, testLeases)
+	sqltest.EachEngine(t, testLeases)
 }
 
-func testLeases(t *testing.T, e Engine) {
+func testLeases(t *testing.T, e sqltest.Engine) {
 	db := openTest(t, e)
-	leases := db.Leases()
-	acquire := func(name, holder string, want int64) Lease {
+	store := db.Leases()
+	acquire := func(name, holder string, want int64) leases.Lease {
 		t.Helper()
 		before := time.Now()
-		l, ok, err := leases.Acquire(t.Context(), name, holder, time.Hour)
+		l, ok, err := store.Acquire(t.Context(), name, holder, time.Hour)
 		if err != nil || ok != (want > 0) || l.Token != want {
 			t.Fatalf("%s for %s: %+v, %v, %v, want token %d", name, holder, l, ok, err, want)
 		}
@@ -38,15 +43,15 @@ func testLeases(t *testing.T, e Engine) {
 		}
 		return l
 	}
-	renew := func(l Lease, want error) {
+	renew := func(l leases.Lease, want error) {
 		t.Helper()
-		if _, err := leases.Renew(t.Context(), l, time.Hour); !errors.Is(err, want) {
+		if _, err := store.Renew(t.Context(), l, time.Hour); !errors.Is(err, want) {
 			t.Errorf("renew %+v: %v, want %v", l, err, want)
 		}
 	}
-	release := func(l Lease) {
+	release := func(l leases.Lease) {
 		t.Helper()
-		if err := leases.Release(t.Context(), l); err != nil {
+		if err := store.Release(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +60,7 @@ func testLeases(t *testing.T, e Engine) {
 	acquire("follow", "b", 0)
 	acquire("other", "b", 1)
 	again := acquire("follow", "a", 2)
-	renew(first, ErrLeaseLost)
+	renew(first, leases.ErrLeaseLost)
 	renew(again, nil)
 
 	expireLease(t, db, "follow")
@@ -63,12 +68,12 @@ func testLeases(t *testing.T, e Engine) {
 	acquire("follow", "b", 0)
 	expireLease(t, db, "follow")
 	taken := acquire("follow", "b", 3)
-	renew(again, ErrLeaseLost)
+	renew(again, leases.ErrLeaseLost)
 	release(again) // which it has lost
 	acquire("follow", "a", 0)
 
 	release(taken)
-	renew(taken, ErrLeaseLost)
+	renew(taken, leases.ErrLeaseLost)
 	acquire("follow", "a", 4)
 	if err := db.Reset(t.Context(), &adapter.Dataset{}); err != nil {
 		t.Fatal(err)
@@ -76,7 +81,7 @@ func testLeases(t *testing.T, e Engine) {
 	acquire("follow", "a", 5)
 
 	var left int64 // by the clock of the database
-	if err := db.readers.QueryRowContext(t.Context(), "SELECT expires_ms - "+db.engine.now+" FROM lease WHERE name = 'follow'").Scan(&left); err != nil {
+	if err := db.records.Readers.QueryRowContext(t.Context(), "SELECT expires_ms - "+db.records.Engine.Now+" FROM lease WHERE name = 'follow'").Scan(&left); err != nil {
 		t.Fatal(err)
 	}
 	if time.Duration(left)*time.Millisecond > time.Hour || left < time.Minute.Milliseconds() {
@@ -86,7 +91,7 @@ func testLeases(t *testing.T, e Engine) {
 
 // TestLeaseForOne lets several processes take a new lease at once.
 func TestLeaseForOne(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := e.NewDSN(t)
 		var all sync.WaitGroup
 		var taken atomic.Int64
@@ -114,53 +119,46 @@ func TestLeaseForOne(t *testing.T) {
 // TestFencing checks that a holder who was paused, while another one took over, writes
 // nothing.
 func TestFencing(t *testing.T) {
-	EachEngine(t, testFencing)
+	sqltest.EachEngine(t, testFencing)
 }
 
-func testFencing(t *testing.T, e Engine) {
-	dsn := e.NewDemo(t)
+func testFencing(t *testing.T, e sqltest.Engine) {
+	dsn := NewDemo(t, e)
 	paused, next := openAt(t, dsn), openAt(t, dsn)
 	lease, ok, err := paused.Leases().Acquire(t.Context(), "follow", "paused", time.Hour)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	a, notes := paused.Adapter().Fenced(lease), paused.Imports().Fenced(lease)
-	products, err := a.Store(adapter.Products)
-	if err != nil {
-		t.Fatal(err)
-	}
+	products := adaptertest.StoreOf(t, a, adapter.Products)
 	rename := func(ctx context.Context, name string, before func()) error {
 		return products.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
 			if before != nil {
 				before()
 			}
-			change := adapter.NewRecord(r.Schema)
-			change.Set("name", adapter.TextValue(name))
-			return change, nil
+			return attrs{"name": name}.Record(r.Schema), nil
 		}})
 	}
-	gone := adapter.NewRecord(paused.schemas.Of(adapter.Orders))
-	gone.Set("entity_id", adapter.IntegerValue(1))
+	gone := attrs{"entity_id": 1}.Record(paused.records.Schemas.Of(adapter.Orders))
 	writes := map[string]func() error{
 		"a store's write": func() error { return rename(t.Context(), "lost", nil) },
 		"an import": func() error {
 			_, err := a.Import(t.Context(), []adapter.Aggregate{{Record: gone, Gone: true}}, adapter.ImportOptions{Source: "old"})
 			return err
 		},
-		"a mapping": func() error {
-			return (&Replica{a}).PutMappings(t.Context(), idmap.Mapping{Resource: adapter.Products, Key: 1, BackendID: "p1"})
+		"an import's source": func() error { return notes.NoteSource(t.Context(), importlog.Source{Name: "old"}) },
+		"an import's digests": func() error {
+			return notes.ReplaceRangeDigests(t.Context(), "old", "products", 0, 9, importlog.RangeDigest{})
 		},
-		"an import's source":  func() error { return notes.NoteSource(t.Context(), ImportSource{Name: "old"}) },
-		"an import's digests": func() error { return notes.ReplaceRangeDigests(t.Context(), "old", "products", 0, 9, RangeDigest{}) },
-		"a position":          func() error { return notes.SetPosition(t.Context(), "old", "1") },
-		"parking":             func() error { return notes.Park(t.Context(), "old", Parked{Part: "products", Key: 1}) },
-		"unparking":           func() error { return notes.Unpark(t.Context(), "old", "products") },
+		"a position": func() error { return notes.SetPosition(t.Context(), "old", "1") },
+		"parking":    func() error { return notes.Park(t.Context(), "old", importlog.Parked{Part: "products", Key: 1}) },
+		"unparking":  func() error { return notes.Unpark(t.Context(), "old", "products") },
 		"credentials": func() error {
-			_, err := paused.Credentials().Import(t.Context(), ForeignCredentials{
+			_, err := paused.Credentials().Import(t.Context(), credentials.Foreign{
 				Admins:    func(func(adapter.Admin, error) bool) {},
 				Consumers: func(func(adapter.Consumer, error) bool) {},
 				Tokens:    func(func(adapter.LegacyToken, error) bool) {},
-			}, ImportOptions{Lease: &lease})
+			}, credentials.ImportOptions{Lease: &lease})
 			return err
 		},
 	}
@@ -175,12 +173,12 @@ func testFencing(t *testing.T, e Engine) {
 	}
 	if e.Name == "sqlite" { // where nobody takes over during a transaction
 		takeOver()
-	} else if err := rename(t.Context(), "lost", takeOver); !errors.Is(err, ErrLeaseLost) {
+	} else if err := rename(t.Context(), "lost", takeOver); !errors.Is(err, leases.ErrLeaseLost) {
 		t.Errorf("a write during which another process took over: %v", err)
 	}
 	for name, write := range writes {
-		if err := write(); !errors.Is(err, ErrLeaseLost) {
-			t.Errorf("%s: %v, want %v", name, err, ErrLeaseLost)
+		if err := write(); !errors.Is(err, leases.ErrLeaseLost) {
+			t.Errorf("%s: %v, want %v", name, err, leases.ErrLeaseLost)
 		}
 	}
 	r, err := products.Get(t.Context(), &adapter.GetParams{Key: 1})
@@ -190,7 +188,7 @@ func testFencing(t *testing.T, e Engine) {
 	if sources, err := next.Imports().Sources(t.Context()); err != nil || len(sources) > 0 {
 		t.Errorf("sources %v, %v", sources, err)
 	}
-	if _, err := next.stores[adapter.Orders].Get(t.Context(), &adapter.GetParams{Key: 1}); err != nil {
+	if _, err := storeOf(t, next, adapter.Orders).Get(t.Context(), &adapter.GetParams{Key: 1}); err != nil {
 		t.Errorf("the order: %v", err)
 	}
 }

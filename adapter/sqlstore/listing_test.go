@@ -6,19 +6,23 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/pressly/goose/v3"
 )
 
 // TestRebuildListing changes the tables that the product listing is derived from and
 // rebuilds it.
 func TestRebuildListing(t *testing.T) {
-	EachEngine(t, testRebuildListing)
+	sqltest.EachEngine(t, testRebuildListing)
 }
 
-func testRebuildListing(t *testing.T, e Engine) {
+func testRebuildListing(t *testing.T, e sqltest.Engine) {
+	db := openTest(t, e)
 	for _, c := range []struct {
 		name    string
 		change  string
@@ -44,7 +48,9 @@ func testRebuildListing(t *testing.T, e Engine) {
 		{"store view deleted", "DELETE FROM store WHERE store_id = 2", 2, map[int64][]int64{1: {1, 2}, 3: {2}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := openTest(t, e)
+			if err := db.Reset(t.Context(), &adapter.Dataset{}); err != nil {
+				t.Fatal(err)
+			}
 			execute(t, db,
 				"INSERT INTO website (website_id, code, name) VALUES (1, 'one', 'One'), (2, 'two', 'Two')",
 				"INSERT INTO store (store_id, website_id, code, name) VALUES (1, 1, 'a', 'A'), (2, 1, 'b', 'B'), (3, 2, 'c', 'C')",
@@ -61,19 +67,16 @@ func testRebuildListing(t *testing.T, e Engine) {
 			relist := db.RebuildListing
 			if c.changed != 0 {
 				relist = func(ctx context.Context) error {
-					return ruled{db: db}.Write(ctx, "relist", func(tx rules.Tx) error { return tx.Saved(ctx, c.changed) })
+					return recordtx.Ruled{DB: db.records}.Write(ctx, "relist", func(tx rules.Tx) error { return tx.Saved(ctx, c.changed) })
 				}
 			}
 			if err := relist(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s := db.stores[adapter.Products]
+			s := storeOf(t, db, adapter.Products)
 			for view := int64(1); view <= 3; view++ {
-				p := &adapter.ListParams{StoreID: view, Filters: []adapter.Filter{{Name: adapter.Listed}}}
-				result, err := s.List(t.Context(), p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := adapter.ListParams{StoreID: view, Filters: []adapter.Filter{{Name: adapter.Listed}}}
+				result := adaptertest.MustList(t, s, p)
 				var got []int64
 				for _, r := range result.Records {
 					got = append(got, r.Get("entity_id").Int())
@@ -89,33 +92,17 @@ func testRebuildListing(t *testing.T, e Engine) {
 // TestMigrateListing removes product_listing from a database with products: a migration
 // creates it again, or a view of that name replaces it.
 func TestMigrateListing(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
-		dsn := e.NewDSN(t)
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		dsn := NewDemo(t, e)
 		reopen := func(migrate bool) *DB {
 			t.Helper()
-			db, err := Open(t.Context(), Options{DSN: dsn, Migrate: migrate})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return db
-		}
-		data, err := demo.Load()
-		if err != nil {
-			t.Fatal(err)
+			return OpenWith(t, Options{DSN: dsn, Migrate: migrate})
 		}
 		db := reopen(true)
-		if err := db.Load(t.Context(), data, nil); err != nil {
-			t.Fatal(err)
-		}
 		listed := func(db *DB) (all [3][]string) {
 			t.Helper()
 			for i := range all {
-				result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{StoreID: int64(i + 1), Filters: []adapter.Filter{{Name: adapter.Listed}}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, r := range result.Records {
+				for _, r := range adaptertest.MustList(t, storeOf(t, db, adapter.Products), adapter.ListParams{StoreID: int64(i + 1), Filters: []adapter.Filter{{Name: adapter.Listed}}}).Records {
 					all[i] = append(all[i], r.Get("sku").Text())
 				}
 			}
@@ -128,7 +115,13 @@ func TestMigrateListing(t *testing.T) {
 		if got := listed(db); !reflect.DeepEqual(got, want) || len(want[0]) == 0 {
 			t.Errorf("migrated: %v, want %v", got, want)
 		}
-		execute(t, db, "DROP TABLE product_listing", "CREATE VIEW product_listing (store_id, product_id) AS "+listingRowsSQL)
+		execute(t, db, "DROP TABLE product_listing", `CREATE VIEW product_listing (store_id, product_id) AS SELECT store.store_id, product.entity_id FROM product
+			JOIN product_website ON product_website.product_id = product.entity_id
+			JOIN store ON store.website_id = product_website.website_id
+			LEFT JOIN product_value ON product_value.product_id = product.entity_id
+				AND product_value.store_id = store.store_id AND product_value.attribute = 'status'
+			WHERE product.status = 1 AND product.visibility <> 1
+				AND (product_value.product_id IS NULL OR product_value.value = '1')`)
 		if got := listed(reopen(false)); !reflect.DeepEqual(got, want) {
 			t.Errorf("by a view: %v, want %v", got, want)
 		}
@@ -138,7 +131,7 @@ func TestMigrateListing(t *testing.T) {
 // migrateAgain runs migrations that a test has undone, and only those.
 func migrateAgain(t *testing.T, db *DB) {
 	t.Helper()
-	if _, err := db.engine.runMigrations(t.Context(), db.writer, nil, goose.WithAllowOutofOrder(true)); err != nil {
+	if _, err := db.records.Engine.Migrate(t.Context(), db.records.Writer, nil, goose.WithAllowOutofOrder(true)); err != nil {
 		t.Fatal(err)
 	}
 }

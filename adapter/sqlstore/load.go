@@ -4,19 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/rules"
-)
-
-const (
-	// progressEvery is the number of records between two progress reports.
-	progressEvery = 100
-	// recordsPerInsert is the number of records that one statement inserts. Databases
-	// allow 32,766 values in a statement, and a record has at most some 200.
-	recordsPerInsert = 100
+	"github.com/portico-commerce/portico/adapter/rules/imports"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
 // Load fills the empty database with data, in one transaction. Unless nil, progress is
@@ -25,8 +20,8 @@ const (
 // Invalid for a record that lacks something, Unsupported for images without a folder for
 // them, Unavailable, Internal.
 func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(done, total int)) error {
-	return db.clearAndLoad(ctx, "load data", data, progress, func(tx *sql.Tx) error {
-		empty, err := isEmpty(db.tables, func(text string) error { return db.engine.requireRow(ctx, tx, text+" LIMIT ?", 1) })
+	return db.clearAndLoad(ctx, "load data", data, progress, func(tx *database.Tx) error {
+		empty, err := isEmpty(db.records.Tables, func(text string) error { return tx.RequireRow(ctx, text+" LIMIT ?", 1) })
 		if err == nil && !empty {
 			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
 		}
@@ -43,48 +38,53 @@ var errNotEmpty = errors.New("the database is not empty")
 func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 	const op = "reset data"
 	var media []string
-	err := db.clearAndLoad(ctx, op, data, nil, func(tx *sql.Tx) (err error) {
+	err := db.clearAndLoad(ctx, op, data, nil, func(tx *database.Tx) (err error) {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
 		}
-		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key", "backend_record", "imported_record"}
-		for i := len(db.tables) - 1; i >= 0; i-- { // parts before the records they belong to
-			tables = append(tables, db.tables[i].name)
+		tables := append(credentials.Tables(), "backend_record", "imported_record")
+		for i := len(db.records.Tables) - 1; i >= 0; i-- { // parts before the records they belong to
+			tables = append(tables, db.records.Tables[i].Name)
 		}
 		for _, name := range append(tables, "import_digest", "import_position", "import_source", "import_parked", "evidence",
 			"outbox_entry", "outbox_conflict", "outbox_create", "write_owner") {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+name); err != nil {
+			if _, err := tx.Run(ctx, "DELETE FROM "+name); err != nil {
 				return err
 			}
 		}
 		// Only a transaction that has locked a product reserves names, so none can now.
-		if media, err = selectColumn[string](ctx, tx.QueryContext, "SELECT file FROM media_file"); err != nil {
+		if media, err = database.SelectColumn[string](ctx, tx.Query, "SELECT file FROM media_file"); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM media_file"); err != nil {
+		if _, err := tx.Run(ctx, "DELETE FROM media_file"); err != nil {
 			return err
 		}
-		return keyCounters{db}.run(ctx, tx.ExecContext, db.engine.counters.restart)
+		return database.MoveCounters(ctx, tx.Run, db.records.Engine.Counters.Restart, db.counters())
 	})
 	if err != nil {
 		return err
 	}
-	counters := keyCounters{db}
-	if err := counters.run(ctx, db.writer.ExecContext, db.engine.counters.resync); err != nil {
-		return db.wrapError(ctx, op, err)
+	if err := database.MoveCounters(ctx, db.records.Writer.ExecContext, db.records.Engine.Counters.Resync, db.counters()); err != nil {
+		return db.records.WrapError(ctx, op, err)
 	}
-	return db.removeUnusedMedia(ctx, media)
+	return db.records.RemoveUnusedMedia(ctx, media)
+}
+
+// counters returns all counters: those of the records, of prices and of the credentials.
+func (db *DB) counters() []engine.Counter {
+	_, counters := db.records.RecordCounters()
+	return append(counters, credentials.Counters()...)
 }
 
 // lockOwners locks the records that other writers lock before parts of them, in the
 // same order as those writers, so that there is no deadlock.
-func (db *DB) lockOwners(ctx context.Context, tx *sql.Tx) error {
-	if db.engine.lockClause == "" {
+func (db *DB) lockOwners(ctx context.Context, tx *database.Tx) error {
+	if db.records.Engine.LockClause == "" {
 		return nil // tx has locked the whole database
 	}
 	for _, owner := range []adapter.Resource{adapter.Customers, adapter.Products, adapter.Orders} {
-		key := db.table(owner).keyColumn()
-		rows, err := tx.QueryContext(ctx, "SELECT "+key+" FROM "+db.table(owner).name+" ORDER BY "+key+db.engine.lockClause)
+		key := db.records.Table(owner).KeyColumn()
+		rows, err := tx.Query(ctx, "SELECT "+key+" FROM "+db.records.Table(owner).Name+" ORDER BY "+key+db.records.Engine.LockClause)
 		if err != nil {
 			return err
 		}
@@ -100,22 +100,18 @@ func (db *DB) lockOwners(ctx context.Context, tx *sql.Tx) error {
 // Empty reports whether the database holds no record of any resource. Credentials do
 // not count. Kinds: Unavailable, Internal.
 func (db *DB) Empty(ctx context.Context) (bool, error) {
-	empty, err := isEmpty(db.tables, func(text string) error {
-		rows, err := db.readStatements.query(ctx, text+" LIMIT 1")
-		if err != nil {
-			return err
-		}
+	empty, err := isEmpty(db.records.Tables, func(text string) error {
 		var one int
-		return scanOne(rows, &one)
+		return database.First(db.records.ReadStatements.Query(ctx, text+" LIMIT 1")).Scan(&one)
 	})
-	return empty, db.wrapError(ctx, "look for records", err)
+	return empty, db.records.WrapError(ctx, "look for records", err)
 }
 
 // isEmpty runs find for every table; find must return sql.ErrNoRows if a statement
 // selects nothing.
-func isEmpty(tables []*table, find func(text string) error) (bool, error) {
+func isEmpty(tables []*tables.Table, find func(text string) error) (bool, error) {
 	for _, t := range tables {
-		if err := find("SELECT 1 FROM " + t.name); !errors.Is(err, sql.ErrNoRows) {
+		if err := find("SELECT 1 FROM " + t.Name); !errors.Is(err, sql.ErrNoRows) {
 			return false, err
 		}
 	}
@@ -125,129 +121,31 @@ func isEmpty(tables []*table, find func(text string) error) (bool, error) {
 // clearAndLoad runs clear and then stores data, in one transaction. If several records
 // that are stored at once fail, it starts again with one at a time, so that the error names
 // the record.
-func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*sql.Tx) error) error {
+func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*database.Tx) error) error {
 	hashes, err := data.HashPasswords(ctx, db.passwordCost, &db.hashes)
 	if err != nil {
-		return db.wrapError(ctx, op, err)
+		return db.records.WrapError(ctx, op, err)
 	}
 	ambiguous := false
 	store := func(atOnce int) error {
-		return db.write(ctx, op, func(tx *sql.Tx) error {
+		return db.records.Write(ctx, op, func(tx *database.Tx) error {
 			if err := clear(tx); err != nil {
 				return err
 			}
-			err := rules.Load(ctx, ruled{db: db}, newWriteTx(db, tx), data, hashes, atOnce, progress)
+			err := imports.Load(ctx, recordtx.Ruled{DB: db.records}, recordtx.NewTx(db.records, tx), data, hashes, atOnce, progress)
 			ambiguous = err != nil && atOnce > 1
 			if err == nil {
-				err = db.Credentials().load(ctx, tx, data)
+				err = db.credentials.Load(ctx, tx, data)
 			}
 			if err != nil {
 				return err
 			}
-			return keyCounters{db}.run(ctx, tx.ExecContext, db.engine.counters.advance)
+			return database.MoveCounters(ctx, tx.Run, db.records.Engine.Counters.Advance, db.counters())
 		})
 	}
-	err = store(recordsPerInsert)
+	err = store(recordtx.RecordsPerInsert)
 	if ambiguous && (adapter.KindOf(err) == adapter.Conflict || adapter.KindOf(err) == adapter.Invalid) {
 		return store(1)
 	}
 	return err
-}
-
-// load stores the consumers and tokens of a data set.
-func (c *Credentials) load(ctx context.Context, tx *sql.Tx, data *adapter.Dataset) error {
-	grants := []adapter.Grant{{Consumer: data.Consumer}, {Consumer: data.ConsentConsumer}}
-	for _, t := range data.Tokens {
-		t.Verifier = data.Verifier
-		grants[0].Tokens = append(grants[0].Tokens, t)
-	}
-	var lastConsumer, lastToken int64
-	const greatest = "SELECT COALESCE((SELECT MAX(consumer_id) FROM oauth_consumer), 0), COALESCE((SELECT MAX(token_id) FROM oauth_token), 0)"
-	if err := tx.QueryRowContext(ctx, greatest).Scan(&lastConsumer, &lastToken); err != nil {
-		return err
-	}
-	for _, g := range append(grants, data.Grants...) {
-		if g.Consumer.Key == "" {
-			continue
-		}
-		lastConsumer++
-		g.Consumer.ID = lastConsumer
-		if _, err := c.insertConsumer(ctx, tx, g.Consumer); err != nil {
-			return err
-		}
-		for _, t := range g.Tokens {
-			lastToken++
-			t.ID, t.ConsumerID = lastToken, lastConsumer
-			if t.CreatedAt.IsZero() {
-				t.CreatedAt = time.Now().UTC()
-			}
-			if _, err := c.insertToken(ctx, tx, t, t.Verifier); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// A rowEncoder turns records of a table into the arguments of an INSERT statement.
-type rowEncoder struct {
-	table   *table
-	indexes []int // schema indexes of the attributes, in the order of their columns
-	columns []string
-}
-
-// newRowEncoder returns an encoder of the attributes at the given schema indexes.
-func newRowEncoder(t *table, indexes []int) *rowEncoder {
-	w := &rowEncoder{table: t, indexes: indexes}
-	for _, at := range w.indexes {
-		w.columns = append(w.columns, unqualified(t.columns[at].name))
-		if t.columns[at].folded != "" {
-			w.columns = append(w.columns, unqualified(t.columns[at].folded))
-		}
-	}
-	if t.nulls {
-		w.columns = append(w.columns, "nulls")
-	}
-	return w
-}
-
-// insertSQL returns the statement that inserts a number of rows.
-func (w *rowEncoder) insertSQL(e *engine, rows int) string {
-	ib := e.flavor.NewInsertBuilder().InsertInto(w.table.name).Cols(w.columns...)
-	for range rows {
-		ib.Values(make([]any, len(w.columns))...)
-	}
-	text, _ := ib.Build()
-	return text
-}
-
-// appendArguments appends the values of r, in the order of the columns.
-func (w *rowEncoder) appendArguments(arguments []any, e *engine, r adapter.Record) ([]any, error) {
-	var nulls []string
-	for _, at := range w.indexes {
-		a, v := &w.table.schema.Attributes[at], r.Values[at]
-		argument, err := e.bind(a, v)
-		if err != nil {
-			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "store " + string(w.table.schema.Resource), Field: a.Name, Err: err}
-		}
-		arguments = append(arguments, argument)
-		if w.table.columns[at].folded != "" {
-			arguments = append(arguments, fold(v))
-		}
-		if v.Kind() == adapter.Null {
-			nulls = append(nulls, a.Name)
-		}
-	}
-	if w.table.nulls {
-		arguments = append(arguments, joinNulls(nulls))
-	}
-	return arguments, nil
-}
-
-// joinNulls returns the content of the column nulls for the named attributes: ",a,b,".
-func joinNulls(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return "," + strings.Join(names, ",") + ","
 }

@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 func TestLoadAndEmpty(t *testing.T) {
-	sqlstore.EachEngine(t, testLoadAndEmpty)
+	sqltest.EachEngine(t, testLoadAndEmpty)
 }
 
-func testLoadAndEmpty(t *testing.T, e sqlstore.Engine) {
+func testLoadAndEmpty(t *testing.T, e sqltest.Engine) {
 	db := open(t, e.NewDSN(t))
 	empty := func(want bool) {
 		t.Helper()
@@ -46,17 +48,13 @@ func testLoadAndEmpty(t *testing.T, e sqlstore.Engine) {
 }
 
 func TestReset(t *testing.T) {
-	sqlstore.EachEngine(t, testReset)
+	sqltest.EachEngine(t, testReset)
 }
 
-func testReset(t *testing.T, e sqlstore.Engine) {
+func testReset(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	before := stockTable(t, db)
-	err := stock(t, db).Update(t.Context(), &adapter.UpdateParams{Key: 2, Change: func(r adapter.Record) (adapter.Record, error) {
-		r.Set("qty", adapter.TextValue("0.0000"))
-		return r, nil
-	}})
-	if err != nil {
+	if err := adaptertest.Update(t, stock(t, db), 2, 0, attrs{"qty": "0.0000"}); err != nil {
 		t.Fatal(err)
 	}
 	credentials := db.Credentials()
@@ -84,10 +82,7 @@ func testReset(t *testing.T, e sqlstore.Engine) {
 // stockTable returns the stock items as text, without dates.
 func stockTable(t *testing.T, db *sqlstore.DB) string {
 	t.Helper()
-	result, err := stock(t, db).List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := adaptertest.MustList(t, stock(t, db), adapter.ListParams{})
 	var b strings.Builder
 	for _, r := range result.Records {
 		for i, v := range r.Values {
@@ -101,10 +96,10 @@ func stockTable(t *testing.T, db *sqlstore.DB) string {
 }
 
 func TestResetIsAtomic(t *testing.T) {
-	sqlstore.EachEngine(t, testResetIsAtomic)
+	sqltest.EachEngine(t, testResetIsAtomic)
 }
 
-func testResetIsAtomic(t *testing.T, e sqlstore.Engine) {
+func testResetIsAtomic(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	good := data(t)
 	shortKey, noSecret, noTokenSecret := *good, *good, *good
@@ -125,10 +120,10 @@ func testResetIsAtomic(t *testing.T, e sqlstore.Engine) {
 // TestResetDuringTraffic resets the store during reads, which must always see a
 // complete data set, and during writes, which must always find their record.
 func TestResetDuringTraffic(t *testing.T) {
-	sqlstore.EachEngine(t, testResetDuringTraffic)
+	sqltest.EachEngine(t, testResetDuringTraffic)
 }
 
-func testResetDuringTraffic(t *testing.T, e sqlstore.Engine) {
+func testResetDuringTraffic(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	s := stock(t, db)
 	items := len(data(t).Records[adapter.StockItems])
@@ -159,12 +154,7 @@ func testResetDuringTraffic(t *testing.T, e sqlstore.Engine) {
 		}
 		return err
 	})
-	repeat(func() error {
-		return s.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
-			current.Set("qty", adapter.TextValue("7.0000"))
-			return current, nil
-		}})
-	})
+	repeat(func() error { return adaptertest.Update(t, s, 1, 0, attrs{"qty": "7.0000"}) })
 	<-begun
 	<-begun
 	for range 5 {

@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // TestMaxBytes checks that no list reads on after the record that reaches MaxBytes.
 func TestMaxBytes(t *testing.T) {
-	sqlstore.EachEngine(t, testMaxBytes)
+	sqltest.EachEngine(t, testMaxBytes)
 }
 
-func testMaxBytes(t *testing.T, e sqlstore.Engine) {
+func testMaxBytes(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	listed := adapter.ListParams{StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}}
 	filtered := listed
@@ -30,10 +31,7 @@ func testMaxBytes(t *testing.T, e sqlstore.Engine) {
 		"products by a filter": {adapter.Products, filtered},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, err := db.Adapter().Store(p.resource)
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := adaptertest.StoreOf(t, db.Adapter(), p.resource)
 			whole, err := store.List(t.Context(), &p.params)
 			if err != nil || len(whole.Records) < 2 || whole.More {
 				t.Fatalf("the whole list: %+v, %v", whole, err)

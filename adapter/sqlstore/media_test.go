@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,18 +12,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/portico-commerce/portico/adapter"
 )
 
 // addImage adds an image to product 1.
 func addImage(t *testing.T, db *DB, file, content string, check func() error) (adapter.Key, error) {
 	t.Helper()
-	r := adapter.NewRecord(db.table(adapter.ProductImages).schema)
-	r.Set("product_id", adapter.IntegerValue(1))
-	r.Set("file", adapter.TextValue(file))
-	r.Set("media_type", adapter.TextValue("image/gif"))
-	r.Set("content", adapter.TextValue(content))
-	return db.stores[adapter.ProductImages].Create(t.Context(), &adapter.CreateParams{Record: r, Check: check})
+	r := attrs{"product_id": 1, "file": file, "media_type": "image/gif", "content": content}.Record(db.records.Table(adapter.ProductImages).Schema)
+	return storeOf(t, db, adapter.ProductImages).Create(t.Context(), &adapter.CreateParams{Record: r, Check: check})
 }
 
 // mediaText returns the media type and content that are served for a name, or the kind
@@ -42,10 +42,10 @@ func mediaText(t *testing.T, db *DB, name string) string {
 }
 
 func TestMedia(t *testing.T) {
-	EachEngine(t, testMedia)
+	sqltest.EachEngine(t, testMedia)
 }
 
-func testMedia(t *testing.T, e Engine) {
+func testMedia(t *testing.T, e sqltest.Engine) {
 	db := openWithStoreViewValues(t, e)
 	want := func(name, want string) {
 		t.Helper()
@@ -58,15 +58,13 @@ func testMedia(t *testing.T, e Engine) {
 		t.Fatal(err)
 	}
 	want("n/e/new.gif", "image/gif \x00bytes\xff")
-	if err := db.stores[adapter.ProductImages].Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	adaptertest.MustDelete(t, storeOf(t, db, adapter.ProductImages), adapter.DeleteParams{Key: key})
 	want("n/e/new.gif", "image/gif \x00bytes\xff") // the file stays (product_parts 2.7)
 
 	// The remains of an interrupted write are not served, and get replaced.
-	left := db.media.path("n/e/new_1.gif")
-	createEmptyFile(t, left)
-	createEmptyFile(t, filepath.Join(db.media.directory, "outside.gif"))
+	left := filepath.Join(mediaDir(db), "n/e/new_1.gif")
+	createMediaFile(t, left)
+	createMediaFile(t, filepath.Join(mediaDir(db), "outside.gif"))
 	for _, name := range []string{"n/e/new_1.gif", "N/e/new.gif", "n/e/../e/new.gif", "../shop.db", "outside.gif", "n/e", "", "n/e/new.gif\x00"} {
 		want(name, "not_found")
 	}
@@ -85,25 +83,25 @@ func testMedia(t *testing.T, e Engine) {
 // TestFailedImageCreate checks that a failed create leaves neither a file nor a
 // reserved name.
 func TestFailedImageCreate(t *testing.T) {
-	EachEngine(t, testRefusedImage)
+	sqltest.EachEngine(t, testRefusedImage)
 }
 
-func testRefusedImage(t *testing.T, e Engine) {
+func testRefusedImage(t *testing.T, e sqltest.Engine) {
 	db := openWithStoreViewValues(t, e)
 	refusal := errors.New("refused")
 	if _, err := addImage(t, db, "n/e/new.gif", "x", func() error { return refusal }); err != refusal { //nolint:errorlint // must be unwrapped
 		t.Errorf("Check: %v", err)
 	}
 	// A file has the name of the folder, so the last step fails.
-	createEmptyFile(t, filepath.Join(db.media.directory, "n"))
+	createMediaFile(t, filepath.Join(mediaDir(db), "n"))
 	if _, err := addImage(t, db, "n/e/new.gif", "x", nil); err == nil {
 		t.Error("an image without its file")
 	}
-	entries, err := os.ReadDir(db.media.directory)
+	entries, err := os.ReadDir(mediaDir(db))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
-	if err := os.Remove(filepath.Join(db.media.directory, "n")); err != nil {
+	if err := os.Remove(filepath.Join(mediaDir(db), "n")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := addImage(t, db, "n/e/new.gif", "x", nil); err != nil {
@@ -115,11 +113,7 @@ func testRefusedImage(t *testing.T, e Engine) {
 }
 
 func TestWithoutMediaDir(t *testing.T) {
-	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := OpenWith(t, Options{DSN: sqltest.Engines()[0].NewDSN(t), Migrate: true})
 	if _, err := addImage(t, db, "n/e/new.gif", "x", nil); adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("Create: %v, want unsupported", err)
 	}
@@ -131,21 +125,21 @@ func TestWithoutMediaDir(t *testing.T) {
 // TestResetMedia checks that a reset frees all names and removes their files, but no
 // other files in the folder.
 func TestResetMedia(t *testing.T) {
-	EachEngine(t, testResetMedia)
+	sqltest.EachEngine(t, testResetMedia)
 }
 
-func testResetMedia(t *testing.T, e Engine) {
+func testResetMedia(t *testing.T, e sqltest.Engine) {
 	db := openWithStoreViewValues(t, e)
 	if _, err := addImage(t, db, "n/e/new.gif", "old", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(db.media.path("n/e/others.gif"), []byte("not ours"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(mediaDir(db), "n/e/others.gif"), []byte("not ours"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Reset(t.Context(), DemoData(t)); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := db.media.names(); err != nil || !slices.Equal(names, []string{"n/e/others.gif"}) {
+	if names, err := mediaNames(db); err != nil || !slices.Equal(names, []string{"n/e/others.gif"}) {
 		t.Errorf("files after Reset: %v, %v", names, err)
 	}
 	if got := mediaText(t, db, "n/e/new.gif"); got != "not_found" {
@@ -164,10 +158,10 @@ func testResetMedia(t *testing.T, e Engine) {
 // that remains must have its own bytes. A server may stop one of the two because of the
 // other; a reset also alters tables, which MariaDB's deadlock detection does not see.
 func TestResetDuringImageWrites(t *testing.T) {
-	EachEngine(t, testResetDuringImageWrites)
+	sqltest.EachEngine(t, testResetDuringImageWrites)
 }
 
-func testResetDuringImageWrites(t *testing.T, e Engine) {
+func testResetDuringImageWrites(t *testing.T, e sqltest.Engine) {
 	db := openWithStoreViewValues(t, e)
 	data := DemoData(t)
 	var writers sync.WaitGroup
@@ -194,10 +188,7 @@ func testResetDuringImageWrites(t *testing.T, e Engine) {
 	}
 	close(done)
 	writers.Wait()
-	result, err := db.stores[adapter.ProductImages].List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := adaptertest.MustList(t, storeOf(t, db, adapter.ProductImages), adapter.ListParams{})
 	seen := map[string]bool{}
 	for _, r := range result.Records {
 		name := r.Get("file").Text()
@@ -207,8 +198,19 @@ func testResetDuringImageWrites(t *testing.T, e Engine) {
 		}
 		seen[text] = true
 	}
-	names, err := db.media.names()
+	names, err := mediaNames(db)
 	if err != nil || len(names) < len(result.Records) {
 		t.Errorf("%d files of %d images, %v", len(names), len(result.Records), err)
+	}
+}
+
+// mediaNames returns the names of all files in the media folder, whether media_file lists them or not.
+func mediaNames(db *DB) ([]string, error) { return fs.Glob(os.DirFS(mediaDir(db)), "*/*/*") }
+
+// createMediaFile creates an empty file.
+func createMediaFile(t *testing.T, path string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -4,31 +4,16 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
 )
 
 // TestMigrateKeyKinds migrates API keys from the time before keys had a kind.
 func TestMigrateKeyKinds(t *testing.T) {
-	EachEngine(t, func(t *testing.T, e Engine) {
-		dsn := e.NewDSN(t)
-		open := func() *DB {
-			t.Helper()
-			db, err := Open(t.Context(), Options{DSN: dsn, Migrate: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return db
-		}
-		data, err := demo.Load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		db := open()
-		if err := db.Load(t.Context(), data, nil); err != nil {
-			t.Fatal(err)
-		}
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		dsn := NewDemo(t, e)
+		db := OpenWith(t, Options{DSN: dsn})
 		// The table before the seventh migration.
 		onToken, key := "", "INTEGER PRIMARY KEY AUTOINCREMENT"
 		switch e.Name {
@@ -43,7 +28,7 @@ func TestMigrateKeyKinds(t *testing.T) {
 				"revoked BIGINT NOT NULL DEFAULT 0, created_at TIMESTAMP NOT NULL)",
 			"INSERT INTO api_key (key_id, name, key_hash, customer_id, revoked, created_at) VALUES (3, 'a', 'h1', NULL, 0, '2012-01-02 03:04:05'), (4, 'b', 'h2', 2, 1, '2012-01-02 03:04:05')")
 		migrateAgain(t, db)
-		keys, err := open().Credentials().Keys(t.Context())
+		keys, err := OpenWith(t, Options{DSN: dsn, Migrate: true}).Credentials().Keys(t.Context())
 		if err != nil || len(keys) != 2 {
 			t.Fatalf("%+v, %v", keys, err)
 		}

@@ -9,31 +9,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
-
-func TestReopenKeepsData(t *testing.T) {
-	sqlstore.EachEngine(t, testReopenKeepsData)
-}
-
-func testReopenKeepsData(t *testing.T, e sqlstore.Engine) {
-	dsn := e.NewDemo(t)
-	db := open(t, dsn)
-	err := stock(t, db).Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
-		r.Set("qty", adapter.TextValue("41.5000"))
-		return r, nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db = open(t, dsn) // has no migration left to run
-	r, err := stock(t, db).Get(t.Context(), &adapter.GetParams{Key: 1})
-	if err != nil || r.Get("qty").Text() != "41.5000" {
-		t.Errorf("qty %q, %v", r.Get("qty").Text(), err)
-	}
-}
 
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
@@ -63,10 +40,10 @@ func TestOpenRefuses(t *testing.T) {
 // TestConcurrentMigrations opens one new database several times at once, as replicas of
 // Portico do.
 func TestConcurrentMigrations(t *testing.T) {
-	sqlstore.EachServer(t, testConcurrentMigrations)
+	sqltest.EachServer(t, testConcurrentMigrations)
 }
 
-func testConcurrentMigrations(t *testing.T, e sqlstore.Engine) {
+func testConcurrentMigrations(t *testing.T, e sqltest.Engine) {
 	dsn := e.Empty(t)
 	var all sync.WaitGroup
 	for range 4 {
@@ -89,7 +66,7 @@ func testConcurrentMigrations(t *testing.T, e sqlstore.Engine) {
 
 // TestUnreachable opens databases of servers that refuse the connection.
 func TestUnreachable(t *testing.T) {
-	sqlstore.EachServer(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachServer(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := e.NewDSN(t)
 		user, server, found := strings.Cut(dsn, "@")
 		if !found {

@@ -12,8 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // mirroredResources are those that clients write.
@@ -36,7 +40,7 @@ func process(id string, mirror bool, known map[adapter.Resource]int64) outbox.Pr
 type mirroredStore struct {
 	*testing.T
 	db      *sqlstore.DB
-	records *sqlstore.Adapter
+	records *recordtx.Adapter
 	schemas *adapter.Schemas
 }
 
@@ -69,64 +73,28 @@ func (m *mirroredStore) announce(p outbox.Process) []outbox.Owner {
 
 func (m *mirroredStore) store(r adapter.Resource) adapter.Store {
 	m.Helper()
-	s, err := m.records.Store(r)
-	if err != nil {
-		m.Fatal(err)
-	}
-	return s
-}
-
-// record returns a record with some values.
-func (m *mirroredStore) record(r adapter.Resource, values map[string]any) adapter.Record {
-	record := adapter.NewRecord(m.schemas.Of(r))
-	for name, v := range values {
-		switch v := v.(type) {
-		case nil:
-			record.Set(name, adapter.NullValue())
-		case int:
-			record.Set(name, adapter.IntegerValue(int64(v)))
-		case []string:
-			record.Set(name, adapter.TextsValue(v))
-		case adapter.Value:
-			record.Set(name, v)
-		default:
-			record.Set(name, adapter.TextValue(fmt.Sprint(v)))
-		}
-	}
-	return record
+	return adaptertest.StoreOf(m, m.records, r)
 }
 
 // update changes a record as a client does.
-func (m *mirroredStore) update(r adapter.Resource, key adapter.Key, view int64, values map[string]any) {
+func (m *mirroredStore) update(r adapter.Resource, key adapter.Key, view int64, values attrs) {
 	m.Helper()
-	err := m.store(r).Update(m.Context(), &adapter.UpdateParams{Key: key, StoreID: view, With: m.onDemand(values), Change: func(adapter.Record) (adapter.Record, error) {
-		return m.record(r, values), nil
-	}})
-	if err != nil {
+	if err := adaptertest.Update(m, m.store(r), key, view, values); err != nil {
 		m.Fatal(err)
 	}
-}
-
-func (m *mirroredStore) onDemand(values map[string]any) []string {
-	if _, ok := values["stock_item"]; ok {
-		return []string{"stock_item"}
-	}
-	return nil
 }
 
 // delete deletes a record as a client does.
 func (m *mirroredStore) delete(r adapter.Resource, key adapter.Key, view int64) {
 	m.Helper()
-	if err := m.store(r).Delete(m.Context(), &adapter.DeleteParams{Key: key, StoreID: view}); err != nil {
-		m.Fatal(err)
-	}
+	adaptertest.MustDelete(m, m.store(r), adapter.DeleteParams{Key: key, StoreID: view})
 }
 
 // entries returns what is in the outbox, for people.
 func (m *mirroredStore) entries() (all []string) {
 	m.Helper()
 	for _, held := range []bool{false, true} {
-		found, err := m.db.Outbox().Entries(m.Context(), sqlstore.EntryFilter{Held: held, Limit: 100})
+		found, err := m.db.Outbox().Entries(m.Context(), outboxes.EntryFilter{Held: held, Limit: 100})
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -163,7 +131,7 @@ func (m *mirroredStore) expect(name string, want ...string) {
 func (m *mirroredStore) clear() {
 	m.Helper()
 	for _, held := range []bool{false, true} {
-		found, err := m.db.Outbox().Entries(m.Context(), sqlstore.EntryFilter{Held: held, Limit: 100})
+		found, err := m.db.Outbox().Entries(m.Context(), outboxes.EntryFilter{Held: held, Limit: 100})
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -177,34 +145,34 @@ func (m *mirroredStore) clear() {
 
 // TestOutboxEntries checks what each kind of write enters in the outbox.
 func TestOutboxEntries(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
-		m.update(adapter.StockItems, 2, 0, map[string]any{"qty": "7.0000", "min_qty": "0.0000"})
+		m.update(adapter.StockItems, 2, 0, attrs{"qty": "7.0000", "min_qty": "0.0000"})
 		m.expect("a stock item", "stock_items 2 of products 2: qty")
-		m.update(adapter.StockItems, 2, 0, map[string]any{"qty": "7.0000"})
+		m.update(adapter.StockItems, 2, 0, attrs{"qty": "7.0000"})
 		m.expect("nothing")
-		m.update(adapter.Products, 1, 0, map[string]any{"name": "Another", "price": "1.5000"})
+		m.update(adapter.Products, 1, 0, attrs{"name": "Another", "price": "1.5000"})
 		m.expect("a product", "products 1 of products 1: name price")
-		m.update(adapter.Products, 1, 2, map[string]any{"name": "Autre", "sku": "another-sku"})
+		m.update(adapter.Products, 1, 2, attrs{"name": "Autre", "sku": "another-sku"})
 		m.expect("a product at a store view", "products 1 of products 1 at 2: name", "products 1 of products 1: sku")
-		m.update(adapter.Products, 1, 2, map[string]any{"name": adapter.UnsetValue()})
+		m.update(adapter.Products, 1, 2, attrs{"name": adapter.UnsetValue()})
 		m.expect("a value that is no longer of its own", "products 1 of products 1 at 2: name")
-		m.update(adapter.Customers, 1, 0, map[string]any{"firstname": "Grace", "password_hash": "x"})
+		m.update(adapter.Customers, 1, 0, attrs{"firstname": "Grace", "password_hash": "x"})
 		m.expect("a customer", "customers 1 of customers 1: firstname", "customers 1 of customers 1 held: password_hash")
-		m.update(adapter.CustomerAddresses, 2, 0, map[string]any{"city": "Lyon", "is_default_billing": 1})
+		m.update(adapter.CustomerAddresses, 2, 0, attrs{"city": "Lyon", "is_default_billing": 1})
 		m.expect("a default address", "customer_addresses 2 of customers 1: city is_default_billing", "customer_addresses 1 of customers 1: is_default_billing")
 
-		m.update(adapter.Products, 1, 0, map[string]any{"name": "One"})
-		m.update(adapter.StockItems, 1, 0, map[string]any{"qty": "1.0000"})
-		m.update(adapter.Products, 1, 0, map[string]any{"price": "2.0000"})
+		m.update(adapter.Products, 1, 0, attrs{"name": "One"})
+		m.update(adapter.StockItems, 1, 0, attrs{"qty": "1.0000"})
+		m.update(adapter.Products, 1, 0, attrs{"price": "2.0000"})
 		m.expect("entries of one record merge", "products 1 of products 1: name price", "stock_items 1 of products 1: qty")
-		m.update(adapter.Products, 1, 0, map[string]any{"name": "Two"})
-		m.update(adapter.StockItems, 1, 0, map[string]any{"qty": "3.0000"})
+		m.update(adapter.Products, 1, 0, attrs{"name": "Two"})
+		m.update(adapter.StockItems, 1, 0, attrs{"qty": "3.0000"})
 		m.delete(adapter.Products, 1, 0)
 		m.expect("a deleted product", "products 1 of products 1 removed gone:")
-		m.update(adapter.CustomerAddresses, 2, 0, map[string]any{"city": "Paris"})
+		m.update(adapter.CustomerAddresses, 2, 0, attrs{"city": "Paris"})
 		m.delete(adapter.CustomerAddresses, 2, 0)
-		m.update(adapter.Customers, 1, 0, map[string]any{"firstname": "Ada"})
+		m.update(adapter.Customers, 1, 0, attrs{"firstname": "Ada"})
 		m.expect("a deleted address", "customer_addresses 2 of customers 1 removed gone:", "customers 1 of customers 1: firstname")
 		m.delete(adapter.Customers, 1, 0)
 		m.expect("a deleted customer", "customers 1 of customers 1 removed gone:")
@@ -214,15 +182,12 @@ func TestOutboxEntries(t *testing.T) {
 // TestOutboxRefused checks that writes are refused, and leave nothing, if the other system has
 // the writes or they are changing sides.
 func TestOutboxRefused(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
-		write := func(records *sqlstore.Adapter) error {
-			s, err := records.Store(adapter.StockItems)
-			if err != nil {
-				t.Fatal(err)
-			}
+		write := func(records *recordtx.Adapter) error {
+			s := adaptertest.StoreOf(t, records, adapter.StockItems)
 			return s.Update(t.Context(), &adapter.UpdateParams{Key: 2, Change: func(current adapter.Record) (adapter.Record, error) {
-				return m.record(adapter.StockItems, map[string]any{"qty": current.Get("qty").Text() + "1"}), nil
+				return attrs{"qty": current.Get("qty").Text() + "1"}.Record(current.Schema), nil
 			}})
 		}
 		wanted := func(name string, err error, kind adapter.ErrorKind) {
@@ -231,12 +196,9 @@ func TestOutboxRefused(t *testing.T) {
 				t.Errorf("%s: %v, want kind %s", name, err, kind)
 			}
 		}
-		create := func(records *sqlstore.Adapter) error {
-			s, err := records.Store(adapter.CustomerAddresses)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = s.Create(t.Context(), &adapter.CreateParams{Record: m.record(adapter.CustomerAddresses, map[string]any{"customer_id": 1})})
+		create := func(records *recordtx.Adapter) error {
+			s := adaptertest.StoreOf(t, records, adapter.CustomerAddresses)
+			_, err := s.Create(t.Context(), &adapter.CreateParams{Record: attrs{"customer_id": 1}.Record(m.schemas.Of(adapter.CustomerAddresses))})
 			return err
 		}
 		wanted("a new record", create(m.records), adapter.Unavailable) // the other system has to have it first
@@ -252,14 +214,14 @@ func TestOutboxRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		wanted("turned", write(m.records), adapter.Unavailable)
-		m.update(adapter.Products, 2, 0, map[string]any{"name": "Still mirrored"})
+		m.update(adapter.Products, 2, 0, attrs{"name": "Still mirrored"})
 		m.expect("another resource", "products 2 of products 2: name")
 	})
 }
 
 // TestWriteOwners turns the writes of a resource there and back, with two processes.
 func TestWriteOwners(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openDemo(t, e)
 		m := &mirroredStore{T: t, db: db, schemas: adapter.NewSchemas(), records: db.Adapter().Mirrored()}
 		owners, r := db.WriteOwners(), adapter.StockItems
@@ -310,7 +272,7 @@ func TestWriteOwners(t *testing.T) {
 		succeeded("complete", owners.Complete(t.Context(), r, 3))
 		expect("completed", outbox.Owner{Mirrored: true, Epoch: 4})
 
-		m.update(r, 2, 0, map[string]any{"qty": "7.0000"})
+		m.update(r, 2, 0, attrs{"qty": "7.0000"})
 		box := db.Outbox()
 		due, err := box.Due(t.Context(), 10)
 		if err != nil || len(due) != 1 {
@@ -336,7 +298,7 @@ func TestWriteOwners(t *testing.T) {
 
 // TestOutboxDelivery checks in which order entries are due, and what becomes of them.
 func TestOutboxDelivery(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
 		box := m.db.Outbox()
 		due := func() []outbox.Entry {
@@ -357,10 +319,10 @@ func TestOutboxDelivery(t *testing.T) {
 				t.Errorf("%s: want -, got +:\n%s", name, diff)
 			}
 		}
-		m.update(adapter.Products, 1, 0, map[string]any{"name": "One"})
-		m.update(adapter.StockItems, 1, 0, map[string]any{"qty": "1.0000"})
-		m.update(adapter.StockItems, 2, 0, map[string]any{"qty": "2.0000"})
-		m.update(adapter.Customers, 1, 0, map[string]any{"password_hash": "x"})
+		m.update(adapter.Products, 1, 0, attrs{"name": "One"})
+		m.update(adapter.StockItems, 1, 0, attrs{"qty": "1.0000"})
+		m.update(adapter.StockItems, 2, 0, attrs{"qty": "2.0000"})
+		m.update(adapter.Customers, 1, 0, attrs{"password_hash": "x"})
 		expectDue("the first of each product", "products 1", "stock_items 2")
 		first := due()[0]
 		if err := box.Failed(t.Context(), first, outbox.Failure{Reason: "later", Retry: time.Now().Add(time.Hour)}); err != nil {
@@ -377,7 +339,7 @@ func TestOutboxDelivery(t *testing.T) {
 		expectDue("retried", "products 1", "stock_items 2")
 
 		delivered := due()[1]
-		m.update(adapter.StockItems, 2, 0, map[string]any{"qty": "3.0000", "min_qty": "1.0000"})
+		m.update(adapter.StockItems, 2, 0, attrs{"qty": "3.0000", "min_qty": "1.0000"})
 		if err := box.Delivered(t.Context(), delivered, map[string]string{"qty": "=2.0000"}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -394,9 +356,9 @@ func TestOutboxDelivery(t *testing.T) {
 
 // TestOutboxAttempts checks which attempts count, and what is noted of what was sent.
 func TestOutboxAttempts(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
-		m.update(adapter.StockItems, 2, 0, map[string]any{"qty": "7.0000"})
+		m.update(adapter.StockItems, 2, 0, attrs{"qty": "7.0000"})
 		box := m.db.Outbox()
 		for _, tt := range []struct {
 			name     string
@@ -428,7 +390,7 @@ func TestOutboxAttempts(t *testing.T) {
 // only returns the only entry.
 func (m *mirroredStore) only() outbox.Entry {
 	m.Helper()
-	all, err := m.db.Outbox().Entries(m.Context(), sqlstore.EntryFilter{Limit: 2})
+	all, err := m.db.Outbox().Entries(m.Context(), outboxes.EntryFilter{Limit: 2})
 	if err != nil || len(all) != 1 {
 		m.Fatalf("%v, %v", all, err)
 	}
@@ -438,7 +400,7 @@ func (m *mirroredStore) only() outbox.Entry {
 // TestUnknownCreates checks which creates count as unknown: those whose reply was lost, and those
 // of a process that was killed.
 func TestUnknownCreates(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
 		box, owners := m.db.Outbox(), m.db.WriteOwners()
 		ids := map[string]int64{}
@@ -484,13 +446,13 @@ func TestUnknownCreates(t *testing.T) {
 
 // TestOutboxCount counts something of each kind.
 func TestOutboxCount(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
 		box := m.db.Outbox()
-		m.update(adapter.StockItems, 1, 0, map[string]any{"qty": "1.0000"})
-		m.update(adapter.StockItems, 2, 0, map[string]any{"qty": "2.0000"})
-		m.update(adapter.Products, 3, 0, map[string]any{"name": "One"})
-		m.update(adapter.Customers, 1, 0, map[string]any{"password_hash": "x"})
+		m.update(adapter.StockItems, 1, 0, attrs{"qty": "1.0000"})
+		m.update(adapter.StockItems, 2, 0, attrs{"qty": "2.0000"})
+		m.update(adapter.Products, 3, 0, attrs{"name": "One"})
+		m.update(adapter.Customers, 1, 0, attrs{"password_hash": "x"})
 		entries, err := box.Due(t.Context(), 10)
 		if err != nil {
 			t.Fatal(err)
@@ -508,7 +470,7 @@ func TestOutboxCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[adapter.Resource]sqlstore.OutboxCount{
+		want := map[adapter.Resource]outboxes.Count{
 			adapter.Products: {Parked: 1}, adapter.StockItems: {Waiting: 1, Held: 1, Oldest: entries[0].CreatedAt}, adapter.Customers: {Held: 1, Unknown: 1},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // export returns a record with everything that belongs to it.
@@ -86,10 +87,10 @@ func (m *mirroredStore) conflicts() (all []outbox.Conflict) {
 
 // TestOutboxImports follows an old shop while it still has to be told what clients have changed.
 func TestOutboxImports(t *testing.T) {
-	sqlstore.EachEngine(t, testOutboxImports)
+	sqltest.EachEngine(t, testOutboxImports)
 }
 
-func testOutboxImports(t *testing.T, e sqlstore.Engine) {
+func testOutboxImports(t *testing.T, e sqltest.Engine) {
 	m := newMirroredStore(t, openDemo(t, e))
 	get := func(r adapter.Resource, key adapter.Key, view int64, name string) string {
 		t.Helper()
@@ -97,11 +98,7 @@ func testOutboxImports(t *testing.T, e sqlstore.Engine) {
 		if at, ok := m.schemas.Of(r).Index(name); ok && m.schemas.Of(r).Attributes[at].OnDemand {
 			with = []string{name}
 		}
-		found, err := m.store(r).Get(t.Context(), &adapter.GetParams{Key: key, StoreID: view, With: with})
-		if err != nil {
-			t.Fatalf("%s %d: %v", r, key, err)
-		}
-		return found.Get(name).Text()
+		return adaptertest.MustGet(t, m.store(r), adapter.GetParams{Key: key, StoreID: view, With: with}).Get(name).Text()
 	}
 	shows := func(name string, r adapter.Resource, key adapter.Key, view int64, attribute, want string) {
 		t.Helper()
@@ -134,8 +131,8 @@ func testOutboxImports(t *testing.T, e sqlstore.Engine) {
 	}
 	updatedAt := get(adapter.Products, 1, 0, "updated_at")
 
-	m.update(adapter.Products, 1, 0, map[string]any{"name": "Ours", "price": "11.0000"})
-	m.update(adapter.Products, 1, 3, map[string]any{"name": "Ours at 3", "special_price": "1.0000"})
+	m.update(adapter.Products, 1, 0, attrs{"name": "Ours", "price": "11.0000"})
+	m.update(adapter.Products, 1, 3, attrs{"name": "Ours at 3", "special_price": "1.0000"})
 	written := get(adapter.Products, 1, 0, "updated_at")
 	product.Record.Set("short_description", adapter.TextValue("theirs"))
 	if done := m.follow(product, images)[0]; done.Outcome != adapter.ImportChanged || !done.Pending {
@@ -167,7 +164,7 @@ func testOutboxImports(t *testing.T, e sqlstore.Engine) {
 	shows("followed again", adapter.Products, 1, 0, "updated_at", updatedAt)
 
 	t.Run("stock", func(t *testing.T) {
-		m.update(adapter.StockItems, 1, 0, map[string]any{"qty": "50.0000"})
+		m.update(adapter.StockItems, 1, 0, attrs{"qty": "50.0000"})
 		m.follow(item)
 		shows("pending", adapter.StockItems, 1, 0, "qty", "50.0000")
 		before := item.Record.Get("qty").Text()
@@ -205,7 +202,7 @@ func testOutboxImports(t *testing.T, e sqlstore.Engine) {
 	})
 	t.Run("a password", func(t *testing.T) {
 		customer := m.export(adapter.Customers, 1)
-		m.update(adapter.Customers, 1, 0, map[string]any{"password_hash": "ours"})
+		m.update(adapter.Customers, 1, 0, attrs{"password_hash": "ours"})
 		m.follow(customer)
 		shows("held", adapter.Customers, 1, 0, "password_hash", "ours")
 		customer.Record.Set("password_hash", adapter.TextValue("theirs"))
@@ -215,10 +212,8 @@ func testOutboxImports(t *testing.T, e sqlstore.Engine) {
 		m.expect("no longer held")
 	})
 	t.Run("a record that the old shop has deleted", func(t *testing.T) {
-		m.update(adapter.Customers, 3, 0, map[string]any{"firstname": "Ours"})
-		gone := adapter.NewRecord(m.schemas.Of(adapter.Customers))
-		gone.Set("entity_id", adapter.IntegerValue(3))
-		m.follow(adapter.Aggregate{Record: gone, Gone: true})
+		m.update(adapter.Customers, 3, 0, attrs{"firstname": "Ours"})
+		m.follow(adapter.Aggregate{Record: attrs{"entity_id": 3}.Record(m.schemas.Of(adapter.Customers)), Gone: true})
 		if exists(adapter.Customers, 3) {
 			t.Error("it is still here")
 		}
@@ -240,7 +235,7 @@ func testOutboxImports(t *testing.T, e sqlstore.Engine) {
 
 // TestOutboxImages follows an old shop that has to be told of changed images.
 func TestOutboxImages(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openGallery(t, e))
 		_, images, _ := ofProduct(m.export(adapter.Products, 1))
 		gallery := func(view int64) (all []string) {
@@ -255,9 +250,9 @@ func TestOutboxImages(t *testing.T) {
 			}
 			return all
 		}
-		m.update(adapter.ProductImages, 2, 0, map[string]any{"label": "Ours"})
-		m.update(adapter.ProductImages, 1, 0, map[string]any{"types": []string{"image", "small_image", "thumbnail"}})
-		m.update(adapter.ProductImages, 4, 2, map[string]any{"label": "À nous"})
+		m.update(adapter.ProductImages, 2, 0, attrs{"label": "Ours"})
+		m.update(adapter.ProductImages, 1, 0, attrs{"types": []string{"image", "small_image", "thumbnail"}})
+		m.update(adapter.ProductImages, 4, 2, attrs{"label": "À nous"})
 		m.delete(adapter.ProductImages, 5, 0)
 		want := map[int64][]string{0: gallery(0), 2: gallery(2)}
 		want[0][3] = "4 - - - " // what saving a product stores besides follows when the old shop has done so
@@ -275,7 +270,7 @@ func TestOutboxImages(t *testing.T) {
 		images.Levels = slices.DeleteFunc(images.Levels, func(l adapter.Level) bool {
 			return l.Record.Schema.Resource == adapter.ProductImages && l.Record.Key() == 4
 		})
-		m.update(adapter.ProductImages, 4, 2, map[string]any{"label": "Deleted there"})
+		m.update(adapter.ProductImages, 4, 2, attrs{"label": "Deleted there"})
 		m.follow(images)
 		m.expect("an image that the old shop has deleted")
 		if all := m.conflicts(); len(all) != 1 || all[0].Outcome != outbox.Dropped || all[0].Key != 4 {

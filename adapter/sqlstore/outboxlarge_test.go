@@ -8,7 +8,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // largeOutbox is how many entries the outbox of TestLargeOutbox has in each state.
@@ -33,7 +35,7 @@ func (m *mirroredStore) fill(firstKey int64, parked bool, retry time.Time) {
 // for, while 100,000 changes wait and as many are parked, none of which is due.
 func TestLargeOutbox(t *testing.T) {
 	nightly.Only(t, "faults")
-	for _, e := range sqlstore.Engines() {
+	for _, e := range sqltest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			m := newMirroredStore(t, openDemo(t, e))
 			m.fill(1_000_000, true, time.Now().Add(time.Hour))
@@ -66,11 +68,11 @@ func TestLargeOutbox(t *testing.T) {
 				return int(c.Waiting + c.Parked), 2 * largeOutbox, err
 			})
 			took("the last page", 50*time.Millisecond, func() (int, int, error) {
-				page, err := box.Entries(t.Context(), sqlstore.EntryFilter{After: 2*largeOutbox - 1000, Limit: 1000})
+				page, err := box.Entries(t.Context(), outboxes.EntryFilter{After: 2*largeOutbox - 1000, Limit: 1000})
 				return len(page), 1000, err
 			})
 			took("a page of what is parked", 50*time.Millisecond, func() (int, int, error) {
-				page, err := box.Entries(t.Context(), sqlstore.EntryFilter{Parked: true, After: largeOutbox / 2, Limit: 1000})
+				page, err := box.Entries(t.Context(), outboxes.EntryFilter{Parked: true, After: largeOutbox / 2, Limit: 1000})
 				return len(page), 1000, err
 			})
 			took("what waits of a product", 10*time.Millisecond, func() (int, int, error) {
@@ -78,7 +80,7 @@ func TestLargeOutbox(t *testing.T) {
 				return map[bool]int{true: 1}[waits], 1, err
 			})
 			took("a client's write", 100*time.Millisecond, func() (int, int, error) {
-				m.update(adapter.StockItems, 2, 0, map[string]any{"qty": fmt.Sprintf("%d.0000", time.Now().UnixNano()%1000)})
+				m.update(adapter.StockItems, 2, 0, attrs{"qty": fmt.Sprintf("%d.0000", time.Now().UnixNano()%1000)})
 				return 0, 0, nil
 			})
 			took("20 imports of what is pending", 2*time.Second, func() (int, int, error) {
@@ -93,7 +95,7 @@ func TestLargeOutbox(t *testing.T) {
 func (m *mirroredStore) importPending(times int) (kept int) {
 	m.Helper()
 	product, _, _ := ofProduct(m.export(adapter.Products, 1))
-	m.update(adapter.Products, 1, 0, map[string]any{"name": fmt.Sprintf("Ours %d", time.Now().UnixNano())})
+	m.update(adapter.Products, 1, 0, attrs{"name": fmt.Sprintf("Ours %d", time.Now().UnixNano())})
 	ours := m.export(adapter.Products, 1).Record.Get("name").Text()
 	for range times {
 		done := m.follow(product)

@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/outbox"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -17,12 +18,8 @@ import (
 // explicitly.
 func TestPlans(t *testing.T) {
 	var watched sqltest.Statements
-	e := Engines()[0]
-	db, err := Open(t.Context(), Options{DSN: e.NewDemo(t), Wrap: watched.Wrap})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	e := sqltest.Engines()[0]
+	db := OpenWith(t, Options{DSN: NewDemo(t, e), Wrap: watched.Wrap})
 	is := func(attribute string, op adapter.Op, operands ...string) adapter.Query {
 		return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}, Limit: 10}
 	}
@@ -64,7 +61,7 @@ func TestPlans(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			watched.Take()
-			result, err := db.stores[c.resource].List(t.Context(), &c.params)
+			result, err := storeOf(t, db, c.resource).List(t.Context(), &c.params)
 			if err != nil || result.Partial {
 				t.Fatalf("%+v, %v", result, err)
 			}
@@ -89,18 +86,17 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestIDMapPlans is TestPlans for the statements of the ID map.
-func TestIDMapPlans(t *testing.T) {
+// TestPlansOfCalls is TestPlans for the statements of the ID map, and for what is asked of the
+// outbox all the time. TestLargeOutbox measures that on all engines.
+func TestPlansOfCalls(t *testing.T) {
 	var watched sqltest.Statements
-	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Wrap: watched.Wrap})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	local, ctx := db.Replica(), t.Context()
+	db := OpenWith(t, Options{DSN: sqltest.Engines()[0].NewDSN(t), Wrap: watched.Wrap})
+	local, box, ctx := db.Replica(), db.Outbox(), t.Context()
 	mapping := idmap.Mapping{Resource: adapter.Products, Key: 1, BackendID: "a"}
 	for name, call := range map[string]func() error{
-		"MappingsByKey": func() error { _, err := local.MappingsByKey(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
+		"MappingsByKey":            func() error { _, err := local.MappingsByKey(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
+		"VersionsByKey":            func() error { _, err := local.VersionsByKey(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
+		"VersionsByKey, far apart": func() error { _, err := local.VersionsByKey(ctx, adapter.Products, []adapter.Key{1, 200}); return err },
 		"MappingsByBackendID": func() error {
 			_, err := local.MappingsByBackendID(ctx, adapter.Products, []string{"a", "b"})
 			return err
@@ -111,6 +107,13 @@ func TestIDMapPlans(t *testing.T) {
 		"PutMappings":        func() error { return local.PutMappings(ctx, mapping) },
 		"CompleteIntent":     func() error { _, err := local.CompleteIntent(ctx, nil, mapping); return err },
 		"DeleteMapping":      func() error { return local.DeleteMapping(ctx, adapter.Products, 1) },
+		"Due":                func() error { _, err := box.Due(ctx, 8); return err },
+		"ByID":               func() error { _, err := box.ByID(ctx, 1, 2); return err },
+		"Entries": func() error {
+			_, err := box.Entries(ctx, outboxes.EntryFilter{Parked: true, After: 7, Limit: 10})
+			return err
+		},
+		"Waiting": func() error { _, err := box.Waiting(ctx, outbox.Root{Resource: adapter.Products, Key: 1}); return err },
 	} {
 		watched.Take()
 		if err := call(); err != nil {
@@ -133,38 +136,47 @@ func TestIDMapPlans(t *testing.T) {
 	}
 }
 
-// TestOutboxPlans is TestPlans for what is asked of the outbox all the time. TestLargeOutbox
-// measures it on all engines.
-func TestOutboxPlans(t *testing.T) {
-	var watched sqltest.Statements
-	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Wrap: watched.Wrap})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	box, ctx := db.Outbox(), t.Context()
-	for name, call := range map[string]func() error{
-		"Due":     func() error { _, err := box.Due(ctx, 8); return err },
-		"ByID":    func() error { _, err := box.ByID(ctx, 1, 2); return err },
-		"Entries": func() error { _, err := box.Entries(ctx, EntryFilter{Parked: true, After: 7, Limit: 10}); return err },
-		"Waiting": func() error { _, err := box.Waiting(ctx, outbox.Root{Resource: adapter.Products, Key: 1}); return err },
-	} {
-		watched.Take()
-		if err := call(); err != nil {
-			t.Fatalf("%s: %v", name, err)
+// TestStatementsPerRead counts the statements of each read.
+func TestStatementsPerRead(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		var watched sqltest.Statements
+		schemas, dsn := addedSchemas(t), e.NewDSN(t)
+		extended, standard := OpenWith(t, Options{DSN: dsn, Schemas: schemas, Wrap: watched.Wrap}), OpenWith(t, Options{DSN: dsn, Wrap: watched.Wrap})
+		if err := extended.Load(t.Context(), addedData(t, schemas), nil); err != nil {
+			t.Fatal(err)
 		}
-		executed, _ := watched.Take()
-		if len(executed) == 0 {
-			t.Errorf("%s: no statement", name)
-		}
-		for _, statement := range executed {
-			for _, step := range plan(t, db, statement) {
-				if strings.HasPrefix(step, "SCAN ") || strings.Contains(step, "TEMP B-TREE") {
-					t.Errorf("%s: %s\n%s", name, step, statement)
-				}
+		prices, sold := []string{"group_price", "tier_price", "image_file"}, []adapter.Filter{{Name: adapter.InWebsite, Value: 1}}
+		for _, c := range []struct {
+			name     string
+			db       *DB
+			resource adapter.Resource
+			key      adapter.Key // 0 for a list
+			params   adapter.ListParams
+			want     int
+		}{
+			{"product", standard, adapter.Products, 2, adapter.ListParams{}, 1},
+			{"product at a store view, with all on-demand attributes", standard, adapter.Products, 2, adapter.ListParams{With: prices, StoreID: 2, Filters: sold}, 2},
+			{"products", standard, adapter.Products, 0, adapter.ListParams{Query: adapter.Query{Limit: 10}}, 1},
+			{"products at a store view, with all on-demand attributes", standard, adapter.Products, 0,
+				adapter.ListParams{Query: adapter.Query{Limit: 10, OrderBy: "name"}, With: prices, StoreID: 2, Filters: sold}, 2},
+			{"count", standard, adapter.Products, 0, adapter.ListParams{Count: true, StoreID: 2, Filters: sold}, 1},
+			{"customers", standard, adapter.Customers, 0, adapter.ListParams{}, 1},
+			{"customers with added attributes", extended, adapter.Customers, 0, adapter.ListParams{}, 2},
+			{"products with added attributes", extended, adapter.Products, 0, adapter.ListParams{}, 2},
+			{"product with added attributes and prices", extended, adapter.Products, 2, adapter.ListParams{StoreID: 2, With: prices[:2]}, 2},
+		} {
+			watched.Take()
+			var err error
+			if store := storeOf(t, c.db, c.resource); c.key == 0 {
+				_, err = store.List(t.Context(), &c.params)
+			} else {
+				_, err = store.Get(t.Context(), &adapter.GetParams{Key: c.key, With: c.params.With, StoreID: c.params.StoreID, Filters: c.params.Filters})
+			}
+			if executed, _ := watched.Take(); len(executed) != c.want || err != nil {
+				t.Errorf("%s: %d statements, %v, want %d", c.name, len(executed), err, c.want)
 			}
 		}
-	}
+	})
 }
 
 // plan returns the steps of SQLite's plan for a statement.
@@ -174,7 +186,7 @@ func plan(t *testing.T, db *DB, statement string) []string {
 	for i := range arguments {
 		arguments[i] = 1
 	}
-	rows, err := db.readers.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, arguments...)
+	rows, err := db.records.Readers.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, arguments...)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, statement)
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // gallery inserts images, which no data set holds. At store view 2, image 1 has values
@@ -26,12 +28,12 @@ const gallery = `
 	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
 		(1, 0, 'image', 1), (1, 0, 'small_image', 1), (1, 0, 'thumbnail', 2),
 		(1, 2, 'small_image', NULL), (1, 2, 'thumbnail', 3),
-		(2, 3, 'image', 6), (2, 3, 'thumbnail', 6), (2, 0, 'small_image', 6);`
+		(2, 0, 'image', 6), (2, 2, 'image', NULL), (2, 3, 'image', 6), (2, 3, 'thumbnail', 6), (2, 0, 'small_image', 6);`
 
 // openGallery opens a new database with the demo store and the gallery.
-func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
+func openGallery(tb testing.TB, e sqltest.Engine) *sqlstore.DB {
 	tb.Helper()
-	return openGalleryAt(tb, e.NewDemo(tb))
+	return openGalleryAt(tb, sqlstore.NewDemo(tb, e))
 }
 
 // openGalleryAt opens a demo store and adds the gallery.
@@ -43,10 +45,10 @@ func openGalleryAt(tb testing.TB, dsn string) *sqlstore.DB {
 }
 
 // openGalleries returns openGallery in the form that a conformance suite needs.
-func openGalleries(tb testing.TB, e sqlstore.Engine) func(testing.TB) *sqlstore.DB {
+func openGalleries(tb testing.TB, e sqltest.Engine) func(testing.TB) *sqlstore.DB {
 	var dsn string // of the latest store
 	return sqlstore.StoreOpener(tb, func(tb testing.TB) *sqlstore.DB {
-		dsn = e.NewDemo(tb)
+		dsn = sqlstore.NewDemo(tb, e)
 		return openGalleryAt(tb, dsn)
 	}, func(tb testing.TB, db *sqlstore.DB) {
 		if err := db.Reset(tb.Context(), data(tb)); err != nil {
@@ -59,22 +61,13 @@ func openGalleries(tb testing.TB, e sqlstore.Engine) func(testing.TB) *sqlstore.
 // addGallery adds the gallery to a demo store.
 func addGallery(tb testing.TB, dsn string) {
 	tb.Helper()
-	raw := sqlstore.Raw(tb, dsn)
-	for statement := range strings.SplitSeq(strings.TrimSuffix(gallery, ";"), ";") {
-		if _, err := raw.ExecContext(tb.Context(), statement); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	sqlstore.AdvanceCounter(tb, dsn, "product_image", "id")
+	sqltest.Exec(tb, dsn, strings.Split(strings.TrimSuffix(gallery, ";"), ";")...)
+	sqltest.AdvanceCounter(tb, dsn, "product_image", "id")
 }
 
 func images(tb testing.TB, db *sqlstore.DB) adapter.Store {
 	tb.Helper()
-	s, err := db.Adapter().Store(adapter.ProductImages)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
+	return adaptertest.StoreOf(tb, db.Adapter(), adapter.ProductImages)
 }
 
 // imageText returns the values of an image that depend on the level; - is null.
@@ -92,10 +85,10 @@ func imageText(r adapter.Record) string {
 }
 
 func TestImagesByLevel(t *testing.T) {
-	sqlstore.EachEngine(t, testImagesByLevel)
+	sqltest.EachEngine(t, testImagesByLevel)
 }
 
-func testImagesByLevel(t *testing.T, e sqlstore.Engine) {
+func testImagesByLevel(t *testing.T, e sqltest.Engine) {
 	s := images(t, openGallery(t, e))
 	for _, c := range []struct {
 		name    string
@@ -112,7 +105,7 @@ func testImagesByLevel(t *testing.T, e sqlstore.Engine) {
 		{"store view without values", 1, "1", []string{
 			"4 - - - ", "5 - - - ", `3 "Three" "10" "0" `, `2 "Two" "20" "1" thumbnail`, `1 "One" "30" "0" image,small_image`,
 		}},
-		{"another product, no label", 0, "2", []string{`6 - "1" "0" small_image`}},
+		{"another product, no label", 0, "2", []string{`6 - "1" "0" image,small_image`}},
 		{"another product, a label of one blank", 3, "2", []string{`6 " " "4" "1" image,small_image,thumbnail`}},
 		{"unknown product", 0, "99", nil},
 	} {
@@ -142,10 +135,10 @@ func testImagesByLevel(t *testing.T, e sqlstore.Engine) {
 // TestFilterByEffectiveValues filters in SQL by the values that customers and guests
 // see.
 func TestFilterByEffectiveValues(t *testing.T) {
-	sqlstore.EachEngine(t, testFilterByEffectiveValues)
+	sqltest.EachEngine(t, testFilterByEffectiveValues)
 }
 
-func testFilterByEffectiveValues(t *testing.T, e sqlstore.Engine) {
+func testFilterByEffectiveValues(t *testing.T, e sqltest.Engine) {
 	s := images(t, openGallery(t, e))
 	for storeID, want := range map[int64]string{0: "1 3 4 5 6", 2: "4 5 6", 3: "1 3 4 5"} {
 		p := &adapter.ListParams{StoreID: storeID, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
@@ -171,10 +164,10 @@ func testFilterByEffectiveValues(t *testing.T, e sqlstore.Engine) {
 
 // TestImagesHaveNoOwner reads images on behalf of a customer.
 func TestImagesHaveNoOwner(t *testing.T) {
-	sqlstore.EachEngine(t, testImagesHaveNoOwner)
+	sqltest.EachEngine(t, testImagesHaveNoOwner)
 }
 
-func testImagesHaveNoOwner(t *testing.T, e sqlstore.Engine) {
+func testImagesHaveNoOwner(t *testing.T, e sqltest.Engine) {
 	s := images(t, openGallery(t, e))
 	if _, err := s.List(t.Context(), &adapter.ListParams{OwnerID: 1}); adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("List: %v, want unsupported", err)

@@ -7,10 +7,14 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
 // openWithStoreViewValues opens the demo store with images and values of store views.
-func openWithStoreViewValues(t testing.TB, e Engine) *DB {
+func openWithStoreViewValues(t testing.TB, e sqltest.Engine) *DB {
 	t.Helper()
 	db := openDemo(t, e)
 	addStoreViewValues(t, db)
@@ -43,7 +47,7 @@ func addStoreViewValues(t testing.TB, db *DB) {
 		if text, ok := v.value.(string); ok {
 			folded = adapter.Fold(text)
 		}
-		if _, err := db.writeStatements.exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
+		if _, err := db.records.WriteStatements.Exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
 			v.product, v.store, v.attribute, v.value, folded); err != nil {
 			t.Fatal(err)
 		}
@@ -55,8 +59,8 @@ func addStoreViewValues(t testing.TB, db *DB) {
 		"INSERT INTO product_image (id, product_id, file, media_type) VALUES (1, 1, 'f/r/front.png', 'image/png'), (2, 1, 'b/a/back.png', 'image/png'), (3, 2, 'c/o/copper.png', 'image/png')",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 0, 'image', 1), (1, 2, 'image', 2), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3), (2, 2, 'image', NULL)",
 	)
-	if advance := db.engine.counters.advance; advance != nil {
-		execute(t, db, advance(counter{"product_image", "id"}))
+	if advance := db.records.Engine.Counters.Advance; advance != nil {
+		execute(t, db, advance(engine.Counter{Table: "product_image", Column: "id"}))
 	}
 	if err := db.RebuildListing(t.Context()); err != nil {
 		t.Fatal(err)
@@ -65,7 +69,7 @@ func addStoreViewValues(t testing.TB, db *DB) {
 
 // restricted is an adapter that offers products alone, restricted by its parameters.
 type restricted struct {
-	*Adapter
+	*recordtx.Adapter
 	adaptertest.Bounds
 }
 
@@ -81,14 +85,14 @@ func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
 // websites and categories show, so that every query on the scoped tables is compared
 // with adapter.Apply.
 func TestConformanceInStoreViews(t *testing.T) {
-	EachEngineNightly(t, testConformanceInStoreViews)
+	sqltest.EachEngineNightly(t, testConformanceInStoreViews)
 }
 
-func testConformanceInStoreViews(t *testing.T, e Engine) {
+func testConformanceInStoreViews(t *testing.T, e sqltest.Engine) {
 	unsupported := map[adapter.Resource]string{}
-	for _, table := range layout(adapter.NewSchemas()) {
-		if table.schema.Resource != adapter.Products {
-			unsupported[table.schema.Resource] = "not of this test"
+	for _, table := range tables.Layout(adapter.NewSchemas()) {
+		if table.Schema.Resource != adapter.Products {
+			unsupported[table.Schema.Resource] = "not of this test"
 		}
 	}
 	for _, c := range []struct {
@@ -115,70 +119,14 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 	}
 }
 
-func TestScopedValues(t *testing.T) {
-	EachEngine(t, testScopedValues)
-}
-
-func testScopedValues(t *testing.T, e Engine) {
-	db := openWithStoreViewValues(t, e)
-	store := db.stores[adapter.Products]
-	const absent, null = "absent", "null"
-	for _, c := range []struct {
-		name         string
-		key          adapter.Key
-		storeID      int64
-		websiteScope bool
-		attribute    string
-		want         string
-	}{
-		{"default scope", 1, 0, false, "name", "Steel Kettle"},
-		{"of the store view", 1, 2, false, "name", "Bouilloire à l'étain"},
-		{"another store view", 1, 1, false, "name", "Steel Kettle"},
-		{"null in the store view", 1, 2, false, "meta_title", null},
-		{"null shows through", 1, 2, false, "meta_keyword", null},
-		{"never stored", 2, 2, false, "meta_title", absent},
-		{"integer", 1, 1, false, "visibility", "1"},
-		{"not of the website", 1, 1, true, "visibility", "4"},
-		{"of the website", 2, 2, true, "status", "2"},
-		{"global value of the store view", 4, 2, false, "price", "70.5000"},
-		{"global value not of the website", 4, 2, true, "price", "75.2500"},
-		{"default url_key", 3, 2, false, "default_url_key", "desk-lamp"},
-		{"url_key", 3, 2, false, "url_key", "lampe"},
-		{"no text", 3, 2, false, "description", ""},
-		{"image", 1, 0, false, "image_file", "f/r/front.png"},
-		{"image of the store view", 1, 2, false, "image_file", "b/a/back.png"},
-		{"image without store scope", 1, 2, true, "image_file", "f/r/front.png"},
-		{"image hidden by the store view", 2, 2, false, "image_file", absent},
-		{"image shows through", 2, 3, false, "image_file", "c/o/copper.png"},
-		{"no image", 3, 0, false, "image_file", absent},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r, err := store.Get(t.Context(), &adapter.GetParams{Key: c.key, StoreID: c.storeID, WebsiteScope: c.websiteScope, With: []string{"image_file"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := r.Get(c.attribute).Text()
-			switch r.Get(c.attribute).Kind() {
-			case adapter.Absent:
-				got = absent
-			case adapter.Null:
-				got = null
-			}
-			if got != c.want {
-				t.Errorf("%s is %q, want %q", c.attribute, got, c.want)
-			}
-		})
-	}
-}
-
 // TestPartsOfManyProducts lists more products than one statement reads parts for.
 func TestPartsOfManyProducts(t *testing.T) {
-	EachEngine(t, testPartsOfManyProducts)
+	sqltest.EachEngine(t, testPartsOfManyProducts)
 }
 
-func testPartsOfManyProducts(t *testing.T, e Engine) {
+func testPartsOfManyProducts(t *testing.T, e sqltest.Engine) {
 	db := openWithStoreViewValues(t, e)
-	const many = 2*partsBatch + 3
+	const many = 2*128 + 3 // a batch is 128
 	var products, names, prices []string
 	for i := range many {
 		id := 100 + i
@@ -191,7 +139,7 @@ func testPartsOfManyProducts(t *testing.T, e Engine) {
 		"INSERT INTO product_value (product_id, store_id, attribute, value) VALUES "+strings.Join(names, ","),
 		"INSERT INTO product_tier_price (product_id, website_id, cust_group, price, price_qty) VALUES "+strings.Join(prices, ","),
 	)
-	result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{
+	result, err := storeOf(t, db, adapter.Products).List(t.Context(), &adapter.ListParams{
 		With: []string{"tier_price"}, StoreID: 2,
 		Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.GtEq, Operands: []string{"100"}}}}}},
 	})
@@ -204,53 +152,5 @@ func testPartsOfManyProducts(t *testing.T, e Engine) {
 		if r.Get("name").Text() != "bulk "+id || len(prices) != 1 || prices[0].Get("price").Text() != id+".0000" {
 			t.Fatalf("product %s: %v", id, r.Values)
 		}
-	}
-}
-
-// TestStatementsPerProductRead counts the statements of each read by the prepared
-// statements that it adds to the cache.
-func TestStatementsPerProductRead(t *testing.T) {
-	EachEngine(t, testStatementsPerProductRead)
-}
-
-func testStatementsPerProductRead(t *testing.T, e Engine) {
-	prices := []string{"group_price", "tier_price", "image_file"}
-	shop := []adapter.Filter{{Name: adapter.InWebsite, Value: 1}}
-	for _, c := range []struct {
-		name string
-		read func(adapter.Store) error
-		want int
-	}{
-		{"single in the default scope", func(s adapter.Store) error {
-			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2})
-			return err
-		}, 1},
-		{"single in a store view, with all on-demand attributes", func(s adapter.Store) error {
-			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2, With: prices, StoreID: 2, Filters: shop})
-			return err
-		}, 2},
-		{"list in the default scope", func(s adapter.Store) error {
-			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}})
-			return err
-		}, 1},
-		{"list in a store view, with all on-demand attributes", func(s adapter.Store) error {
-			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10, OrderBy: "name"}, With: prices, StoreID: 2, Filters: shop})
-			return err
-		}, 2},
-		{"count", func(s adapter.Store) error {
-			_, err := s.List(t.Context(), &adapter.ListParams{Count: true, StoreID: 2, Filters: shop})
-			return err
-		}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			db := openWithStoreViewValues(t, e)
-			before := len(db.readStatements.prepared)
-			if err := c.read(db.stores[adapter.Products]); err != nil {
-				t.Fatal(err)
-			}
-			if got := len(db.readStatements.prepared) - before; got != c.want {
-				t.Errorf("%d statements, want %d", got, c.want)
-			}
-		})
 	}
 }

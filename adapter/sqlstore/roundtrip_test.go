@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -29,7 +32,7 @@ type storeKind struct {
 
 func storeKinds() []storeKind {
 	kinds := []storeKind{{"memstore", fillMemory}}
-	for _, e := range Engines() {
+	for _, e := range sqltest.Engines() {
 		kinds = append(kinds, storeKind{e.Name, func(tb testing.TB, s *adapter.Schemas, data *adapter.Dataset) (filledStore, func(string) ([]byte, error)) {
 			return fillSQL(tb, e.NewDSN(tb), s, data)
 		}})
@@ -49,11 +52,7 @@ func fillMemory(tb testing.TB, s *adapter.Schemas, data *adapter.Dataset) (fille
 }
 
 func fillSQL(tb testing.TB, dsn string, s *adapter.Schemas, data *adapter.Dataset) (filledStore, func(string) ([]byte, error)) {
-	db, err := Open(tb.Context(), Options{DSN: dsn, Migrate: true, Schemas: s, MediaDir: filepath.Join(tb.TempDir(), "media"), PasswordCost: 4})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
+	db := OpenWith(tb, Options{DSN: dsn, Migrate: true, Schemas: s, MediaDir: filepath.Join(tb.TempDir(), "media"), PasswordCost: 4})
 	if err := db.Load(tb.Context(), data, nil); err != nil {
 		tb.Fatal(err)
 	}
@@ -101,40 +100,20 @@ func decoded(tb testing.TB, text string, s *adapter.Schemas) *adapter.Dataset {
 // writeAll changes a store as clients do, so that it holds what no data set of a person does.
 func writeAll(tb testing.TB, a adapter.Adapter, s *adapter.Schemas) {
 	tb.Helper()
-	store := func(r adapter.Resource) adapter.Store {
-		found, err := a.Store(r)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return found
-	}
-	change := func(r adapter.Resource, key adapter.Key, level int64, set map[string]adapter.Value) {
-		err := store(r).Update(tb.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
-			next := adapter.NewRecord(current.Schema)
-			for name, v := range set {
-				next.Set(name, v)
-			}
-			return next, nil
-		}})
-		if err != nil {
+	change := func(r adapter.Resource, key adapter.Key, level int64, set attrs) {
+		if err := adaptertest.Update(tb, adaptertest.StoreOf(tb, a, r), key, level, set); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	image := adapter.NewRecord(s.Of(adapter.ProductImages))
-	for name, v := range map[string]adapter.Value{
-		"product_id": adapter.IntegerValue(1), "file": adapter.TextValue("k/e/kettle.png"), "media_type": adapter.TextValue("image/png"), "content": adapter.TextValue("\x00\xff"),
-		"label": adapter.TextValue(`"<é>"`), "types": adapter.TextsValue([]string{"thumbnail"}),
-	} {
-		image.Set(name, v)
-	}
-	if _, err := store(adapter.ProductImages).Create(tb.Context(), &adapter.CreateParams{Record: image, StoreID: 1}); err != nil {
+	image := attrs{"product_id": 1, "file": "k/e/kettle.png", "media_type": "image/png", "content": "\x00\xff", "label": `"<é>"`, "types": []string{"thumbnail"}}.Record(s.Of(adapter.ProductImages))
+	if _, err := adaptertest.StoreOf(tb, a, adapter.ProductImages).Create(tb.Context(), &adapter.CreateParams{Record: image, StoreID: 1}); err != nil {
 		tb.Fatal(err)
 	}
-	change(adapter.Products, 1, 0, map[string]adapter.Value{"meta_title": adapter.NullValue(), "special_price": adapter.UnsetValue()})
-	change(adapter.Products, 1, 2, map[string]adapter.Value{"name": adapter.TextValue("Kessel"), "news_from_date": adapter.NullValue()})
-	change(adapter.StockItems, 1, 0, map[string]adapter.Value{"qty": adapter.TextValue("-1.0000")})
-	change(adapter.Customers, 1, 0, map[string]adapter.Value{"suffix": adapter.NullValue(), "taxvat": adapter.UnsetValue()})
-	change(adapter.CustomerAddresses, 1, 0, map[string]adapter.Value{"street": adapter.TextsValue([]string{"a", "", "b"})})
+	change(adapter.Products, 1, 0, attrs{"meta_title": nil, "special_price": adapter.UnsetValue()})
+	change(adapter.Products, 1, 2, attrs{"name": "Kessel", "news_from_date": nil})
+	change(adapter.StockItems, 1, 0, attrs{"qty": "-1.0000"})
+	change(adapter.Customers, 1, 0, attrs{"suffix": nil, "taxvat": adapter.UnsetValue()})
+	change(adapter.CustomerAddresses, 1, 0, attrs{"street": []string{"a", "", "b"}})
 }
 
 // TestRoundTrip checks that a store that is filled with an export of another one, of any

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
@@ -17,30 +19,21 @@ import (
 // TestTracedStatements checks on each engine that the statements of a request are traced, those
 // of other work are not, and that no span has a value.
 func TestTracedStatements(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		collector := otlptest.Start(t)
 		traces, err := otlp.New(t.Context(), otlp.Options{Endpoint: collector.URL, Sample: 1, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: e.NewDemo(t), Migrate: true, SecretKey: sqlstore.SecretKey, MediaDir: t.TempDir(), Trace: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		products, err := db.Adapter().Store(adapter.Products)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := sqlstore.OpenWith(t, sqlstore.Options{DSN: sqlstore.NewDemo(t, e), Migrate: true, SecretKey: sqlstore.SecretKey, MediaDir: t.TempDir(), Trace: true})
+		products := adaptertest.StoreOf(t, db.Adapter(), adapter.Products)
 		searched := adapter.ListParams{StoreID: 1, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "name", Op: adapter.Eq, Operands: []string{"searched-name"}}}}}}}
 		ctx, span := tracing.StartServer(t.Context(), traces.Tracer(), http.Header{}, "PUT")
 		if _, err := products.List(ctx, &searched); err != nil {
 			t.Error(err)
 		}
 		if err := stock(t, db).Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
-			change := adapter.NewRecord(current.Schema)
-			change.Set("qty", adapter.TextValue("424242.0000"))
-			return change, nil
+			return attrs{"qty": "424242.0000"}.Record(current.Schema), nil
 		}}); err != nil {
 			t.Error(err)
 		}

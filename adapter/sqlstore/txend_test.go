@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // A blockingConnector opens connections like those of a server that hangs: once it is
@@ -66,29 +67,19 @@ func TestUnansweredCommit(t *testing.T) {
 			name = "ROLLBACK"
 		}
 		t.Run(name, func(t *testing.T) {
-			sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-				dsn := e.NewDSN(t)
-				if err := open(t, dsn).Load(t.Context(), data(t), nil); err != nil {
-					t.Fatal(err)
-				}
+			sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 				armed, reached, release := new(atomic.Bool), make(chan struct{}), make(chan struct{})
-				db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Wrap: func(c driver.Connector) driver.Connector {
+				s := stock(t, sqlstore.OpenWith(t, sqlstore.Options{DSN: sqlstore.NewDemo(t, e), Wrap: func(c driver.Connector) driver.Connector {
 					return blockingConnector{c, armed, reached, release}
-				}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = db.Close() })
-				s := stock(t, db)
+				}}))
+				var err error
 				var refusal error
 				if refuses {
 					refusal = errors.New("not this one")
 				}
 				update := func(ctx context.Context, qty string) error {
 					return s.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
-						change := adapter.NewRecord(current.Schema)
-						change.Set("qty", adapter.TextValue(qty))
-						return change, refusal
+						return attrs{"qty": qty}.Record(current.Schema), refusal
 					}})
 				}
 

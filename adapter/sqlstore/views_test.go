@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // warehouseTables are the tables of a warehouse, with other names and types than
@@ -64,10 +66,10 @@ const sqliteTrigger = `
 // TestViewsOverOtherSchema reads and changes a database with another schema through
 // views.
 func TestViewsOverOtherSchema(t *testing.T) {
-	sqlstore.EachEngine(t, testViewsOverOtherSchema)
+	sqltest.EachEngine(t, testViewsOverOtherSchema)
 }
 
-func testViewsOverOtherSchema(t *testing.T, e sqlstore.Engine) {
+func testViewsOverOtherSchema(t *testing.T, e sqltest.Engine) {
 	dsn := e.Empty(t)
 	types := map[string]*strings.Replacer{
 		"sqlite":   strings.NewReplacer("NUMBER", "INTEGER", "AMOUNT", "DECIMAL", "TIME)", "TEXT)"),
@@ -79,25 +81,13 @@ func testViewsOverOtherSchema(t *testing.T, e sqlstore.Engine) {
 		createFile(t, path)
 		statements = append(statements, sqliteTrigger)
 	}
-	raw := sqlstore.Raw(t, dsn)
-	for _, statement := range statements {
-		if _, err := raw.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%v\n%s", err, statement)
-		}
-	}
+	sqltest.Exec(t, dsn, statements...)
 
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn}) // without Migrate
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsn}) // without Migrate
 	s := stock(t, db)
 	item := func(key adapter.Key, want map[string]string) {
 		t.Helper()
-		r, err := s.Get(t.Context(), &adapter.GetParams{Key: key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := adaptertest.MustGet(t, s, adapter.GetParams{Key: key})
 		for name, text := range want {
 			if got := r.Get(name); got.Text() != text {
 				t.Errorf("item %d: %s is %q, want %q", key, name, got.Text(), text)
@@ -120,26 +110,19 @@ func testViewsOverOtherSchema(t *testing.T, e sqlstore.Engine) {
 		}
 	}
 
-	change := func(name string, value adapter.Value) error {
-		return s.Update(t.Context(), &adapter.UpdateParams{Key: 501, Change: func(current adapter.Record) (adapter.Record, error) {
-			change := adapter.NewRecord(current.Schema)
-			change.Set(name, value)
-			return change, nil
-		}})
-	}
-	if err := change("qty", adapter.TextValue("-4.2500")); err != nil {
+	if err := adaptertest.Update(t, s, 501, 0, attrs{"qty": "-4.2500"}); err != nil {
 		t.Fatal(err)
 	}
 	// The SQLite trigger ignores columns that it does not know.
-	if err := change("is_in_stock", adapter.IntegerValue(1)); adapter.KindOf(err) != adapter.Unsupported && e.Name != "sqlite" {
+	if err := adaptertest.Update(t, s, 501, 0, attrs{"is_in_stock": 1}); adapter.KindOf(err) != adapter.Unsupported && e.Name != "sqlite" {
 		t.Errorf("a computed column: %v, want unsupported", err)
 	}
 	item(501, map[string]string{"qty": "-4.2500", "is_in_stock": "0"})
 	var onHand float64
-	if err := raw.QueryRowContext(t.Context(), "SELECT on_hand FROM inventory WHERE bin = 501").Scan(&onHand); err != nil || onHand != -4.25 {
+	if err := sqltest.Raw(t, dsn).QueryRowContext(t.Context(), "SELECT on_hand FROM inventory WHERE bin = 501").Scan(&onHand); err != nil || onHand != -4.25 {
 		t.Errorf("on hand %v, %v", onHand, err)
 	}
-	if err := s.Update(t.Context(), &adapter.UpdateParams{Key: 9, Change: func(r adapter.Record) (adapter.Record, error) { return r, nil }}); adapter.KindOf(err) != adapter.NotFound {
+	if err := adaptertest.Update(t, s, 9, 0, nil); adapter.KindOf(err) != adapter.NotFound {
 		t.Errorf("unknown key: %v, want not found", err)
 	}
 	if _, err := db.Credentials().Use(t.Context(), "n", 1); err == nil {
@@ -150,10 +133,10 @@ func testViewsOverOtherSchema(t *testing.T, e sqlstore.Engine) {
 // TestAddedAttributesInViews reads customers through a view, and added attributes
 // through another view, which is used only if there are such attributes.
 func TestAddedAttributesInViews(t *testing.T) {
-	sqlstore.EachEngine(t, testAddedAttributesInViews)
+	sqltest.EachEngine(t, testAddedAttributesInViews)
 }
 
-func testAddedAttributesInViews(t *testing.T, e sqlstore.Engine) {
+func testAddedAttributesInViews(t *testing.T, e sqltest.Engine) {
 	dsn := e.Empty(t)
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		createFile(t, path)
@@ -181,39 +164,23 @@ func testAddedAttributesInViews(t *testing.T, e sqlstore.Engine) {
 			column(a.Name+"_folded", types[0])
 		}
 	}
-	raw := sqlstore.Raw(t, dsn)
-	execute := func(statements ...string) {
-		t.Helper()
-		for _, statement := range statements {
-			if _, err := raw.ExecContext(t.Context(), statement); err != nil {
-				t.Fatalf("%v\n%s", err, statement)
-			}
-		}
-	}
-	execute(
+	sqltest.Exec(t, dsn,
 		"CREATE TABLE person (no BIGINT PRIMARY KEY, mail VARCHAR(64), points BIGINT, discount DECIMAL(5,1))",
 		"INSERT INTO person VALUES (7, 'a@example.com', 12, 2.5), (8, 'b@example.com', 3, NULL), (9, 'c@example.com', NULL, 10)",
 		"CREATE VIEW customer AS SELECT "+strings.Join(columns, ", ")+", '' AS nulls FROM person")
 
 	customers := func(schemas *adapter.Schemas) adapter.Store {
 		t.Helper()
-		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Schemas: schemas}) // without Migrate
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		s, err := db.Adapter().Store(adapter.Customers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsn, Schemas: schemas}) // without Migrate
+		s := adaptertest.StoreOf(t, db.Adapter(), adapter.Customers)
 		return s
 	}
 	if r, err := customers(nil).Get(t.Context(), &adapter.GetParams{Key: 8}); err != nil || r.Get("email").Text() != "b@example.com" {
 		t.Fatalf("without added attributes: %v, %v", r, err)
 	}
 
-	execute("CREATE VIEW customer_value AS SELECT no AS customer_id, 'loyalty_points' AS attribute, CAST(points AS " + types[0] + ") AS value, CAST(NULL AS " + types[0] + ") AS value_folded FROM person" +
-		" UNION ALL SELECT no, 'discount', CAST(discount AS " + types[0] + "), NULL FROM person WHERE discount IS NOT NULL")
+	sqltest.Exec(t, dsn, "CREATE VIEW customer_value AS SELECT no AS customer_id, 'loyalty_points' AS attribute, CAST(points AS "+types[0]+") AS value, CAST(NULL AS "+types[0]+") AS value_folded FROM person"+
+		" UNION ALL SELECT no, 'discount', CAST(discount AS "+types[0]+"), NULL FROM person WHERE discount IS NOT NULL")
 	extended, err := adapter.NewSchemas().With(
 		adapter.AddedAttribute{Resource: adapter.Customers, Name: "loyalty_points", Kind: adapter.KindInteger},
 		adapter.AddedAttribute{Resource: adapter.Customers, Name: "discount", Kind: adapter.KindDecimal},

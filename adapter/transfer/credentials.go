@@ -8,13 +8,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
 // Credentials imports consumers and tokens, and administrators if the options say so:
 // everything or nothing.
-func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, o sqlstore.ImportOptions) (sqlstore.ImportReport, error) {
+func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, o credentials.ImportOptions) (credentials.ImportReport, error) {
 	done, err := db.Credentials().Import(ctx,
-		sqlstore.ForeignCredentials{Admins: legacy.Admins(ctx), Consumers: legacy.Consumers(ctx), Tokens: legacy.Tokens(ctx)}, o)
+		credentials.Foreign{Admins: legacy.Admins(ctx), Consumers: legacy.Consumers(ctx), Tokens: legacy.Tokens(ctx)}, o)
 	if err != nil {
 		return done, fmt.Errorf("%w\nno credentials are stored", err)
 	}
@@ -24,45 +26,45 @@ func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database
 // The credentials of the old shop are noted like digests of ranges, under names of their own
 // and the ids that it has given, so that it is noticed when they go. A note is a checksum.
 const (
-	tokenNotes         = "tokens"
-	consumerNotes      = "consumers"
-	administratorNotes = "administrators"
+	TokenNotes         = "tokens"
+	ConsumerNotes      = "consumers"
+	AdministratorNotes = "administrators"
 )
 
-// administratorNote returns what is noted of an administrator.
-func administratorNote(a adapter.Admin) string {
-	return shortHash(a.Username + "\x00" + a.PasswordHash)
+// AdministratorNote returns what is noted of an administrator.
+func AdministratorNote(a adapter.Admin) string {
+	return ShortHash(a.Username + "\x00" + a.PasswordHash)
 }
 
-// credentialsNow returns what is to be noted of the credentials that the old shop has.
-func (imp *Importer) credentialsNow(ctx context.Context) (map[string]map[adapter.Key]string, error) {
+// PresentCredentials returns what is to be noted of the credentials that the old shop has.
+func (imp *Importer) PresentCredentials(ctx context.Context) (map[string]map[adapter.Key]string, error) {
 	tokens, consumers, administrators := map[adapter.Key]string{}, map[adapter.Key]string{}, map[adapter.Key]string{}
-	for one, err := range imp.legacy.Tokens(ctx) {
+	for one, err := range imp.Legacy.Tokens(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		tokens[adapter.Key(one.ID)] = shortHash(one.Token.Token)
+		tokens[adapter.Key(one.ID)] = ShortHash(one.Token.Token)
 	}
-	for one, err := range imp.legacy.Consumers(ctx) {
+	for one, err := range imp.Legacy.Consumers(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		consumers[adapter.Key(one.ID)] = shortHash(one.Key)
+		consumers[adapter.Key(one.ID)] = ShortHash(one.Key)
 	}
-	for one, err := range imp.legacy.Admins(ctx) {
+	for one, err := range imp.Legacy.Admins(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		administrators[adapter.Key(one.ID)] = administratorNote(one)
+		administrators[adapter.Key(one.ID)] = AdministratorNote(one)
 	}
-	return map[string]map[adapter.Key]string{tokenNotes: tokens, consumerNotes: consumers, administratorNotes: administrators}, nil
+	return map[string]map[adapter.Key]string{TokenNotes: tokens, ConsumerNotes: consumers, AdministratorNotes: administrators}, nil
 }
 
-// credentialsNoted returns what is noted of credentials.
-func (imp *Importer) credentialsNoted(ctx context.Context) (map[string]map[adapter.Key]string, error) {
+// NotedCredentials returns what is noted of credentials.
+func (imp *Importer) NotedCredentials(ctx context.Context) (map[string]map[adapter.Key]string, error) {
 	all := map[string]map[adapter.Key]string{}
-	for _, kind := range []string{tokenNotes, consumerNotes, administratorNotes} {
-		found, err := imp.notes.RangeDigests(ctx, imp.source.Name, kind, 0, math.MaxInt64)
+	for _, kind := range []string{TokenNotes, ConsumerNotes, AdministratorNotes} {
+		found, err := imp.Notes.RangeDigests(ctx, imp.Source.Name, kind, 0, math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
@@ -74,14 +76,14 @@ func (imp *Importer) credentialsNoted(ctx context.Context) (map[string]map[adapt
 	return all, nil
 }
 
-// noteCredentials notes credentials that are there. Notes of others stay.
-func (imp *Importer) noteCredentials(ctx context.Context, before, now map[string]map[adapter.Key]string) error {
+// NoteCredentials notes credentials that are there. Notes of others stay.
+func (imp *Importer) NoteCredentials(ctx context.Context, before, now map[string]map[adapter.Key]string) error {
 	for kind, notes := range now {
 		for id, hash := range notes {
 			if before[kind][id] == hash {
 				continue
 			}
-			if err := imp.notes.ReplaceRangeDigests(ctx, imp.source.Name, kind, id, id+1, sqlstore.RangeDigest{After: id, Digest: hash}); err != nil {
+			if err := imp.Notes.ReplaceRangeDigests(ctx, imp.Source.Name, kind, id, id+1, importlog.RangeDigest{After: id, Digest: hash}); err != nil {
 				return err
 			}
 		}
@@ -90,18 +92,18 @@ func (imp *Importer) noteCredentials(ctx context.Context, before, now map[string
 }
 
 // importCredentials imports the credentials, and notes what the old shop had before.
-func (imp *Importer) importCredentials(ctx context.Context, o sqlstore.ImportOptions) (done sqlstore.ImportReport, err error) {
+func (imp *Importer) importCredentials(ctx context.Context, o credentials.ImportOptions) (done credentials.ImportReport, err error) {
 	if o.DryRun {
-		return Credentials(ctx, imp.db, imp.legacy, o)
+		return Credentials(ctx, imp.DB, imp.Legacy, o)
 	}
-	now, err := imp.credentialsNow(ctx)
+	now, err := imp.PresentCredentials(ctx)
 	if err != nil {
 		return done, err
 	}
-	if done, err = Credentials(ctx, imp.db, imp.legacy, o); err != nil {
+	if done, err = Credentials(ctx, imp.DB, imp.Legacy, o); err != nil {
 		return done, err
 	}
-	before, err := imp.credentialsNoted(ctx)
+	before, err := imp.NotedCredentials(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -109,9 +111,9 @@ func (imp *Importer) importCredentials(ctx context.Context, o sqlstore.ImportOpt
 		for id := range before[kind] {
 			delete(notes, id) // a follower has to find out what has changed since it was noted
 		}
-		if kind == administratorNotes && !o.Admins {
+		if kind == AdministratorNotes && !o.Admins {
 			clear(notes)
 		}
 	}
-	return done, imp.noteCredentials(ctx, before, now)
+	return done, imp.NoteCredentials(ctx, before, now)
 }

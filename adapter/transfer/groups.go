@@ -69,8 +69,8 @@ func (g *Group) writtenHere(here func(resource string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(g.written), func(resource string) bool { return !here(resource) })
 }
 
-// readWhole reports whether a part is always read as a whole, as one range of keys.
-func readWhole(p magento1.Part) bool {
+// ReadWhole reports whether a part is always read as a whole, as one range of keys.
+func ReadWhole(p magento1.Part) bool {
 	switch p {
 	case magento1.Websites, magento1.Directory, magento1.CustomerGroups, magento1.Taxes, magento1.Categories:
 		return true
@@ -79,8 +79,8 @@ func readWhole(p magento1.Part) bool {
 	}
 }
 
-// keeps reports whether the records of a part that exist here stay as they are, since clients
+// Keeps reports whether the records of a part that exist here stay as they are, since clients
 // write them here.
-func (o *Options) keeps(p magento1.Part) bool {
+func (o *Options) Keeps(p magento1.Part) bool {
 	return slices.ContainsFunc(groups(), func(g Group) bool { return slices.Contains(g.parts, p) && len(g.writtenHere(o.WrittenHere)) > 0 })
 }

@@ -9,7 +9,12 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 )
 
 // Options say what to copy, and where to.
@@ -20,7 +25,7 @@ type Options struct {
 	Store *sqlstore.DB
 	// Join, unless nil, joins the store with the backend of its records. It is called before
 	// the first record is stored, and not in a dry run.
-	Join func(ctx context.Context, local *sqlstore.Adapter) (Joined, error)
+	Join func(ctx context.Context, local *recordtx.Adapter) (Joined, error)
 	// Media is where the files of images are, as [imagefiles.Open] has it, and MaxMedia the
 	// size of the largest of them, in bytes. "": images are imported without their bytes.
 	Media    string
@@ -50,7 +55,7 @@ type Options struct {
 	Source string
 	// Admins imports administrators with the credentials. An import of everything does.
 	Admins bool
-	// Progress is called for each part before its records are read.
+	// Progress is called for each part before its records are read. nil: nobody asks.
 	Progress func(p magento1.Part, total int64) Progress
 	// CredentialsProgress is called with the number of credentials that are done. nil:
 	// nobody asks.
@@ -61,6 +66,8 @@ type Options struct {
 // this package independent of backends.
 type Joined interface {
 	adapter.Importer
+	// ResolveIntents completes or undoes writes into both that were interrupted.
+	ResolveIntents(context.Context)
 	// Close closes the connection to the backend.
 	Close() error
 }
@@ -79,24 +86,32 @@ type Importer struct {
 	// Report says what has become of the records so far.
 	Report *Report
 
-	o      Options
-	db     *sqlstore.DB
-	store  *sqlstore.Adapter
-	joined Joined // see Options.Join; nil: the records are in the store alone
-	notes  sqlstore.Imports
-	legacy *magento1.Database
-	// announcement tells processes that cache records; nil: nothing was stored so far.
-	announcement *sqlstore.Announcement
-	media        *mediaFiles // nil: there are no files of images
-	source       sqlstore.ImportSource
-	started      magento1.Identity                // the old database at the beginning
-	settings     string                           // see settingsDigest
-	current      *Counts                          // counts what the reader leaves out; nil: nobody counts
-	expected     resourceKeys                     // records that the dry run would have stored
-	passed       map[adapter.Resource]adapter.Key // the greatest keys that the old shop has given
-	// unchanged holds the ranges that the search for removals has found unchanged, so that
-	// the old shop computes no digest twice.
-	unchanged map[rangeID]bool
+	// A follower imports by the steps of an import, one at a time, between what is here:
+	// where from, where to, and what was found out about the source.
+
+	Options Options
+	Legacy  *magento1.Database
+	DB      *sqlstore.DB
+	Store   *recordtx.Adapter
+	Notes   importlog.Log
+	Source  importlog.Source
+	// Passed are the greatest keys that the old shop has given.
+	Passed map[adapter.Resource]adapter.Key
+	// SettingsDigest is noted with the digest of each range that is imported: it counts as
+	// unchanged only if this is the same.
+	SettingsDigest string
+	// Announcement tells processes that cache records; nil: nothing was stored so far.
+	Announcement *importwatch.Announcement
+	// Current counts what the reader leaves out; nil: nobody counts.
+	Current *Counts
+	// Unchanged holds the ranges that were found unchanged, so that the old shop computes no
+	// digest twice.
+	Unchanged map[rangeID]bool
+
+	joined   Joined          // see Options.Join; nil: the records are in the store alone
+	media    *mediaFiles     // nil: there are no files of images
+	started  server.Identity // the old database at the beginning
+	expected resourceKeys    // records that the dry run would have stored
 }
 
 // A rangeID identifies a range of keys of a part.
@@ -108,25 +123,25 @@ type rangeID struct {
 // New connects to the old database, and opens the files of images.
 func New(ctx context.Context, o Options) (*Importer, error) {
 	imp := &Importer{
-		Report: &Report{DryRun: o.DryRun}, o: o, db: o.Store, store: o.Store.Adapter(), notes: o.Store.Imports(), settings: o.settingsDigest(),
-		expected: resourceKeys{}, unchanged: map[rangeID]bool{},
+		Report: &Report{DryRun: o.DryRun}, Options: o, DB: o.Store, Store: o.Store.Adapter(), Notes: o.Store.Imports(), SettingsDigest: o.settingsDigest(),
+		expected: resourceKeys{}, Unchanged: map[rangeID]bool{},
 	}
 	from := o.From
 	from.Skipped = func(s magento1.Skipped) {
 		switch {
 		case s.Reason == magento1.ReasonVersion:
 			imp.Report.note("%s", MissingInVersion(s))
-		case imp.current != nil:
-			imp.current.leaveOut(s.Table+": "+s.Reason, s.Key)
+		case imp.Current != nil:
+			imp.Current.leaveOut(s.Table+": "+s.Reason, s.Key)
 		}
 	}
 	var err error
-	if imp.legacy, err = magento1.Open(ctx, from); err != nil {
+	if imp.Legacy, err = magento1.Open(ctx, from); err != nil {
 		return nil, err
 	}
 	if o.Media != "" {
 		if imp.media, err = openMedia(ctx, o.Media, o.MaxMedia); err != nil {
-			return nil, errors.Join(err, imp.legacy.Close())
+			return nil, errors.Join(err, imp.Legacy.Close())
 		}
 	}
 	return imp, nil
@@ -134,51 +149,62 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 
 // Close closes the connection and the files.
 func (imp *Importer) Close() error {
-	err := imp.legacy.Close()
+	err := imp.Legacy.Close()
 	if imp.joined != nil {
 		err = errors.Join(err, imp.joined.Close())
 	}
-	if imp.announcement != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-		defer cancel()
-		err = errors.Join(err, imp.announcement.End(ctx))
-	}
+	err = errors.Join(err, EndAnnouncement(imp.Announcement))
 	if imp.media != nil {
 		err = errors.Join(err, imp.media.Close())
 	}
 	return err
 }
 
-// endTimeout limits how long an import or a follower waits to say that it has ended.
+// endTimeout limits how long an import waits to say that it has ended.
 const endTimeout = 5 * time.Second
 
-// announce lets running processes notice what the import is going to change, and joins the
-// store with its backend.
-func (imp *Importer) announce(ctx context.Context) (err error) {
-	if imp.o.DryRun {
+// EndAnnouncement says that imports have ended. nil: none were announced.
+func EndAnnouncement(a *importwatch.Announcement) error {
+	if a == nil {
 		return nil
 	}
-	if imp.announcement, err = imp.db.AnnounceImports(ctx); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	return a.End(ctx)
+}
+
+// Announce lets running processes notice what the import is going to change, and joins the
+// store with its backend.
+func (imp *Importer) Announce(ctx context.Context) (err error) {
+	if imp.Options.DryRun {
+		return nil
+	}
+	if imp.Announcement, err = imp.DB.Changes().Announce(ctx); err != nil {
 		return err
 	}
-	return imp.join(ctx, imp.announcement)
+	return imp.Join(ctx, imp.Announcement)
 }
 
-// join lets the store announce what is imported, and joins it with its backend.
-func (imp *Importer) join(ctx context.Context, announcement *sqlstore.Announcement) (err error) {
-	imp.store = imp.store.Announced(announcement)
-	if imp.o.Join != nil {
-		imp.joined, err = imp.o.Join(ctx, imp.store)
+// Join lets the store announce what is imported, and joins it with its backend, where it resolves
+// the writes that an import or a follower before this one has left unfinished.
+func (imp *Importer) Join(ctx context.Context, announcement *importwatch.Announcement) (err error) {
+	imp.Store = imp.Store.Announced(announcement)
+	if imp.Options.Join == nil {
+		return nil
 	}
-	return err
+	if imp.joined, err = imp.Options.Join(ctx, imp.Store); err != nil {
+		return err
+	}
+	imp.joined.ResolveIntents(ctx)
+	return nil
 }
 
-// target returns what imports records.
-func (imp *Importer) target() adapter.Importer {
+// Target returns what imports records.
+func (imp *Importer) Target() adapter.Importer {
 	if imp.joined != nil {
 		return imp.joined
 	}
-	return imp.store
+	return imp.Store
 }
 
 // Import imports the groups of the names, and adds to the report what became of them.
@@ -187,24 +213,24 @@ func (imp *Importer) Import(ctx context.Context, names ...string) error {
 }
 
 // Database returns the name of the old shop's database. Import has been called before.
-func (imp *Importer) Database() string { return imp.source.Database }
+func (imp *Importer) Database() string { return imp.Source.Database }
 
 // run imports groups. all: these are all groups.
 func (imp *Importer) run(ctx context.Context, parts []Group, all bool) error {
-	if err := imp.checkSource(ctx); err != nil {
+	if err := imp.CheckSource(ctx); err != nil {
 		return err
 	}
 	removals, err := imp.planRemovals(ctx, parts)
 	if err != nil {
 		return err
 	}
-	if err := imp.noteSource(ctx); err != nil {
+	if err := imp.NoteSource(ctx); err != nil {
 		return err
 	}
-	if err := imp.announce(ctx); err != nil {
+	if err := imp.Announce(ctx); err != nil {
 		return err
 	}
-	refused, err := imp.remove(ctx, removals)
+	refused, err := imp.Remove(ctx, removals)
 	if err != nil {
 		return err
 	}
@@ -226,15 +252,15 @@ func (imp *Importer) group(ctx context.Context, part Group, all bool) error {
 	case attributesGroup:
 		return imp.checkAttributes(ctx, all)
 	case CredentialsGroup:
-		done, err := imp.importCredentials(ctx, sqlstore.ImportOptions{
-			Admins: imp.o.Admins || all, Replace: imp.o.Update, DryRun: imp.o.DryRun, Progress: imp.o.CredentialsProgress,
-			Expected: func(customer adapter.Key) bool { return imp.expected.has(adapter.Customers, customer) },
+		done, err := imp.importCredentials(ctx, credentials.ImportOptions{
+			Admins: imp.Options.Admins || all, Replace: imp.Options.Update, DryRun: imp.Options.DryRun, Progress: imp.Options.CredentialsProgress,
+			Expected: func(customer adapter.Key) bool { return imp.expected.Has(adapter.Customers, customer) },
 		})
 		imp.Report.Credentials = &done
 		return err
 	}
-	options := imp.options()
-	if here := part.writtenHere(imp.o.WrittenHere); imp.o.Update && len(here) > 0 {
+	options := imp.ImportOptions()
+	if here := part.writtenHere(imp.Options.WrittenHere); imp.Options.Update && len(here) > 0 {
 		options.Existing = adapter.KeepExisting
 		imp.Report.note("%s that exist stay as they are, and none are removed: Portico answers the writes of %s (setting routes)", part.Name, here[0])
 	}
@@ -246,10 +272,10 @@ func (imp *Importer) group(ctx context.Context, part Group, all bool) error {
 	return nil
 }
 
-// options returns the options of imports.
-func (imp *Importer) options() adapter.ImportOptions {
-	o := adapter.ImportOptions{DryRun: imp.o.DryRun, Expected: imp.expected.has, Source: imp.source.Name}
-	if imp.o.Update {
+// ImportOptions returns the options of imports.
+func (imp *Importer) ImportOptions() adapter.ImportOptions {
+	o := adapter.ImportOptions{DryRun: imp.Options.DryRun, Expected: imp.expected.Has, Source: imp.Source.Name}
+	if imp.Options.Update {
 		o.Existing = adapter.ReplaceExisting
 	}
 	if imp.media != nil {
@@ -264,7 +290,7 @@ func (imp *Importer) finish(ctx context.Context, parts []Group, all bool) error 
 	slices.SortStableFunc(imp.Report.Resources, func(a, b *Counts) int {
 		return slices.Index(magento1.Parts(), magento1.Part(a.Resource)) - slices.Index(magento1.Parts(), magento1.Part(b.Resource))
 	})
-	if imp.o.DryRun {
+	if imp.Options.DryRun {
 		if err := imp.findEncodedTwice(ctx); err != nil {
 			return err
 		}
@@ -295,7 +321,7 @@ func (imp *Importer) imagesWithoutFiles(parts []Group) bool {
 // finishAll says when price rules were evaluated, and notes from where in the binary log
 // changes may be missing after a complete import.
 func (imp *Importer) finishAll(ctx context.Context) error {
-	day, err := imp.legacy.RulesEvaluated(ctx)
+	day, err := imp.Legacy.RulesEvaluated(ctx)
 	if err != nil {
 		return err
 	}
@@ -307,7 +333,7 @@ func (imp *Importer) finishAll(ctx context.Context) error {
 
 // findEncodedTwice adds texts to the report that look as if they had been encoded twice.
 func (imp *Importer) findEncodedTwice(ctx context.Context) error {
-	found, err := imp.legacy.DoublyEncoded(ctx)
+	found, err := imp.Legacy.DoublyEncoded(ctx)
 	if err != nil {
 		return err
 	}

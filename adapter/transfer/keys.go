@@ -2,14 +2,15 @@ package transfer
 
 import "github.com/portico-commerce/portico/adapter"
 
-// A keySet is a set of keys that are not negative. Keys that are close together take few
+// A KeySet is a set of keys that are not negative. Keys that are close together take few
 // bits each.
-type keySet map[adapter.Key]*[keysPerPage / 64]uint64
+type KeySet map[adapter.Key]*[keysPerPage / 64]uint64
 
-// keysPerPage is the number of keys in one entry of a keySet.
+// keysPerPage is the number of keys in one entry of a KeySet.
 const keysPerPage = 4096
 
-func (s keySet) add(key adapter.Key) {
+// Add adds a key.
+func (s KeySet) Add(key adapter.Key) {
 	page := s[key/keysPerPage]
 	if page == nil {
 		page = new([keysPerPage / 64]uint64)
@@ -18,7 +19,8 @@ func (s keySet) add(key adapter.Key) {
 	page[key%keysPerPage/64] |= 1 << (key % 64)
 }
 
-func (s keySet) has(key adapter.Key) bool {
+// Has reports whether s has a key.
+func (s KeySet) Has(key adapter.Key) bool {
 	if key < 0 {
 		return false
 	}
@@ -27,13 +29,14 @@ func (s keySet) has(key adapter.Key) bool {
 }
 
 // A resourceKeys holds a set of keys for each resource.
-type resourceKeys map[adapter.Resource]keySet
+type resourceKeys map[adapter.Resource]KeySet
 
 func (k resourceKeys) add(r adapter.Resource, key adapter.Key) {
 	if k[r] == nil {
-		k[r] = keySet{}
+		k[r] = KeySet{}
 	}
-	k[r].add(key)
+	k[r].Add(key)
 }
 
-func (k resourceKeys) has(r adapter.Resource, key adapter.Key) bool { return k[r].has(key) }
+// Has reports whether k has a key of a resource.
+func (k resourceKeys) Has(r adapter.Resource, key adapter.Key) bool { return k[r].Has(key) }

@@ -11,38 +11,39 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 )
 
-// insertBatch is the number of records that one transaction stores.
-const insertBatch = 100
+// BatchSize is the number of records that one transaction stores.
+const BatchSize = 100
 
 // importRecords imports the records of one part of the old shop, range by range of their keys.
 func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapter.ImportOptions) error {
-	total, err := imp.legacy.Count(ctx, p)
+	total, err := imp.Legacy.Count(ctx, p)
 	if err != nil {
 		return err
 	}
-	done := imp.Report.records(p)
-	imp.current = done
-	defer func() { imp.current = nil }()
-	progress := imp.o.Progress(p, total)
-	defer progress.Finish(done)
-	b := &importBatch{imp: imp, part: p, options: o, done: done, progress: progress, refused: func(r refusal) { done.skip(r.reason, int64(r.record.Record.Key())) }}
+	b := imp.NewBatch(p, o)
+	imp.Current = b.Done
+	defer func() { imp.Current = nil }()
+	if imp.Options.Progress != nil {
+		b.progress = imp.Options.Progress(p, total)
+	}
+	defer b.progress.Finish(b.Done)
 	from, width := adapter.Key(1), 1
 	for from != 0 {
-		ranges := rangesFrom(p, from, width)
+		ranges := RangesFrom(p, from, width)
 		end := ranges[len(ranges)-1]
-		next, err := b.importRanges(ctx, ranges)
+		next, err := b.ImportRanges(ctx, ranges)
 		if err != nil {
 			return err
 		}
-		if readWhole(p) {
+		if ReadWhole(p) {
 			return nil
 		}
 		// What the old shop no longer has any record of cannot be unchanged later.
-		gap := lastKey
+		gap := LastKey
 		if next > 0 {
-			gap = rangeOf(p, next).after
+			gap = RangeOf(p, next).After
 		}
-		if err := imp.forget(ctx, p, end.through, gap); err != nil {
+		if err := imp.ForgetDigests(ctx, p, end.Through, gap); err != nil {
 			return err
 		}
 		from, width = next, min(2*width, maxWindow)
@@ -50,51 +51,67 @@ func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapt
 	return nil
 }
 
-// An importBatch collects records until there are enough for a transaction.
-type importBatch struct {
+// An Batch collects records until there are enough for a transaction.
+type Batch struct {
 	imp      *Importer
-	part     magento1.Part
-	options  adapter.ImportOptions
-	done     *Counts
+	Part     magento1.Part
+	Options  adapter.ImportOptions
+	Done     *Counts
 	progress Progress
 	records  []adapter.Aggregate
-	ranges   []*keyRange // the range of each record
-	// refused is called for each record that cannot be stored.
-	refused func(refusal)
-	// stored is called for each record that is stored. nil: nobody asks.
-	stored func(adapter.Aggregate, adapter.ImportOutcome)
-	// withoutFile is called with the number of images whose files are missing. nil: nobody
+	ranges   []*Range // the range of each record
+	// Refused is called for each record that cannot be stored.
+	Refused func(Refusal)
+	// Stored is called for each record that is stored. nil: nobody asks.
+	Stored func(adapter.Aggregate, adapter.ImportOutcome)
+	// WithoutFile is called with the number of images whose files are missing. nil: nobody
 	// asks.
-	withoutFile func(n int)
-	// beforeNotes is called for a run of which all records are stored, before its digests
+	WithoutFile func(n int)
+	// BeforeNotes is called for a run of which all records are stored, before its digests
 	// are noted. nil: there is nothing to do.
-	beforeNotes func(ctx context.Context, run []*keyRange, next adapter.Key) error
-	// keeps: a record that exists here need not be as that of the old shop.
-	keeps bool
+	BeforeNotes func(ctx context.Context, run []*Range, next adapter.Key) error
+	// Keeps: a record that exists here need not be as that of the old shop.
+	Keeps bool
 }
 
-// A refusal says that a record cannot be stored, and why.
-type refusal struct {
-	record adapter.Aggregate
-	reason string // for people
-	err    error
+// NewBatch returns a batch for the records of a part. It shows no progress, and counts the records
+// that cannot be stored.
+func (imp *Importer) NewBatch(p magento1.Part, o adapter.ImportOptions) *Batch {
+	done := imp.Report.Records(p)
+	return &Batch{imp: imp, Part: p, Options: o, Done: done, progress: silent{}, Refused: func(r Refusal) { done.Skip(r.Reason, int64(r.Record.Record.Key())) }}
 }
 
-// importRanges imports the records of adjacent ranges, except those that are unchanged. next
+// silent shows no progress.
+type silent struct{}
+
+// Set does nothing.
+func (silent) Set(int64) {}
+
+// Finish does nothing.
+func (silent) Finish(*Counts) {}
+
+// A Refusal says that a record cannot be stored, and why.
+type Refusal struct {
+	Record adapter.Aggregate
+	Reason string // for people
+	Err    error
+}
+
+// ImportRanges imports the records of adjacent ranges, except those that are unchanged. next
 // is a key of the next range that may have records, 0 for none.
-func (b *importBatch) importRanges(ctx context.Context, ranges []*keyRange) (next adapter.Key, err error) {
-	if err := b.imp.setDigests(ctx, b.part, ranges); err != nil {
+func (b *Batch) ImportRanges(ctx context.Context, ranges []*Range) (next adapter.Key, err error) {
+	if err := b.imp.setDigests(ctx, b.Part, ranges); err != nil {
 		return 0, err
 	}
 	for _, r := range ranges {
-		if r.unchanged = r.unchanged && b.imp.o.Update; r.unchanged {
-			b.done.UnchangedRanges++
+		if r.unchanged = r.unchanged && b.imp.Options.Update; r.unchanged {
+			b.Done.UnchangedRanges++
 		}
 	}
-	next = ranges[len(ranges)-1].through + 1
+	next = ranges[len(ranges)-1].Through + 1
 	for _, run := range changedRuns(ranges) {
 		last := run[len(run)-1]
-		if err := b.imp.forget(ctx, b.part, run[0].after, last.after+1); err != nil {
+		if err := b.imp.ForgetDigests(ctx, b.Part, run[0].After, last.After+1); err != nil {
 			return 0, err
 		}
 		behind, err := b.importRun(ctx, run)
@@ -110,31 +127,31 @@ func (b *importBatch) importRanges(ctx context.Context, ranges []*keyRange) (nex
 
 // importRun imports the records of a run of ranges, and notes the digests of those that are
 // complete. next is as in eachRecord.
-func (b *importBatch) importRun(ctx context.Context, run []*keyRange) (next adapter.Key, err error) {
+func (b *Batch) importRun(ctx context.Context, run []*Range) (next adapter.Key, err error) {
 	noted := 0
 	note := func(through int) error {
 		for ; noted < through; noted++ {
-			if err := b.imp.noteDigest(ctx, b.part, run[noted]); err != nil {
+			if err := b.imp.noteDigest(ctx, b.Part, run[noted]); err != nil {
 				return err
 			}
-			run[noted].keys = nil
+			run[noted].Keys = nil
 		}
 		return nil
 	}
-	next, err = b.imp.eachRecord(ctx, b.part, run, func(r *keyRange, one adapter.Aggregate) error {
-		if r.keys == nil {
-			r.keys = resourceKeys{}
+	next, err = b.imp.eachRecord(ctx, b.Part, run, func(r *Range, one adapter.Aggregate) error {
+		if r.Keys == nil {
+			r.Keys = resourceKeys{}
 		}
-		r.keys.add(one.Record.Schema.Resource, one.Record.Key())
+		r.Keys.add(one.Record.Schema.Resource, one.Record.Key())
 		r.read++
 		b.records, b.ranges = append(b.records, one), append(b.ranges, r)
-		if len(b.records) < insertBatch {
+		if len(b.records) < BatchSize {
 			return nil
 		}
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
-		if b.beforeNotes != nil {
+		if b.BeforeNotes != nil {
 			return nil
 		}
 		return note(slices.Index(run, r)) // records of r may follow
@@ -145,8 +162,8 @@ func (b *importBatch) importRun(ctx context.Context, run []*keyRange) (next adap
 	if err := b.flush(ctx); err != nil {
 		return 0, err
 	}
-	if b.beforeNotes != nil {
-		if err := b.beforeNotes(ctx, run, next); err != nil {
+	if b.BeforeNotes != nil {
+		if err := b.BeforeNotes(ctx, run, next); err != nil {
 			return 0, err
 		}
 	}
@@ -154,30 +171,30 @@ func (b *importBatch) importRun(ctx context.Context, run []*keyRange) (next adap
 }
 
 // flush stores the records that were collected.
-func (b *importBatch) flush(ctx context.Context) error {
-	if err := b.insert(ctx, b.records, b.ranges); err != nil {
+func (b *Batch) flush(ctx context.Context) error {
+	if err := b.Store(ctx, b.records, b.ranges); err != nil {
 		return err
 	}
-	b.done.Read += int64(len(b.records))
+	b.Done.Read += int64(len(b.records))
 	b.records, b.ranges = b.records[:0], b.ranges[:0]
-	b.progress.Set(b.done.Read)
+	b.progress.Set(b.Done.Read)
 	return nil
 }
 
-// insert stores a batch in one transaction. If that fails because of a record, insert stores
+// Store stores a batch in one transaction. If that fails because of a record, insert stores
 // the halves of the batch in transactions of their own, and skips what cannot be stored.
-func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ranges []*keyRange) error {
+func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*Range) error {
 	if len(batch) == 0 {
 		return nil
 	}
 	if b.imp.media != nil {
 		b.imp.media.expect(batch)
 	}
-	outcomes, err := b.imp.target().Import(ctx, batch, b.options)
+	outcomes, err := b.imp.Target().Import(ctx, batch, b.Options)
 	if err == nil {
 		for i, one := range outcomes {
 			if one.Err != nil {
-				b.refused(refusal{batch[i], backendReason(one.Err), one.Err})
+				b.Refused(Refusal{batch[i], backendReason(one.Err), one.Err})
 				ranges[i].incomplete = true
 				continue
 			}
@@ -186,32 +203,32 @@ func (b *importBatch) insert(ctx context.Context, batch []adapter.Aggregate, ran
 		b.tallyFiles(ranges)
 		return nil
 	}
-	reason, passing, skippable := skipReason(b.part, err)
+	reason, passing, skippable := SkipReason(b.Part, err)
 	switch {
 	case !skippable:
 		return err
 	case len(batch) == 1:
-		b.refused(refusal{batch[0], reason, err})
+		b.Refused(Refusal{batch[0], reason, err})
 		ranges[0].incomplete = ranges[0].incomplete || passing
 		return nil
 	}
 	half := len(batch) / 2
-	if err := b.insert(ctx, batch[:half], ranges[:half]); err != nil {
+	if err := b.Store(ctx, batch[:half], ranges[:half]); err != nil {
 		return err
 	}
-	return b.insert(ctx, batch[half:], ranges[half:])
+	return b.Store(ctx, batch[half:], ranges[half:])
 }
 
 // tally counts the outcome of one record.
-func (b *importBatch) tally(one adapter.Aggregate, r *keyRange, done adapter.Imported) {
-	b.done.count(done.Outcome)
-	if done.Pending || done.Outcome == adapter.ImportKept && !b.keeps { // it may differ from that of the old shop
+func (b *Batch) tally(one adapter.Aggregate, r *Range, done adapter.Imported) {
+	b.Done.Count(done.Outcome)
+	if done.Pending || done.Outcome == adapter.ImportKept && !b.Keeps { // it may differ from that of the old shop
 		r.incomplete = true
 	}
-	if b.stored != nil {
-		b.stored(one, done.Outcome)
+	if b.Stored != nil {
+		b.Stored(one, done.Outcome)
 	}
-	if b.options.DryRun {
+	if b.Options.DryRun {
 		b.imp.expected.add(one.Record.Schema.Resource, one.Record.Key())
 	}
 }
@@ -237,17 +254,17 @@ func backendReason(err error) string {
 }
 
 // tallyFiles counts the files that the last transaction has missed.
-func (b *importBatch) tallyFiles(ranges []*keyRange) {
+func (b *Batch) tallyFiles(ranges []*Range) {
 	if b.imp.media == nil {
 		return
 	}
 	missing := b.imp.media.take()
 	for _, file := range slices.Sorted(maps.Keys(missing)) {
-		b.done.leaveOut(missing[file], file)
+		b.Done.leaveOut(missing[file], file)
 	}
 	if len(missing) > 0 {
-		if b.withoutFile != nil {
-			b.withoutFile(len(missing))
+		if b.WithoutFile != nil {
+			b.WithoutFile(len(missing))
 		}
 		for _, r := range ranges {
 			r.incomplete = true // they may come
@@ -255,10 +272,10 @@ func (b *importBatch) tallyFiles(ranges []*keyRange) {
 	}
 }
 
-// skipReason returns why a record of a part cannot be stored. passing: the reason may pass,
+// SkipReason returns why a record of a part cannot be stored. passing: the reason may pass,
 // even if the old shop does not change the record. skippable is false if err is not caused by
 // the record, so that the import must stop.
-func skipReason(p magento1.Part, err error) (reason string, passing, skippable bool) {
+func SkipReason(p magento1.Part, err error) (reason string, passing, skippable bool) {
 	var storeErr *adapter.Error
 	if !errors.As(err, &storeErr) {
 		return "", false, false

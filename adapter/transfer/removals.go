@@ -20,25 +20,25 @@ const (
 	manyRemovals = 20
 )
 
-// A removal is what the old shop no longer has of a resource.
-type removal struct {
-	part     magento1.Part
-	resource adapter.Resource
-	noted    int64 // records that came from the old shop
-	gone     int64
-	keys     []adapter.Key          // the first maxRemovals of those that are gone
-	reasons  map[adapter.Key]string // why they stay, after they could not be removed
+// A Removal is what the old shop no longer has of a resource.
+type Removal struct {
+	Part     magento1.Part
+	Resource adapter.Resource
+	Noted    int64 // records that came from the old shop
+	Gone     int64
+	Keys     []adapter.Key          // the first maxRemovals of those that are gone
+	Reasons  map[adapter.Key]string // why they stay, after they could not be removed
 }
 
 // planRemovals returns the records that came from the old shop and are no longer there. It
 // fails if these are too many to be believed.
-func (imp *Importer) planRemovals(ctx context.Context, parts []Group) ([]*removal, error) {
-	if !imp.o.Update {
+func (imp *Importer) planRemovals(ctx context.Context, parts []Group) ([]*Removal, error) {
+	if !imp.Options.Update {
 		return nil, nil
 	}
-	var all []*removal
+	var all []*Removal
 	for _, part := range parts {
-		if len(part.writtenHere(imp.o.WrittenHere)) > 0 {
+		if len(part.writtenHere(imp.Options.WrittenHere)) > 0 {
 			continue
 		}
 		for _, p := range part.parts {
@@ -52,24 +52,24 @@ func (imp *Importer) planRemovals(ctx context.Context, parts []Group) ([]*remova
 			all = append(all, found...)
 		}
 	}
-	return all, imp.checkRemovals(all)
+	return all, imp.CheckRemovals(all)
 }
 
 // planPart finds what is gone of one part.
-func (imp *Importer) planPart(ctx context.Context, p magento1.Part) ([]*removal, error) {
-	if readWhole(p) {
+func (imp *Importer) planPart(ctx context.Context, p magento1.Part) ([]*Removal, error) {
+	if ReadWhole(p) {
 		return imp.planWhole(ctx, p)
 	}
-	found := &removal{part: p, resource: p.Resources()[0]}
+	found := &Removal{Part: p, Resource: p.Resources()[0]}
 	var keys []adapter.Key
 	flush := func() error {
 		err := imp.planKeys(ctx, found, keys)
 		keys = keys[:0]
 		return err
 	}
-	err := imp.eachNoted(ctx, found.resource, 0, lastKey, func(key adapter.Key) error {
+	err := imp.EachNoted(ctx, found.Resource, 0, LastKey, func(key adapter.Key) error {
 		// A batch begins and ends with a range, so that each range is looked at once.
-		if len(keys) >= notedBatch && rangeOf(p, keys[len(keys)-1]).through < key {
+		if len(keys) >= notedBatch && RangeOf(p, keys[len(keys)-1]).Through < key {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -80,25 +80,25 @@ func (imp *Importer) planPart(ctx context.Context, p magento1.Part) ([]*removal,
 	if err == nil && len(keys) > 0 {
 		err = flush()
 	}
-	return []*removal{found}, err
+	return []*Removal{found}, err
 }
 
 // planKeys finds which of some noted keys are gone.
-func (imp *Importer) planKeys(ctx context.Context, found *removal, keys []adapter.Key) error {
-	var ranges []*keyRange
+func (imp *Importer) planKeys(ctx context.Context, found *Removal, keys []adapter.Key) error {
+	var ranges []*Range
 	for _, key := range keys {
-		if len(ranges) == 0 || key > ranges[len(ranges)-1].through {
-			r := rangeOf(found.part, key)
+		if len(ranges) == 0 || key > ranges[len(ranges)-1].Through {
+			r := RangeOf(found.Part, key)
 			ranges = append(ranges, &r)
 		}
 	}
-	if err := imp.setDigests(ctx, found.part, ranges); err != nil {
+	if err := imp.setDigests(ctx, found.Part, ranges); err != nil {
 		return err
 	}
-	there := keySet{}
+	there := KeySet{}
 	for _, run := range changedRuns(ranges) {
-		if _, err := imp.eachRecord(ctx, found.part, run, func(_ *keyRange, one adapter.Aggregate) error {
-			there.add(one.Record.Key())
+		if _, err := imp.eachRecord(ctx, found.Part, run, func(_ *Range, one adapter.Aggregate) error {
+			there.Add(one.Record.Key())
 			return nil
 		}); err != nil {
 			return err
@@ -106,29 +106,29 @@ func (imp *Importer) planKeys(ctx context.Context, found *removal, keys []adapte
 	}
 	at := 0
 	for _, key := range keys {
-		for key > ranges[at].through {
+		for key > ranges[at].Through {
 			at++
 		}
-		found.add(key, ranges[at].unchanged || there.has(key))
+		found.Add(key, ranges[at].unchanged || there.Has(key))
 	}
 	return nil
 }
 
 // planWhole finds what is gone of a part that is read as a whole.
-func (imp *Importer) planWhole(ctx context.Context, p magento1.Part) ([]*removal, error) {
+func (imp *Importer) planWhole(ctx context.Context, p magento1.Part) ([]*Removal, error) {
 	there := resourceKeys{}
-	whole := rangeOf(p, 0)
-	if _, err := imp.eachRecord(ctx, p, []*keyRange{&whole}, func(_ *keyRange, one adapter.Aggregate) error {
+	whole := RangeOf(p, 0)
+	if _, err := imp.eachRecord(ctx, p, []*Range{&whole}, func(_ *Range, one adapter.Aggregate) error {
 		there.add(one.Record.Schema.Resource, one.Record.Key())
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	var all []*removal
+	var all []*Removal
 	for _, resource := range p.Resources() {
-		found := &removal{part: p, resource: resource}
-		err := imp.eachNoted(ctx, resource, -1, lastKey, func(key adapter.Key) error {
-			found.add(key, there.has(resource, key))
+		found := &Removal{Part: p, Resource: resource}
+		err := imp.EachNoted(ctx, resource, -1, LastKey, func(key adapter.Key) error {
+			found.Add(key, there.Has(resource, key))
 			return nil
 		})
 		if err != nil {
@@ -139,35 +139,35 @@ func (imp *Importer) planWhole(ctx context.Context, p magento1.Part) ([]*removal
 	return all, nil
 }
 
-// add counts a noted key, and keeps it if the old shop no longer has the record.
-func (r *removal) add(key adapter.Key, there bool) {
-	r.noted++
+// Add counts a noted key, and keeps it if the old shop no longer has the record.
+func (r *Removal) Add(key adapter.Key, there bool) {
+	r.Noted++
 	if there {
 		return
 	}
-	if r.gone++; r.gone <= maxRemovals {
-		r.keys = append(r.keys, key)
+	if r.Gone++; r.Gone <= maxRemovals {
+		r.Keys = append(r.Keys, key)
 	}
 }
 
-// checkRemovals fails if more records are gone than is likely, unless --allow-removals says
+// CheckRemovals fails if more records are gone than is likely, unless --allow-removals says
 // that it is right.
-func (imp *Importer) checkRemovals(all []*removal) error {
+func (imp *Importer) CheckRemovals(all []*Removal) error {
 	var total int64
 	var many []string
 	for _, r := range all {
-		total += r.gone
+		total += r.Gone
 		switch {
-		case r.gone == r.noted && r.gone > 0:
-			many = append(many, fmt.Sprintf("all %d %s", r.gone, r.resource))
-		case r.gone*manyRemovals > r.noted:
-			many = append(many, fmt.Sprintf("%d of %d %s", r.gone, r.noted, r.resource))
+		case r.Gone == r.Noted && r.Gone > 0:
+			many = append(many, fmt.Sprintf("all %d %s", r.Gone, r.Resource))
+		case r.Gone*manyRemovals > r.Noted:
+			many = append(many, fmt.Sprintf("%d of %d %s", r.Gone, r.Noted, r.Resource))
 		}
 	}
 	switch {
-	case imp.o.AllowRemovals >= 0 && total > imp.o.AllowRemovals:
-		return fmt.Errorf("the old shop no longer has %d records that were imported from it, and --allow-removals allows to remove %d: nothing was changed", total, imp.o.AllowRemovals)
-	case imp.o.AllowRemovals < 0 && len(many) > 0:
+	case imp.Options.AllowRemovals >= 0 && total > imp.Options.AllowRemovals:
+		return fmt.Errorf("the old shop no longer has %d records that were imported from it, and --allow-removals allows to remove %d: nothing was changed", total, imp.Options.AllowRemovals)
+	case imp.Options.AllowRemovals < 0 && len(many) > 0:
 		return fmt.Errorf("the old shop no longer has %s that were imported from it, which are more than %d %%: nothing was changed. "+
 			"If that is right, add --allow-removals %d", strings.Join(many, ", "), 100/manyRemovals, total)
 	default:
@@ -175,26 +175,26 @@ func (imp *Importer) checkRemovals(all []*removal) error {
 	}
 }
 
-// remove removes what is gone, what refers to other records before these. It returns what is
+// Remove removes what is gone, what refers to other records before these. It returns what is
 // refused.
-func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*removal, err error) {
+func (imp *Importer) Remove(ctx context.Context, all []*Removal) (refused []*Removal, err error) {
 	for _, r := range slices.Backward(all) {
-		if len(r.keys) == 0 {
+		if len(r.Keys) == 0 {
 			continue
 		}
-		if r.gone > maxRemovals {
-			imp.Report.note("%d %s are gone from the old shop, and the first %d of them are removed: repeat the command for the others", r.gone, r.resource, maxRemovals)
+		if r.Gone > maxRemovals {
+			imp.Report.note("%d %s are gone from the old shop, and the first %d of them are removed: repeat the command for the others", r.Gone, r.Resource, maxRemovals)
 		}
-		again := &removal{part: r.part, resource: r.resource, reasons: map[adapter.Key]string{}}
-		for batch := range slices.Chunk(r.keys, insertBatch) {
+		again := &Removal{Part: r.Part, Resource: r.Resource, Reasons: map[adapter.Key]string{}}
+		for batch := range slices.Chunk(r.Keys, BatchSize) {
 			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, reason string) {
-				again.keys, again.reasons[key] = append(again.keys, key), reason
+				again.Keys, again.Reasons[key] = append(again.Keys, key), reason
 			})
 			if err != nil {
-				return nil, fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
+				return nil, fmt.Errorf("remove %s: %w\nrun the command again to continue", r.Resource, err)
 			}
 		}
-		if len(again.keys) > 0 {
+		if len(again.Keys) > 0 {
 			refused = append(refused, again)
 		}
 	}
@@ -203,14 +203,14 @@ func (imp *Importer) remove(ctx context.Context, all []*removal) (refused []*rem
 
 // removeRefused tries again to remove what was refused, as other records have referred to it,
 // and counts what still is.
-func (imp *Importer) removeRefused(ctx context.Context, all []*removal) error {
+func (imp *Importer) removeRefused(ctx context.Context, all []*Removal) error {
 	for _, r := range all {
-		for batch := range slices.Chunk(r.keys, insertBatch) {
+		for batch := range slices.Chunk(r.Keys, BatchSize) {
 			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, reason string) {
-				imp.Report.records(r.part).skip("it is gone from the old shop, and "+reason, int64(key))
+				imp.Report.Records(r.Part).Skip("it is gone from the old shop, and "+reason, int64(key))
 			})
 			if err != nil {
-				return fmt.Errorf("remove %s: %w\nrun the command again to continue", r.resource, err)
+				return fmt.Errorf("remove %s: %w\nrun the command again to continue", r.Resource, err)
 			}
 		}
 	}
@@ -219,13 +219,13 @@ func (imp *Importer) removeRefused(ctx context.Context, all []*removal) error {
 
 // removeKeys removes records in one transaction, or each in one of its own if others refer to
 // any, and calls refused for those, and for what the backend refuses.
-func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.Key, refused func(key adapter.Key, reason string)) error {
+func (imp *Importer) removeKeys(ctx context.Context, r *Removal, keys []adapter.Key, refused func(key adapter.Key, reason string)) error {
 	const referredTo = "other records still refer to it"
 	batch := make([]adapter.Aggregate, len(keys))
 	for i, key := range keys {
-		batch[i] = imp.goneRecord(r.resource, key)
+		batch[i] = imp.GoneRecord(r.Resource, key)
 	}
-	outcomes, err := imp.target().Import(ctx, batch, imp.options())
+	outcomes, err := imp.Target().Import(ctx, batch, imp.ImportOptions())
 	var storeErr *adapter.Error
 	switch {
 	case err == nil:
@@ -236,7 +236,7 @@ func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.
 			case one.Err != nil:
 				refused(keys[i], backendReason(one.Err))
 			case one.Outcome == adapter.ImportRemoved:
-				imp.Report.records(r.part).Removed++
+				imp.Report.Records(r.Part).Removed++
 			}
 		}
 		return nil
@@ -253,9 +253,9 @@ func (imp *Importer) removeKeys(ctx context.Context, r *removal, keys []adapter.
 	return imp.removeKeys(ctx, r, keys[half:], refused)
 }
 
-// goneRecord returns what an import removes.
-func (imp *Importer) goneRecord(resource adapter.Resource, key adapter.Key) adapter.Aggregate {
-	schema := imp.o.From.Schemas.Of(resource)
+// GoneRecord returns what an import removes.
+func (imp *Importer) GoneRecord(resource adapter.Resource, key adapter.Key) adapter.Aggregate {
+	schema := imp.Options.From.Schemas.Of(resource)
 	record := adapter.NewRecord(schema)
 	record.Set(schema.Key, adapter.IntegerValue(int64(key)))
 	return adapter.Aggregate{Record: record, Gone: true}

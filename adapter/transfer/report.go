@@ -6,7 +6,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 )
 
 // maxSkippedKeys is the maximum number of keys that are listed for one reason.
@@ -16,10 +16,10 @@ const maxSkippedKeys = 20
 type Report struct {
 	DryRun bool `json:"dry_run"`
 	// Source is the name under which the store notes the old shop.
-	Source      string                 `json:"source,omitempty"`
-	Resources   []*Counts              `json:"resources"`
-	Missing     []MissingSetting       `json:"missing_settings,omitempty"`
-	Credentials *sqlstore.ImportReport `json:"credentials,omitempty"`
+	Source      string                    `json:"source,omitempty"`
+	Resources   []*Counts                 `json:"resources"`
+	Missing     []MissingSetting          `json:"missing_settings,omitempty"`
+	Credentials *credentials.ImportReport `json:"credentials,omitempty"`
 	// RulesEvaluated is the last day for which the old shop has evaluated its catalogue
 	// price rules.
 	RulesEvaluated string `json:"rules_evaluated,omitempty"`
@@ -64,8 +64,8 @@ func countSkipped(all *[]*Skipped, reason string) *Skipped {
 	return s
 }
 
-// count counts the outcome of one record.
-func (r *Counts) count(outcome adapter.ImportOutcome) {
+// Count counts the outcome of one record.
+func (r *Counts) Count(outcome adapter.ImportOutcome) {
 	switch outcome {
 	case adapter.ImportCreated:
 		r.Stored++
@@ -78,8 +78,8 @@ func (r *Counts) count(outcome adapter.ImportOutcome) {
 	}
 }
 
-// skip counts the record with the given id as skipped for the reason.
-func (r *Counts) skip(reason string, id int64) {
+// Skip counts the record with the given id as skipped for the reason.
+func (r *Counts) Skip(reason string, id int64) {
 	if s := countSkipped(&r.Skipped, reason); len(s.IDs) < maxSkippedKeys {
 		s.IDs = append(s.IDs, id)
 	}
@@ -100,8 +100,8 @@ func (r *Counts) SkippedCount() (n int64) {
 	return n
 }
 
-// removed returns how many records have been removed.
-func (r *Report) removed() (n int64) {
+// Removed returns how many records have been removed.
+func (r *Report) Removed() (n int64) {
 	for _, one := range r.Resources {
 		n += one.Removed
 	}
@@ -113,8 +113,8 @@ func (r *Report) note(format string, arguments ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, arguments...))
 }
 
-// records returns the counts of a part, which it adds to the report.
-func (r *Report) records(p magento1.Part) *Counts {
+// Records returns the counts of a part, which it adds to the report.
+func (r *Report) Records(p magento1.Part) *Counts {
 	for _, c := range r.Resources {
 		if c.Resource == string(p) {
 			return c

@@ -56,11 +56,11 @@ func declared(schemas *adapter.Schemas, a *magento1.Attribute) bool {
 // checkAttributes adds to the report what the old shop uses and the configuration lacks. all:
 // the rest of the shop is imported, too.
 func (imp *Importer) checkAttributes(ctx context.Context, all bool) error {
-	settings, err := imp.legacy.Settings(ctx)
+	settings, err := imp.Legacy.Settings(ctx)
 	if err != nil {
 		return err
 	}
-	imp.Report.Missing = MissingSettings(imp.o.Lists, imp.o.From.Schemas, settings)
+	imp.Report.Missing = MissingSettings(imp.Options.Lists, imp.Options.From.Schemas, settings)
 	if len(imp.Report.Missing) == 0 && !all {
 		imp.Report.note("the configuration has all attribute sets, tax classes, themes and attributes that the old shop uses")
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
 // MaxSourceName is the greatest length of the name of a source, as adapter.ImportOptions has it.
@@ -25,39 +25,39 @@ func IsSourceName(name string) bool {
 	return len(name) <= MaxSourceName && asciiName(strings.ReplaceAll(name, "-", "_")) == strings.ReplaceAll(name, "-", "_")
 }
 
-// checkSource asks the old database who it is, and fails if the store was filled from
+// CheckSource asks the old database who it is, and fails if the store was filled from
 // another one, or if the database looks like an older copy of itself.
-func (imp *Importer) checkSource(ctx context.Context) error {
-	id, err := imp.legacy.Identity(ctx)
+func (imp *Importer) CheckSource(ctx context.Context) error {
+	id, err := imp.Legacy.Identity(ctx)
 	if err != nil {
 		return err
 	}
 	imp.started = id
-	if imp.passed, err = imp.legacy.NextKeys(ctx); err != nil {
+	if imp.Passed, err = imp.Legacy.NextKeys(ctx); err != nil {
 		return err
 	}
-	known, err := imp.notes.Sources(ctx)
+	known, err := imp.Notes.Sources(ctx)
 	if err != nil {
 		return err
 	}
-	imp.source = sqlstore.ImportSource{
-		Name: cmp.Or(imp.o.Source, sourceName(id)), Server: id.Server, ServerVersion: id.Version, Database: id.Database, Prefix: id.Prefix,
-		LogFile: id.LogFile, LogPosition: id.LogPosition, GTID: id.GTID, GivenKeys: imp.passed,
+	imp.Source = importlog.Source{
+		Name: cmp.Or(imp.Options.Source, sourceName(id)), Server: id.Server, ServerVersion: id.Version, Database: id.Database, Prefix: id.Prefix,
+		LogFile: id.LogFile, LogPosition: id.LogPosition, GTID: id.GTID, GivenKeys: imp.Passed,
 	}
-	imp.Report.Source = imp.source.Name
-	at := slices.IndexFunc(known, func(s sqlstore.ImportSource) bool { return s.Name == imp.source.Name })
+	imp.Report.Source = imp.Source.Name
+	at := slices.IndexFunc(known, func(s importlog.Source) bool { return s.Name == imp.Source.Name })
 	switch {
 	case at >= 0:
 		return imp.checkAge(&known[at], id)
-	case len(known) > 0 && imp.o.Source == "":
-		return otherShop(known, imp.source.Name)
+	case len(known) > 0 && imp.Options.Source == "":
+		return otherShop(known, imp.Source.Name)
 	default:
 		return nil
 	}
 }
 
 // otherShop returns the error for a store that was filled from another database.
-func otherShop(known []sqlstore.ImportSource, name string) error {
+func otherShop(known []importlog.Source, name string) error {
 	names := make([]string, len(known))
 	for i, s := range known {
 		names[i] = fmt.Sprintf("%s (database %s, last imported on %s)", s.Name, s.Database, s.NotedAt.Format("2006-01-02"))
@@ -70,19 +70,19 @@ func otherShop(known []sqlstore.ImportSource, name string) error {
 // checkAge compares the database with what it was at an earlier import. With --update it
 // fails if the database was older than then: then it is probably a restored backup, in which
 // records are missing that nobody has removed.
-func (imp *Importer) checkAge(before *sqlstore.ImportSource, now magento1.Identity) error {
+func (imp *Importer) checkAge(before *importlog.Source, now server.Identity) error {
 	var signs []string
 	if before.Server == now.Server && before.LogFile != "" && now.LogFile != "" && logBefore(now.LogFile, now.LogPosition, before.LogFile, before.LogPosition) {
 		signs = append(signs, fmt.Sprintf("its binary log has gone back from %s:%d to %s:%d", before.LogFile, before.LogPosition, now.LogFile, now.LogPosition))
 	}
 	for _, r := range slices.Sorted(maps.Keys(before.GivenKeys)) {
-		given, ok := imp.passed[r]
+		given, ok := imp.Passed[r]
 		if ok && given < before.GivenKeys[r] {
 			signs = append(signs, fmt.Sprintf("the last id of %s has gone back from %d to %d", r, before.GivenKeys[r], given))
 		}
 	}
 	imp.keepPosition(before)
-	if len(signs) == 0 || !imp.o.Update || imp.o.AllowRemovals >= 0 {
+	if len(signs) == 0 || !imp.Options.Update || imp.Options.AllowRemovals >= 0 {
 		return nil
 	}
 	return fmt.Errorf("the old database looks like an older copy of itself: %s. Nothing was changed. If that is right, "+
@@ -91,18 +91,18 @@ func (imp *Importer) checkAge(before *sqlstore.ImportSource, now magento1.Identi
 
 // keepPosition keeps what is noted of the source and still holds: changes may be missing
 // from the place on where the log was before the first import, until one is complete.
-func (imp *Importer) keepPosition(before *sqlstore.ImportSource) {
+func (imp *Importer) keepPosition(before *importlog.Source) {
 	if before.LogFile != "" || before.GTID != "" {
-		imp.source.LogFile, imp.source.LogPosition, imp.source.GTID = before.LogFile, before.LogPosition, before.GTID
+		imp.Source.LogFile, imp.Source.LogPosition, imp.Source.GTID = before.LogFile, before.LogPosition, before.GTID
 	}
-	if imp.o.AllowRemovals >= 0 {
+	if imp.Options.AllowRemovals >= 0 {
 		return // the owner knows that the keys have gone back
 	}
-	given := maps.Clone(imp.passed)
+	given := maps.Clone(imp.Passed)
 	for r, key := range before.GivenKeys {
 		given[r] = max(given[r], key)
 	}
-	imp.source.GivenKeys = given
+	imp.Source.GivenKeys = given
 }
 
 // logBefore reports whether a place in the binary log is before another one.
@@ -125,27 +125,27 @@ func logNumber(file string) (base string, number int64, ok bool) {
 	return file[:at], number, err == nil
 }
 
-// noteSource notes the source in the store before the first record is imported, and keeps
+// NoteSource notes the source in the store before the first record is imported, and keeps
 // the store from giving keys that the old shop has given.
-func (imp *Importer) noteSource(ctx context.Context) error {
-	if imp.o.DryRun {
+func (imp *Importer) NoteSource(ctx context.Context) error {
+	if imp.Options.DryRun {
 		return nil
 	}
-	if err := imp.notes.NoteSource(ctx, imp.source); err != nil {
+	if err := imp.Notes.NoteSource(ctx, imp.Source); err != nil {
 		return err
 	}
-	_, err := imp.store.Import(ctx, nil, adapter.ImportOptions{Passed: imp.passed})
+	_, err := imp.Store.Import(ctx, nil, adapter.ImportOptions{Passed: imp.Passed})
 	return err
 }
 
 // noteComplete notes, after an import of everything with --update, that changes may be
 // missing only from where the log was at its beginning.
 func (imp *Importer) noteComplete(ctx context.Context) error {
-	if imp.o.DryRun || !imp.o.Update {
+	if imp.Options.DryRun || !imp.Options.Update {
 		return nil
 	}
-	imp.source.LogFile, imp.source.LogPosition, imp.source.GTID = imp.started.LogFile, imp.started.LogPosition, imp.started.GTID
-	return imp.notes.NoteSource(ctx, imp.source)
+	imp.Source.LogFile, imp.Source.LogPosition, imp.Source.GTID = imp.started.LogFile, imp.started.LogPosition, imp.started.GTID
+	return imp.Notes.NoteSource(ctx, imp.Source)
 }
 
 // settingsDigest returns a checksum of what decides, besides the old shop, which records an
@@ -160,14 +160,14 @@ func (o *Options) settingsDigest() string {
 	for _, one := range o.Settings {
 		text += one + "\n"
 	}
-	return shortHash(text)
+	return ShortHash(text)
 }
 
 // shortHashBytes is long enough for texts that do not differ on purpose.
 const shortHashBytes = 10
 
-// shortHash returns the beginning of the SHA-256 of a text, in hexadecimal.
-func shortHash(text string) string {
+// ShortHash returns the beginning of the SHA-256 of a text, in hexadecimal.
+func ShortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:shortHashBytes])
 }
@@ -175,8 +175,8 @@ func shortHash(text string) string {
 // sourceName returns the name under which a store notes the old shop, at most 64 bytes: the
 // beginning of the database's name, to tell shops apart at a glance, and a checksum of what
 // identifies it.
-func sourceName(id magento1.Identity) string {
-	return fmt.Sprintf("%.40s-%s", asciiName(id.Database), shortHash(id.Server+"\x00"+id.Database+"\x00"+id.Prefix))
+func sourceName(id server.Identity) string {
+	return fmt.Sprintf("%.40s-%s", asciiName(id.Database), ShortHash(id.Server+"\x00"+id.Database+"\x00"+id.Prefix))
 }
 
 // asciiName replaces everything in a name but letters, digits and underscores.

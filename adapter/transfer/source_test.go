@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // TestLogBefore compares places in binary logs.
@@ -37,12 +37,12 @@ func TestLogBefore(t *testing.T) {
 
 // TestSourceName checks the names of sources.
 func TestSourceName(t *testing.T) {
-	id := magento1.Identity{Server: "a", Database: strings.Repeat("größe ", 20), Prefix: "m_"}
+	id := server.Identity{Server: "a", Database: strings.Repeat("größe ", 20), Prefix: "m_"}
 	name := sourceName(id)
 	if len(name) > MaxSourceName || !IsSourceName(name) || name != sourceName(id) {
 		t.Errorf("%q", name)
 	}
-	for _, other := range []magento1.Identity{{Server: "b", Database: id.Database, Prefix: "m_"}, {Server: "a", Database: "x", Prefix: "m_"}, {Server: "a", Database: id.Database}} {
+	for _, other := range []server.Identity{{Server: "b", Database: id.Database, Prefix: "m_"}, {Server: "a", Database: "x", Prefix: "m_"}, {Server: "a", Database: id.Database}} {
 		if sourceName(other) == name {
 			t.Errorf("%+v has the name of another shop", other)
 		}
@@ -61,7 +61,7 @@ func TestKeySet(t *testing.T) {
 		keys.add("a", adapter.Key(key))
 	}
 	for key, want := range map[int64]bool{-1: false, 0: true, 1: true, 2: false, 63: true, 64: true, 65: false, 4095: true, 4096: true, 4097: false, 1 << 52: true, 1<<52 + 1: false} {
-		if got := keys.has("a", adapter.Key(key)); got != want || keys.has("b", adapter.Key(key)) {
+		if got := keys.Has("a", adapter.Key(key)); got != want || keys.Has("b", adapter.Key(key)) {
 			t.Errorf("%d: %t", key, got)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/programs"
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // A githubAction is what the tests read of an action.yml.
@@ -33,12 +34,8 @@ type githubAction struct {
 // loadAction reads contracttests/action/action.yml.
 func loadAction(t *testing.T) githubAction {
 	t.Helper()
-	data, err := os.ReadFile("../../contracttests/action/action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var a githubAction
-	if err := yaml.Unmarshal(data, &a); err != nil {
+	if err := yaml.Unmarshal([]byte(apptest.ReadFile(t, "../../contracttests/action/action.yml")), &a); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -156,11 +153,7 @@ func TestActionInputs(t *testing.T) {
 			}
 		}
 	}
-	guide, err := os.ReadFile("../../contracttests/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := regexp.MustCompile("(?s)```yaml\n(# \\.github/workflows/.*?)```").FindSubmatch(guide)
+	block := regexp.MustCompile("(?s)```yaml\n(# \\.github/workflows/.*?)```").FindStringSubmatch(apptest.ReadFile(t, "../../contracttests/README.md"))
 	if block == nil {
 		t.Fatal("the guide has no workflow")
 	}
@@ -172,7 +165,7 @@ func TestActionInputs(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(block[1], &workflow); err != nil {
+	if err := yaml.Unmarshal([]byte(block[1]), &workflow); err != nil {
 		t.Fatal(err)
 	}
 	used := 0

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
@@ -31,7 +32,7 @@ func TestConsentCases(t *testing.T) {
 			return body
 		}
 	}
-	suite, base := newSuite(t), ""
+	suite, base := apptest.Suite(t), ""
 	for i, tt := range []struct {
 		name   string
 		of     func(*http.Response) bool
@@ -93,7 +94,7 @@ func TestConsentCases(t *testing.T) {
 // changingProxy returns a proxy that changes the replies that of selects.
 func changingProxy(t *testing.T, base string, of func(*http.Response) bool, change func(*http.Response, string) string) http.Handler {
 	t.Helper()
-	proxy := proxyTo(t, base)
+	proxy := apptest.ProxyTo(t, base)
 	proxy.ModifyResponse = func(r *http.Response) error {
 		if !of(r) {
 			return nil
@@ -138,21 +139,11 @@ func consentResults(t *testing.T, suite *contracttests.Suite, base string, crede
 	return r.Results
 }
 
-// newSuite returns the suite.
-func newSuite(t *testing.T) *contracttests.Suite {
-	t.Helper()
-	suite, err := contracttests.NewSuite()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return suite
-}
-
 // TestConsentSkips checks that cases are skipped with a reason if the credentials lack what
 // they need.
 func TestConsentSkips(t *testing.T) {
 	t.Parallel()
-	suite := newSuite(t)
+	suite := apptest.Suite(t)
 	base, _ := startPortico(t, "documented")
 	demo := string(contracttests.DemoCredentialsFile())
 	withoutConsent, _, _ := strings.Cut(demo, "consent:")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/contracttests"
 )
@@ -67,9 +67,7 @@ func TestInvalidFlags(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		apptest.WriteFile(t, filepath.Join(folder, name), content)
 	}
 	in := func(name string) string { return filepath.Join(folder, name) }
 	for _, tt := range []struct {
@@ -84,7 +82,7 @@ func TestInvalidFlags(t *testing.T) {
 		{"timeout", []string{"--timeout", "0s"}, "--timeout must be greater than 0s"},
 		{"parallel", []string{"--parallel", "0"}, "--parallel must be at least 1"},
 		{"run", []string{"--run", "("}, "--run: error parsing regexp"},
-		{"credentials", []string{"--credentials", in("credentials.yaml")}, "credentials.yaml: credentials: admin needs exactly one of these: token and secret, bearer"},
+		{"credentials", []string{"--credentials", in("credentials.yaml")}, "credentials.yaml: credentials:1: admin needs exactly one of these: token and secret, bearer"},
 		{"no credentials", []string{"--credentials", in("none.yaml")}, "none.yaml: no such file"},
 		{"large credentials", []string{"--credentials", in("large")}, "is larger than"},
 		{"fixtures", []string{"--fixtures", in("fixtures.yaml")}, `fixtures: no case uses the name "websiet"`},
@@ -338,10 +336,7 @@ func TestResetByCommand(t *testing.T) {
 func TestTLS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
 	defer srv.Close()
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ca := apptest.NewFile(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})))
 	for name, tt := range map[string]struct {
 		o  targetOptions
 		ok bool
@@ -392,9 +387,7 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	var l listing
-	if err := json.Unmarshal([]byte(out), &l); err != nil {
-		t.Fatal(err)
-	}
+	apptest.Parse(t, out, &l)
 	if len(l.Cases) == 0 || len(l.Clauses) < 100 {
 		t.Fatalf("%d cases and %d clauses", len(l.Cases), len(l.Clauses))
 	}
@@ -419,12 +412,8 @@ func TestList(t *testing.T) {
 // flags of the program.
 func TestREADME(t *testing.T) {
 	path := filepath.Join("..", "..", "contracttests", "README.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	named := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(apptest.ReadFile(t, path)) {
 		if flag, ok := strings.CutPrefix(line, "| `--"); ok {
 			named[flag[:strings.IndexAny(flag, " `")]] = true
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -121,10 +122,7 @@ func (l *listing) write(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%d cases; %d of %d rows of the document are covered.\n", len(l.Cases), covered, rows)
 	for _, c := range uncovered {
-		reason := c.Untestable
-		if reason == "" {
-			reason = "no case covers it"
-		}
+		reason := cmp.Or(c.Untestable, "no case covers it")
 		fmt.Fprintf(w, "  not covered: %s: %s\n", c.Clause, reason)
 	}
 	return err

@@ -17,10 +17,6 @@ type progress struct {
 	failed  int
 }
 
-func newProgress(w io.Writer, verbose bool) *progress {
-	return &progress{w: w, verbose: verbose, bar: report.NewBar(w)}
-}
-
 // update shows the result of a case, after done of total cases have ended.
 func (p *progress) update(r *contracttests.Result, done, total int) {
 	if r.Status == contracttests.Failed {

@@ -108,7 +108,7 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 		return nil, err
 	}
 	target.SignCommand = signCommandLine(cmd.Flags())
-	p := &plan{target: target, progress: newProgress(cmd.ErrOrStderr(), o.verbose)}
+	p := &plan{target: target, progress: &progress{w: cmd.ErrOrStderr(), verbose: o.verbose, bar: report.NewBar(cmd.ErrOrStderr())}}
 	if p.suite, err = contracttests.NewSuite(); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // someCases selects cases of two resources, and recorded exchanges of others.
@@ -28,29 +30,25 @@ func TestRunPasses(t *testing.T) {
 			folder := t.TempDir()
 			junit, html := filepath.Join(folder, "report.xml"), filepath.Join(folder, "report.html")
 			p := startProcess(t, "--url", base, "--dialect", dialect, "--reset", reset, "--run", someCases, "--junit", junit, "--html", html, "--json", "-")
-			if code := p.wait(t); code != 0 {
+			if code := p.Wait(t); code != 0 {
 				t.Fatalf("exit code %d, want 0", code)
 			}
 			for name, want := range map[string]string{junit: "<testsuite", html: "<html", "stdout": `"recorded/stock_orders"`, "stderr": "passed"} {
 				var got string
 				switch name {
 				case "stdout":
-					got = p.stdout.String()
+					got = p.Stdout.Text()
 				case "stderr":
-					got = p.stderr.String()
+					got = p.Stderr.Text()
 				default:
-					data, err := os.ReadFile(name)
-					if err != nil {
-						t.Fatal(err)
-					}
-					got = string(data)
+					got = apptest.ReadFile(t, name)
 				}
 				if !strings.Contains(got, want) {
 					t.Errorf("%s has no %s:\n%.1000s", filepath.Base(name), want, got)
 				}
 			}
-			if strings.Contains(p.stderr.String(), "\r") || strings.Contains(p.stderr.String(), "\x1b") {
-				t.Errorf("control characters without a terminal: %q", p.stderr.String())
+			if strings.Contains(p.Stderr.Text(), "\r") || strings.Contains(p.Stderr.Text(), "\x1b") {
+				t.Errorf("control characters without a terminal: %q", p.Stderr.Text())
 			}
 		})
 	}
@@ -61,7 +59,7 @@ func TestRunPasses(t *testing.T) {
 func TestRunFails(t *testing.T) {
 	t.Parallel()
 	base, _ := startPortico(t, "documented")
-	proxy := proxyTo(t, base)
+	proxy := apptest.ProxyTo(t, base)
 	proxy.ModifyResponse = func(r *http.Response) error {
 		if r.Request.Method == http.MethodPut {
 			r.StatusCode = http.StatusAccepted
@@ -72,36 +70,26 @@ func TestRunFails(t *testing.T) {
 	defer broken.Close()
 	t.Run("all", func(t *testing.T) {
 		p := startProcess(t, "--url", broken.URL, "--run", "^(smoke|customers)/", "--fail-fast")
-		if code := p.wait(t); code != 1 {
+		if code := p.Wait(t); code != 1 {
 			t.Fatalf("exit code %d, want 1", code)
 		}
-		if got := p.stdout.String(); !strings.Contains(got, "FAILED") || strings.Contains(got, "dddddddd") {
+		if got := p.Stdout.Text(); !strings.Contains(got, "FAILED") || strings.Contains(got, "dddddddd") {
 			t.Errorf("no failure, or a secret:\n%s", got)
 		}
-		if p.stderr.Len() > 0 {
-			t.Errorf("stderr %q, want nothing", p.stderr.String())
+		if p.Stderr.Text() != "" {
+			t.Errorf("stderr %q, want nothing", p.Stderr.Text())
 		}
 	})
 	t.Run("declared", func(t *testing.T) {
-		gaps := writeTempFile(t, "gaps.yaml", `- {case: "^(smoke|customers)/", reason: "they come with release 2"}`)
+		gaps := apptest.NewFile(t, "gaps.yaml", `- {case: "^(smoke|customers)/", reason: "they come with release 2"}`)
 		p := startProcess(t, "--url", broken.URL, "--run", "^(smoke|customers)/", "--skip", gaps, "--verbose")
-		if code := p.wait(t); code != 0 {
+		if code := p.Wait(t); code != 0 {
 			t.Fatalf("exit code %d, want 0", code)
 		}
-		if want := "declared gap: they come with release 2\n"; !strings.Contains(p.stderr.String(), want) {
+		if want := "declared gap: they come with release 2\n"; !strings.Contains(p.Stderr.Text(), want) {
 			t.Errorf("no %q", want)
 		}
 	})
-}
-
-// writeTempFile writes a file and returns its name.
-func writeTempFile(t *testing.T, name, content string) string {
-	t.Helper()
-	name = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
 }
 
 // TestUnusableTargets checks that a target that cannot be tested is reported in one
@@ -137,14 +125,14 @@ func TestUnusableTargets(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			p := startProcess(t, "--url", tt.url, "--timeout", "1s")
-			if code := p.wait(t); code != 2 {
+			if code := p.Wait(t); code != 2 {
 				t.Errorf("exit code %d, want 2", code)
 			}
 			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("it took %v, want at most 10 s", took)
 			}
-			got := p.stderr.String()
-			if !strings.HasPrefix(got, "contracttest: ") || !strings.Contains(got, tt.want) || strings.Count(got, "\n") != 1 || p.stdout.Len() > 0 {
+			got := p.Stderr.Text()
+			if !strings.HasPrefix(got, "contracttest: ") || !strings.Contains(got, tt.want) || strings.Count(got, "\n") != 1 || p.Stdout.Text() != "" {
 				t.Errorf("stderr %q, want one line with %q, and nothing on stdout", got, tt.want)
 			}
 		})
@@ -155,7 +143,7 @@ func TestUnusableTargets(t *testing.T) {
 // request that hold selects until the caller closes release; held is closed at that time.
 func holdingProxy(t *testing.T, base string, hold func(*http.Request) bool) (url string, held, release chan struct{}) {
 	t.Helper()
-	proxy := proxyTo(t, base)
+	proxy := apptest.ProxyTo(t, base)
 	held, release = make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -184,14 +172,14 @@ func TestInterruptedRun(t *testing.T) {
 			url, held, release := holdingProxy(t, base, isCreation)
 			p := startProcess(t, "--url", url, "--timeout", "2s", "--run", "^customers/")
 			waitFor(t, held)
-			p.signal(t, s)
-			code := p.wait(t)
+			p.Signal(t, s)
+			code := p.Wait(t)
 			close(release)
 			if code != 2 {
 				t.Errorf("exit code %d, want 2", code)
 			}
-			if !strings.Contains(p.stderr.String(), "contracttest: interrupted: ") || p.stdout.Len() == 0 {
-				t.Errorf("stderr %q, stdout %q; want a message and a report of the cases that have ended", p.stderr.String(), p.stdout.String())
+			if !strings.Contains(p.Stderr.Text(), "contracttest: interrupted: ") || p.Stdout.Text() == "" {
+				t.Errorf("stderr %q, stdout %q; want a message and a report of the cases that have ended", p.Stderr.Text(), p.Stdout.Text())
 			}
 			if left := customers(t, base); strings.Contains(left, "contracttest-") {
 				t.Errorf("customers were not deleted: %s", left)
@@ -208,20 +196,20 @@ func TestSecondSignal(t *testing.T) {
 	defer close(release)
 	p := startProcess(t, "--url", url)
 	waitFor(t, held)
-	p.signal(t, os.Interrupt)
+	p.Signal(t, os.Interrupt)
 	// The first signal may not have been handled yet when the second arrives, so send
 	// signals until the program exits.
 	for again := time.NewTicker(50 * time.Millisecond); ; {
 		select {
-		case <-p.done:
+		case <-p.Ended:
 			again.Stop()
-			if code := p.cmd.ProcessState.ExitCode(); code != -1 {
+			if code := p.Cmd.ProcessState.ExitCode(); code != -1 {
 				t.Errorf("exit code %d, want none but the signal", code)
 			}
 			return
 		case <-again.C:
-			p.signal(t, os.Interrupt)
-		case <-time.After(processTimeout):
+			p.Signal(t, os.Interrupt)
+		case <-time.After(apptest.WaitTimeout):
 			t.Fatal("the program does not exit")
 		}
 	}
@@ -232,7 +220,7 @@ func waitFor(t *testing.T, c <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(processTimeout):
+	case <-time.After(apptest.WaitTimeout):
 		t.Fatal("the run did not get this far")
 	}
 }
@@ -240,49 +228,29 @@ func waitFor(t *testing.T, c <-chan struct{}) {
 // customers returns the list of all customers of a demo store as JSON.
 func customers(t *testing.T, base string) string {
 	t.Helper()
-	var o targetOptions
-	o.url, o.dialect, o.timeout = base, "documented", processTimeout
-	target, _, err := o.target(nil)
-	if err != nil {
-		t.Fatal(err)
+	got := apptest.NewClient(t, base, apptest.DemoAdmin()).Get(t, "/customers?limit=0")
+	if !strings.Contains(got.Body, "ada@example.com") {
+		t.Fatalf("no customers: %d %s", got.Status, got.Body)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/rest/customers?limit=0", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", target.Credentials.Authorization("admin"))
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || !strings.Contains(string(body), "ada@example.com") {
-		t.Fatalf("no customers (%v): %s", err, body)
-	}
-	return string(body)
+	return got.Body
 }
 
 // TestRecordAndReplay checks that recorded replies of Portico replay on Portico.
 func TestRecordAndReplay(t *testing.T) {
 	t.Parallel()
 	base, reset := startPortico(t, "documented")
-	calls := writeTempFile(t, "calls.json", `[{"name":"a life","steps":[
+	calls := apptest.NewFile(t, "calls.json", `[{"name":"a life","steps":[
  {"as":"admin","method":"POST","path":"/customers","accept":"application/json","content_type":"application/json",
   "body":"{\"firstname\":\"Al\",\"lastname\":\"Bo\",\"email\":\"al@example.com\",\"website_id\":1,\"group_id\":1,\"password\":\"letmein42\"}"},
  {"as":"admin","method":"GET","path":"/customers?order=entity_id&dir=dsc&limit=1","accept":"application/json"}]}]`)
 	recorded := filepath.Join(t.TempDir(), "recorded") + string(filepath.Separator)
-	if p := startProcess(t, "record", "--url", base, "--reset", reset, calls, "-o", recorded); p.wait(t) != 0 {
+	if p := startProcess(t, "record", "--url", base, "--reset", reset, calls, "-o", recorded); p.Wait(t) != 0 {
 		t.Fatal("recording failed")
 	}
-	data, err := os.ReadFile(filepath.Join(recorded, "calls.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(data), "{{datetime}}") || !strings.Contains(string(data), "al@example.com") {
+	if data := apptest.ReadFile(t, filepath.Join(recorded, "calls.json")); !strings.Contains(data, "{{datetime}}") || !strings.Contains(data, "al@example.com") {
 		t.Errorf("recorded %s", data)
 	}
-	if p := startProcess(t, "--url", base, "--reset", reset, "--exchanges", recorded, "--run", "^recorded/calls/", "--verbose"); p.wait(t) != 0 || !strings.Contains(p.stderr.String(), "passed  recorded/calls/a life/json") {
+	if p := startProcess(t, "--url", base, "--reset", reset, "--exchanges", recorded, "--run", "^recorded/calls/", "--verbose"); p.Wait(t) != 0 || !strings.Contains(p.Stderr.Text(), "passed  recorded/calls/a life/json") {
 		t.Error("the recording does not replay")
 	}
 }

@@ -1,22 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/portico-commerce/portico/config/strictyaml"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
 // A gap is a declaration that the implementation does not support certain cases.
 type gap struct {
-	Case   string `yaml:"case"`   // regular expression that matches IDs of results
-	Reason string `yaml:"reason"` // why
+	Case   string // regular expression that matches IDs of results
+	Reason string // why
 	match  *regexp.Regexp
 }
 
@@ -27,9 +24,9 @@ type gapList []gap
 // and for one that matches none of the cases, which may be misspelled or out of date.
 func parseGaps(data []byte, cases []contracttests.Result) (gapList, error) {
 	var gaps gapList
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&gaps); err != nil && !errors.Is(err, io.EOF) {
+	d := strictyaml.Decoder{File: "entries", MayBeEmpty: true}
+	d.Decode(data, &gaps)
+	if err := d.Err(); err != nil {
 		return nil, fmt.Errorf("not a list of {case: REGEX, reason: sentence}: %w", err)
 	}
 	var errs []error

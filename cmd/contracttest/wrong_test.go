@@ -13,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/contracttests"
 )
 
 // newWrongServer serves an implementation that somebody has begun: it answers every call,
@@ -46,7 +48,7 @@ func newWrongServer(t *testing.T) *httptest.Server {
 func newAlmostRightServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	base, _ := startPortico(t, "documented")
-	proxy := proxyTo(t, base)
+	proxy := apptest.ProxyTo(t, base)
 	proxy.ModifyResponse = func(r *http.Response) error {
 		if r.Request.Method == http.MethodPut && r.StatusCode == http.StatusOK {
 			r.StatusCode = http.StatusAccepted
@@ -71,16 +73,6 @@ type jsonReport struct {
 	}
 }
 
-// readReport decodes a JSON report.
-func readReport(t *testing.T, data []byte) jsonReport {
-	t.Helper()
-	var r jsonReport
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // TestWrongServer checks what a stranger sees whose implementation has just been begun: all
 // cases fail, of few causes.
 func TestWrongServer(t *testing.T) {
@@ -90,18 +82,15 @@ func TestWrongServer(t *testing.T) {
 	jsonFile, harFile := filepath.Join(folder, "report.json"), filepath.Join(folder, "failed.har")
 	address := strings.TrimPrefix(srv.URL, "http://") + "/shop/index.php/api/rest/"
 	p := startProcess(t, "--url", address, "--run", "^(addresses|categories|wire)/", "--json", jsonFile, "--har", harFile)
-	if code := p.wait(t); code != 1 {
+	if code := p.Wait(t); code != 1 {
 		t.Fatalf("exit code %d, want 1", code)
 	}
-	screen := p.stdout.String()
+	screen := p.Stdout.Text()
 	if want := fmt.Sprintf("testing %s/shop/index.php/api/rest, dialect documented\n", srv.URL); !strings.HasPrefix(screen, want) {
 		t.Errorf("the first line is %.100q, want %q", screen, want)
 	}
-	data, err := os.ReadFile(jsonFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := readReport(t, data)
+	var r jsonReport
+	apptest.Parse(t, apptest.ReadFile(t, jsonFile), &r)
 	runs := 0
 	for _, c := range r.Causes {
 		runs += len(c.Runs)
@@ -127,22 +116,15 @@ func TestRepeatCommands(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "curl")
 	srv := newAlmostRightServer(t)
-	demo, err := os.ReadFile("../../contracttests/fixtures/demo-credentials.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, method := range []string{"PLAINTEXT", "HMAC-SHA1"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
-			credentials := filepath.Join(t.TempDir(), "shop's credentials.yaml")
-			if err := os.WriteFile(credentials, []byte(strings.Replace(string(demo), "signature: PLAINTEXT", "signature: "+method, 1)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			credentials := apptest.NewFile(t, "shop's credentials.yaml", strings.Replace(string(contracttests.DemoCredentialsFile()), "signature: PLAINTEXT", "signature: "+method, 1))
 			p := startProcess(t, "--url", srv.URL, "--credentials", credentials, "--run", "^stockitems/.*/json$")
-			if code := p.wait(t); code != 1 {
+			if code := p.Wait(t); code != 1 {
 				t.Fatalf("exit code %d, want 1", code)
 			}
-			screen := p.stdout.String()
+			screen := p.Stdout.Text()
 			if strings.Contains(screen, "dddddddd") {
 				t.Errorf("the report has a secret:\n%s", screen)
 			}
@@ -197,7 +179,7 @@ func TestSign(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "curl")
 	base, _ := startPortico(t, "documented")
-	credentials := writeTempFile(t, "credentials.yaml", "signature: HMAC-SHA1\nconsumer: {key: "+strings.Repeat("a", 32)+", secret: "+strings.Repeat("b", 32)+
+	credentials := apptest.NewFile(t, "credentials.yaml", "signature: HMAC-SHA1\nconsumer: {key: "+strings.Repeat("a", 32)+", secret: "+strings.Repeat("b", 32)+
 		"}\nadmin: {token: "+strings.Repeat("c", 32)+", secret: "+strings.Repeat("d", 32)+"}\n")
 	url := base + "/api/rest/stockitems/1?x=%5B1%5D&limit=2"
 	for _, tt := range []struct{ name, line, want string }{

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 const pseudo = "v1.2.1-0.20260102030405-0123456789ab"

@@ -23,25 +23,34 @@ type Decoder struct {
 	// Check, unless it is nil, is called with a pointer to each value that was decoded, after
 	// the values inside of it. It reports what else is wrong by Fault and Require.
 	Check func(p Place, v any)
+	// MayBeEmpty allows a file without any value, which leaves what it is decoded to as it is.
+	MayBeEmpty bool
+	// Aliases allows anchors and aliases. They can expand exponentially, so it is only for
+	// files that the program itself contains.
+	Aliases bool
 
-	faults []fault
+	faults []Fault
 }
 
 // maxFaults limits how many faults are listed: a file that has more is of another kind.
 const maxFaults = 100
 
-// A fault is what is wrong in a line of the file.
-type fault struct {
-	line    int // 0: the whole file
-	message string
+// A Fault is a mistake in a line of a file.
+type Fault struct {
+	File    string
+	Line    int // 0: the whole file
+	Message string
 }
+
+// Error returns the fault with file and line.
+func (f Fault) Error() string { return at(f.File, f.Line) + ": " + f.Message }
 
 // Decode decodes a file to v, a pointer to a struct or to a list of them. The name of a member is that of the
 // field in lower case, or the field's tag yaml. Members of embedded structs are members of
 // the struct around them. Fields may be structs, maps by name, lists, texts, booleans,
 // integers, floating-point numbers, durations, a [Size], pointers to these, and types that
-// implement [encoding.TextUnmarshaler], whose errors say what would be valid: "must be …".
-// Further tags are
+// implement [encoding.TextUnmarshaler] or [yaml.Unmarshaler], whose errors say what would be
+// valid: "must be …". A field with the tag yaml:"-" is no member. Further tags are
 //
 //	need:"true"            the member must have a value
 //	default:"10s"          its value if it has none
@@ -52,6 +61,9 @@ type fault struct {
 func (d *Decoder) Decode(content []byte, v any) {
 	root, line, err := Parse(content)
 	if err == nil && root == nil {
+		if d.MayBeEmpty {
+			return
+		}
 		err = errors.New("is empty")
 	}
 	if err != nil {
@@ -63,7 +75,7 @@ func (d *Decoder) Decode(content []byte, v any) {
 
 // FaultAt records a fault in a line of the file, or 0 for the whole file.
 func (d *Decoder) FaultAt(line int, format string, arguments ...any) {
-	d.faults = append(d.faults, fault{line, fmt.Sprintf(format, arguments...)})
+	d.faults = append(d.faults, Fault{d.File, line, fmt.Sprintf(format, arguments...)})
 }
 
 // Fault records a fault of the value at p, the subject of the sentence.
@@ -92,40 +104,51 @@ func (d *Decoder) Refuse(p Place, where string, names ...string) {
 	}
 }
 
-// Err returns the faults in the order of their lines, each with file and line, or nil.
-func (d *Decoder) Err() error {
-	slices.SortStableFunc(d.faults, func(a, b fault) int { return a.line - b.line })
+// Faults returns the faults in the order of their lines. The last one says how many more
+// there are, if they are too many.
+func (d *Decoder) Faults() []Fault {
+	slices.SortStableFunc(d.faults, func(a, b Fault) int { return a.Line - b.Line })
 	d.faults = slices.Compact(d.faults)
-	var all []error
-	for _, f := range d.faults[:min(len(d.faults), maxFaults)] {
-		all = append(all, fmt.Errorf("%s: %s", d.At(f.line), f.message))
-	}
+	all := slices.Clone(d.faults[:min(len(d.faults), maxFaults)])
 	if more := len(d.faults) - maxFaults; more > 0 {
-		all = append(all, fmt.Errorf("%s: has %d more faults", d.File, more))
+		all = append(all, Fault{File: d.File, Message: fmt.Sprintf("has %d more faults", more)})
+	}
+	return all
+}
+
+// Err joins the faults, each with file and line. It returns nil if there are none.
+func (d *Decoder) Err() error {
+	var all []error
+	for _, f := range d.Faults() {
+		all = append(all, f)
 	}
 	return errors.Join(all...)
 }
 
 // At returns a line of the file as faults name it, such as "shop.yaml:12".
-func (d *Decoder) At(line int) string {
+func (d *Decoder) At(line int) string { return at(d.File, line) }
+
+func at(file string, line int) string {
 	if line == 0 {
-		return d.File
+		return file
 	}
-	return d.File + ":" + strconv.Itoa(line)
+	return file + ":" + strconv.Itoa(line)
 }
 
 // decode decodes the value at p to v, which has this tag, and checks it. It does what the
 // YAML library would do, which neither reports all faults nor knows their paths.
 func (d *Decoder) decode(p Place, v reflect.Value, tag reflect.StructTag) {
 	p.tag = tag
+	if p.Node != nil && d.Aliases {
+		p.Node = withoutAnchor(p.Node)
+	}
 	if p.Node != nil {
 		if err := Unsupported(p.Node); err != nil {
 			d.Fault(p, "%v", err)
 			return
 		}
 	}
-	_, decodesItself := v.Addr().Interface().(encoding.TextUnmarshaler)
-	if !p.IsSet() && (decodesItself || v.Kind() != reflect.Struct) { // a struct may have defaults
+	if !p.IsSet() && (decodesItself(v) || v.Kind() != reflect.Struct) { // a struct may have defaults
 		d.decodeMissing(p, v)
 		return
 	}
@@ -146,13 +169,43 @@ func (d *Decoder) decodeMissing(p Place, v reflect.Value) {
 			v.Set(reflect.New(v.Type().Elem())) // for the checks that follow
 		}
 	}
-	_ = yaml.Unmarshal([]byte(p.tag.Get("default")), v.Addr().Interface())
+	if value := p.tag.Get("default"); value != "" {
+		_ = yaml.Unmarshal([]byte(value), v.Addr().Interface())
+	}
+}
+
+// withoutAnchor returns the value that a node stands for.
+func withoutAnchor(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Anchor == "" {
+		return n
+	}
+	plain := *n
+	plain.Anchor = ""
+	return &plain
+}
+
+// decodesItself reports whether v has a type with a decoder of its own.
+func decodesItself(v reflect.Value) bool {
+	switch v.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler, yaml.Unmarshaler:
+		return true
+	}
+	return false
 }
 
 // decodeValue decodes the value at p to v and reports whether it has the form of v.
 func (d *Decoder) decodeValue(p Place, v reflect.Value) (ok bool) {
-	if target, is := v.Addr().Interface().(encoding.TextUnmarshaler); is {
-		err := target.UnmarshalText([]byte(p.Node.Value)) // lists and mappings have the value ""
+	if decodesItself(v) {
+		var err error
+		switch target := v.Addr().Interface().(type) {
+		case yaml.Unmarshaler:
+			err = target.UnmarshalYAML(p.Node)
+		case encoding.TextUnmarshaler:
+			err = target.UnmarshalText([]byte(p.Node.Value)) // lists and mappings have the value ""
+		}
 		if err != nil {
 			d.Fault(p, "%v", err)
 		}
@@ -233,7 +286,7 @@ func (d *Decoder) decodeFields(p Place, v reflect.Value) (names []string) {
 			embedded := p
 			embedded.tag, embedded.around = f.Tag, &p
 			names = append(names, d.decodeFields(embedded, field)...)
-		case f.IsExported():
+		case f.IsExported() && name != "-":
 			names = append(names, name)
 			if only := f.Tag.Get("only"); only != "" && !slices.Contains(strings.Fields(only), p.Name()) {
 				d.Refuse(p, strings.ReplaceAll(only, " ", " or "), name)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
@@ -26,6 +28,8 @@ type garden struct {
 		Fish  bool `yaml:"has_fish"`
 	}
 	Fence material
+	Hedge list
+	Notes string `yaml:"-"`
 	lock  string
 }
 
@@ -34,6 +38,19 @@ type material struct{ name string }
 
 func (m *material) UnmarshalText(text []byte) error {
 	m.name = string(text)
+	return nil
+}
+
+// A list is one text or several.
+type list []string
+
+func (l *list) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		return n.Decode((*[]string)(l))
+	}
+	if *l = (list{n.Value}); n.Value == "plastic" {
+		return errors.New("must be alive")
+	}
 	return nil
 }
 
@@ -59,13 +76,13 @@ func (c *color) UnmarshalText(text []byte) error {
 func TestDecode(t *testing.T) {
 	var got garden
 	d := strictyaml.Decoder{File: "garden.yaml"}
-	d.Decode([]byte("name: back\nbeds: [{width: 2, plant: red}, {}]\npaths: {gravel: {width: 1}}\nlabels: {a: 1, b: ~}\npond: {has_fish: true}\ntank: 2KiB\nfence: ~\narea: 7.5\n"), &got)
+	d.Decode([]byte("name: back\nbeds: [{width: 2, plant: red}, {}]\npaths: {gravel: {width: 1}}\nlabels: {a: 1, b: ~}\npond: {has_fish: true}\ntank: 2KiB\nfence: ~\narea: 7.5\nhedge: [box, yew]\n"), &got)
 	if err := d.Err(); err != nil {
 		t.Fatal(err)
 	}
 	want := garden{
 		Name: "back", Area: 7.5, Watered: time.Hour, Tank: 2 << 10, Labels: map[string]string{"a": "1", "b": ""},
-		Fence: material{}, lock: "",
+		Fence: material{}, Hedge: list{"box", "yew"}, lock: "",
 		Beds: []*bed{{shape: shape{2}, Plant: "red"}, {}}, Paths: map[string]*bed{"gravel": {shape: shape{1}, Plant: ""}},
 	}
 	want.Pond.Depth, want.Pond.Fish = 3, true
@@ -87,14 +104,17 @@ func TestFaults(t *testing.T) {
 		{"a member that is missing", "area: 1", []string{"f:1: name must have a value"}},
 		{"null", "name: ~", []string{"f:1: name must have a value"}},
 		{"null in a list and in a map", "name: a\nbeds:\n- {}\n- ~\npaths: {b: ~}", []string{"f:4: beds[1] must have a value", "f:5: paths.b must have a value"}},
-		{"an unknown member", "name: a\nbets: []", []string{"f:2: bets is unknown; known members are name, area, beds, paths, labels, watered, tank, pond, fence; did you mean beds?"}},
-		{"a field that is not exported", "name: a\nlock: x", []string{"f:2: lock is unknown; known members are name, area, beds, paths, labels, watered, tank, pond, fence"}},
-		{"a name with a control character", "name: a\n\"b\\ec\": 1", []string{`f:2: "b\x1bc" is unknown; known members are name, area, beds, paths, labels, watered, tank, pond, fence`}},
+		{"an unknown member", "name: a\nbets: []", []string{"f:2: bets is unknown; known members are name, area, beds, paths, labels, watered, tank, pond, fence, hedge; did you mean beds?"}},
+		{"a field that is not exported", "name: a\nlock: x", []string{"f:2: lock is unknown; known members are name, area, beds, paths, labels, watered, tank, pond, fence, hedge"}},
+		{"a name with a control character", "name: a\n\"b\\ec\": 1", []string{`f:2: "b\x1bc" is unknown; known members are name, area, beds, paths, labels, watered, tank, pond, fence, hedge`}},
 		{"a repeated name", "name: a\nlabels:\n  x: 1\n  x: 2", []string{"f:4: labels.x is already defined in line 3"}},
 		{"a name that is a list", "name: a\nlabels: {[x]: 1}", []string{"f:2: the names in labels must be plain strings"}},
 		{"an alias", "name: &a a\nlabels: {x: *a, *a : 1}", []string{
 			"f:1: name must not use anchors, aliases and tags", "f:2: labels.x must not use anchors, aliases and tags", "f:2: the names in labels must be plain strings"}},
 		{"a merge", "name: a\npond: {<<: {depth: 1}}", []string{`f:2: pond."<<" is unknown; known members are depth, has_fish`}},
+		{"an alias of nothing", "name: *secret", []string{"f: must not use anchors, aliases and tags: quote a text that begins with *"}},
+		{"an alias in a type that decodes itself", "name: a\nhedge: &a [*a]", []string{"f:2: hedge must not use anchors, aliases and tags"}},
+		{"another type that decodes itself", "name: a\nhedge: plastic\nNotes: x", []string{"f:2: hedge must be alive", "f:3: Notes is unknown; known members are name, area, beds, paths, labels, watered, tank, pond, fence, hedge"}},
 		{"a tag", "name: !!str a", []string{"f:1: name must not use anchors, aliases and tags"}},
 		{"values of other types", "name: [a]\narea: x\nbeds: {}\npaths: []\nwatered: 5\npond: {depth: 1.5, has_fish: 2}", []string{
 			"f:1: name must be a string", "f:2: area must be a number", "f:3: beds must be a list", "f:4: paths must be a mapping such as {name: value}",
@@ -117,6 +137,21 @@ func TestFaults(t *testing.T) {
 				t.Errorf("faults\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
+	}
+}
+
+// TestTrustedFile decodes a file with what only files of the program itself may have.
+func TestTrustedFile(t *testing.T) {
+	got := garden{Notes: "before"}
+	d := strictyaml.Decoder{File: "f", Aliases: true, MayBeEmpty: true}
+	d.Decode([]byte("# nothing"), &got)
+	if d.Err() != nil || got.Notes != "before" {
+		t.Fatalf("%+v, %v", got, d.Err())
+	}
+	d.Decode([]byte("name: a\nbeds: [&b {width: 2}, *b]\nlabels: {x: &l y, z: *l}"), &got)
+	want := []*bed{{shape: shape{2}}, {shape: shape{2}}}
+	if d.Err() != nil || !reflect.DeepEqual(got.Beds, want) || got.Labels["z"] != "y" {
+		t.Errorf("%+v, %v", got, d.Err())
 	}
 }
 

@@ -9,7 +9,9 @@
 //     further documents are faults.
 //  3. Tags of struct fields describe the format: see [Decoder.Decode].
 //  4. Files are hostile. Anchors, aliases and tags are refused, because aliases can expand
-//     exponentially, and no value is visited that the structs have no place for.
+//     exponentially, and no value is visited that the structs have no place for. Only files
+//     that the program itself contains may use aliases.
+//  5. Files may hold secrets. No fault of this package repeats a value.
 //
 // # How it is tested
 //

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,6 +25,9 @@ func Parse(content []byte) (root *yaml.Node, line int, err error) {
 	switch {
 	case err == nil:
 		return nil, more.Line, errors.New("must be a single YAML document")
+	case err != nil && strings.Contains(err.Error(), "unknown anchor"):
+		// The library would name the anchor, which may be a password that is not quoted.
+		return nil, 0, errors.New("must not use anchors, aliases and tags: quote a text that begins with *")
 	case !errors.Is(err, io.EOF):
 		return nil, 0, errors.New("is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "))
 	case len(document.Content) == 0:
@@ -84,9 +86,11 @@ func (p Place) Count(names ...string) (count int) {
 
 // In returns the place of a member, which may be missing.
 func (p Place) In(name string) Place {
-	for i, key := range p.keys() {
-		if key.Value == name {
-			return p.member(i)
+	if p.isMapping() {
+		for i := 0; i < len(p.Node.Content); i += 2 { // without keys, because decoding calls it often
+			if p.Node.Content[i].Value == name {
+				return p.member(i / 2)
+			}
 		}
 	}
 	return Place{Line: p.Line, Path: p.join(name), around: &p}
@@ -103,9 +107,11 @@ func (p Place) Members() iter.Seq2[string, Place] {
 	}
 }
 
+func (p Place) isMapping() bool { return p.Node != nil && p.Node.Kind == yaml.MappingNode }
+
 // keys returns the nodes of the members' names.
 func (p Place) keys() (keys []*yaml.Node) {
-	if p.Node != nil && p.Node.Kind == yaml.MappingNode {
+	if p.isMapping() {
 		for pair := range slices.Chunk(p.Node.Content, 2) {
 			keys = append(keys, pair[0])
 		}
@@ -120,13 +126,15 @@ func (p Place) member(i int) Place {
 
 // join returns the path of a member.
 func (p Place) join(name string) string {
-	if !plainName.MatchString(name) {
+	const plain = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	if name == "" || len(name) > 40 || strings.Trim(name, plain) != "" {
 		name = fmt.Sprintf("%.40q", name)
 	}
-	return strings.TrimPrefix(p.Path+"."+name, ".")
+	if p.Path == "" {
+		return name
+	}
+	return p.Path + "." + name
 }
-
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
 // Element returns the place of an element of a list.
 func (p Place) Element(i int) Place {

@@ -212,7 +212,9 @@ func newPageView(r *contracttests.Report, specification *spec.Spec, deflate *fla
 	for _, call := range r.Leftovers {
 		p.Leftovers = append(p.Leftovers, Pasteable(truncate(call, maxCommand)))
 	}
-	p.Roles, p.Formats = roles(r), formats(r)
+	p.Roles = collectNames(r, []string{contracttests.Admin, contracttests.Customer1, contracttests.Customer2, contracttests.Guest},
+		func(one *contracttests.Result) []string { return one.Roles })
+	p.Formats = collectNames(r, []string{"json", "xml", "text"}, func(one *contracttests.Result) []string { return []string{one.Format} })
 	p.addResults(r, deflate)
 	p.addCauses(r)
 	for _, s := range groupClauses(r) {
@@ -226,17 +228,6 @@ func newPageView(r *contracttests.Report, specification *spec.Spec, deflate *fla
 func cspHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-// roles returns the callers that occur in the results, those of the contract first.
-func roles(r *contracttests.Report) []string {
-	known := []string{contracttests.Admin, contracttests.Customer1, contracttests.Customer2, contracttests.Guest}
-	return collectNames(r, known, func(one *contracttests.Result) []string { return one.Roles })
-}
-
-// formats returns the formats that occur in the results, those of the contract first.
-func formats(r *contracttests.Report) []string {
-	return collectNames(r, []string{"json", "xml", "text"}, func(one *contracttests.Result) []string { return []string{one.Format} })
 }
 
 // collectNames returns the names that get returns for the results, each once: first the

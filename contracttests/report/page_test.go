@@ -21,9 +21,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv/programs/chromium"
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/contracttests/nightly"
-	"github.com/portico-commerce/portico/contracttests/programs/chromium"
 	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/contracttests/spec"
 )

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,9 +135,7 @@ func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 		credentials: credentials, nonces: nonces, keys: o.Keys, ttl: o.CredentialTTL,
 		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, timestampMaxAge: o.TimestampMaxAge, now: o.Now, log: o.Log,
 	}
-	if a.ttl == 0 {
-		a.ttl = 3 * time.Second
-	}
+	a.ttl = cmp.Or(a.ttl, 3*time.Second)
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -283,7 +282,7 @@ func (a *Authenticator) verify(c *call, consumerSecret string, token *adapter.To
 		}
 		return problem("signature_method_rejected")
 	case methodPlaintext:
-		valid = verifyPlaintext(given, consumerSecret, tokenSecret)
+		valid = equal([]byte(given), []byte(consumerSecret+"&"+tokenSecret))
 	case methodHMAC:
 		if err := c.readForm(); err != nil {
 			return err

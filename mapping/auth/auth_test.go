@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth/authtest"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -158,14 +158,6 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-func TestProblemText(t *testing.T) {
-	a, _, _ := newAuthenticator(Options{})
-	_, err := a.Authenticate(t.Context(), get("/", plaintext().without("token").header()))
-	if want := "oauth_problem=parameter_absent&oauth_parameters_absent=oauth_token"; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-}
-
 func TestRSACrashes(t *testing.T) {
 	a, _, nonces := newAuthenticator(Options{RSACrashes: true})
 	rsa := func(nonce string) fields { return nonced(nonce).with("signature_method", "RSA-SHA1") }
@@ -219,8 +211,8 @@ func TestRefusePlaintext(t *testing.T) {
 			if got := problemOf(t, err); got != test.want {
 				t.Errorf("problem %q, want %q", got, test.want)
 			}
-			if test.want != "" && len(credentials.asked) > 0 {
-				t.Errorf("the store was asked for %v", credentials.asked)
+			if test.want != "" && len(credentials.Asked) > 0 {
+				t.Errorf("the store was asked for %v", credentials.Asked)
 			}
 		})
 	}
@@ -397,7 +389,7 @@ func TestNonces(t *testing.T) {
 	})
 	t.Run("a token of nobody does", func(t *testing.T) {
 		a, credentials, nonces := newAuthenticator(Options{})
-		signed := nonced("n").with("token", nobodysToken).signedWith("GET", address, "", credentials.tokens[nobodysToken].Secret)
+		signed := nonced("n").with("token", nobodysToken).signedWith("GET", address, "", credentials.Tokens[nobodysToken].Secret)
 		if got := authenticate(a, signed); got != "internal_error&message=User type is unknown" || len(nonces.stored) != 1 {
 			t.Errorf("problem %q, stored %v", got, nonces.stored)
 		}
@@ -468,11 +460,11 @@ func TestStoreFailure(t *testing.T) {
 	tests := []struct {
 		name   string
 		header string
-		broken func(*memoryCredentials, *memoryNonces)
+		broken func(*authtest.Store, *memoryNonces)
 	}{
-		{"consumers", plaintext().header(), func(c *memoryCredentials, _ *memoryNonces) { c.fail = down }},
-		{"nonce of a known consumer", nonced("n").header(), func(_ *memoryCredentials, n *memoryNonces) { n.fail = down }},
-		{"nonce of an unknown consumer", nonced("n").with("consumer_key", unknown).header(), func(_ *memoryCredentials, n *memoryNonces) { n.fail = down }},
+		{"consumers", plaintext().header(), func(c *authtest.Store, _ *memoryNonces) { c.Fail = down }},
+		{"nonce of a known consumer", nonced("n").header(), func(_ *authtest.Store, n *memoryNonces) { n.fail = down }},
+		{"nonce of an unknown consumer", nonced("n").with("consumer_key", unknown).header(), func(_ *authtest.Store, n *memoryNonces) { n.fail = down }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -490,7 +482,7 @@ func TestStoreFailure(t *testing.T) {
 		if _, err := a.Authenticate(t.Context(), get("/", plaintext().header())); err != nil {
 			t.Fatal(err)
 		}
-		credentials.fail = down
+		credentials.Fail = down
 		_, err := a.Authenticate(t.Context(), get("/", plaintext().with("token", customerToken).header()))
 		if adapter.KindOf(err) != adapter.Unavailable {
 			t.Errorf("error %v, want one of kind unavailable", err)
@@ -511,44 +503,8 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 		}
 	}
 	a.Purge()
-	credentials.fail = errors.New("down")
+	credentials.Fail = errors.New("down")
 	if _, err := a.Authenticate(t.Context(), get("/", plaintext().header())); err == nil || strings.Contains(err.Error(), consumerKey) {
 		t.Errorf("error %v", err)
 	}
 }
-
-// benchmark authenticates with warm caches.
-func benchmark(b *testing.B, header string) {
-	a := New(newMemoryCredentials(), alwaysFresh{}, Options{})
-	r := get("/api/rest/products?filter[1][attribute]=sku&filter[1][eq]=a%20b&limit=100&page=2", header)
-	r.Host = "127.0.0.1:8080"
-	b.ReportAllocs()
-	defer func() { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s") }()
-	for b.Loop() {
-		if _, err := a.Authenticate(context.Background(), r); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkPlaintext(b *testing.B) { benchmark(b, plaintext().header()) }
-
-func BenchmarkHMAC(b *testing.B) {
-	address := "http://127.0.0.1:8080/api/rest/products"
-	query := "filter[1][attribute]=sku&filter[1][eq]=a%20b&limit=100&page=2"
-	benchmark(b, nonced("n").signed("GET", address, query).header())
-}
-
-// BenchmarkHMACPortHidden is for a client behind a server that hides the port: the first origin
-// that is tried does not match.
-func BenchmarkHMACPortHidden(b *testing.B) {
-	address := "http://127.0.0.1/api/rest/products"
-	query := "filter[1][attribute]=sku&filter[1][eq]=a%20b&limit=100&page=2"
-	benchmark(b, nonced("n").signed("GET", address, query).header())
-}
-
-// alwaysFresh never remembers a nonce, so that a signed call can be repeated.
-type alwaysFresh struct{}
-
-func (alwaysFresh) Use(context.Context, string, int64) (bool, error) { return true, nil }
-func (alwaysFresh) Used(context.Context, string) (bool, error)       { return false, nil }

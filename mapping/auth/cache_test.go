@@ -41,7 +41,7 @@ func TestCacheLifetime(t *testing.T) {
 		if got := callWith(t, a, s.token); got != s.want {
 			t.Errorf("%s: problem %q, want %q", s.name, got, s.want)
 		}
-		if c := credentials.asked; c[consumerKey] != s.consumers || c[adminToken] != s.admin || c[unknown] != s.unknown || c[strings.ToUpper(adminToken)] != 0 {
+		if c := credentials.Asked; c[consumerKey] != s.consumers || c[adminToken] != s.admin || c[unknown] != s.unknown || c[strings.ToUpper(adminToken)] != 0 {
 			t.Errorf("%s: asked %v", s.name, c)
 		}
 	}
@@ -53,9 +53,9 @@ func TestRevocation(t *testing.T) {
 	if got := callWith(t, a, adminToken); got != "" {
 		t.Fatalf("problem %q", got)
 	}
-	token := credentials.tokens[adminToken]
+	token := credentials.Tokens[adminToken]
 	token.Revoked = true
-	credentials.tokens[adminToken] = token
+	credentials.Tokens[adminToken] = token
 	now = now.Add(time.Second)
 	if got := callWith(t, a, adminToken); got != "token_revoked" {
 		t.Errorf("after the TTL: problem %q", got)
@@ -65,7 +65,7 @@ func TestRevocation(t *testing.T) {
 func TestPurge(t *testing.T) {
 	a, credentials, _ := newAuthenticator(Options{})
 	callWith(t, a, adminToken)
-	delete(credentials.tokens, adminToken)
+	delete(credentials.Tokens, adminToken)
 	if got := callWith(t, a, adminToken); got != "" {
 		t.Errorf("remembered: problem %q", got)
 	}
@@ -77,15 +77,15 @@ func TestPurge(t *testing.T) {
 
 func TestFailuresAreNotCached(t *testing.T) {
 	a, credentials, _ := newAuthenticator(Options{})
-	credentials.fail = errors.New("down")
+	credentials.Fail = errors.New("down")
 	for range 2 {
-		if _, err := a.Authenticate(t.Context(), get("/", plaintext().header())); !errors.Is(err, credentials.fail) {
+		if _, err := a.Authenticate(t.Context(), get("/", plaintext().header())); !errors.Is(err, credentials.Fail) {
 			t.Errorf("error %v", err)
 		}
 	}
-	credentials.fail = nil
-	if got := callWith(t, a, adminToken); got != "" || credentials.asked[consumerKey] != 3 {
-		t.Errorf("problem %q, asked %v", got, credentials.asked)
+	credentials.Fail = nil
+	if got := callWith(t, a, adminToken); got != "" || credentials.Asked[consumerKey] != 3 {
+		t.Errorf("problem %q, asked %v", got, credentials.Asked)
 	}
 }
 
@@ -96,8 +96,8 @@ func TestInvalidKeysAreNotLookedUp(t *testing.T) {
 		"NUL":       adminToken[1:] + "\x00",
 		"bad UTF-8": adminToken[1:] + "\xff",
 	} {
-		if got := callWith(t, a, token); got != "token_rejected" || credentials.asked[token] != 0 {
-			t.Errorf("%s: problem %q, asked %d times", name, got, credentials.asked[token])
+		if got := callWith(t, a, token); got != "token_rejected" || credentials.Asked[token] != 0 {
+			t.Errorf("%s: problem %q, asked %d times", name, got, credentials.Asked[token])
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestConcurrentMissesShareOneLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, credentials, _ := newAuthenticator(Options{})
 		release := make(chan struct{})
-		credentials.block = release
+		credentials.Block = release
 		var callers sync.WaitGroup
 		for range 50 {
 			callers.Go(func() {
@@ -116,13 +116,13 @@ func TestConcurrentMissesShareOneLookup(t *testing.T) {
 			})
 		}
 		synctest.Wait() // all are blocked on the first look-up
-		if credentials.asked[consumerKey] != 1 {
-			t.Errorf("consumer asked for %d times", credentials.asked[consumerKey])
+		if credentials.Asked[consumerKey] != 1 {
+			t.Errorf("consumer asked for %d times", credentials.Asked[consumerKey])
 		}
 		close(release)
 		callers.Wait()
-		if credentials.asked[consumerKey] != 1 || credentials.asked[adminToken] != 1 {
-			t.Errorf("asked %v", credentials.asked)
+		if credentials.Asked[consumerKey] != 1 || credentials.Asked[adminToken] != 1 {
+			t.Errorf("asked %v", credentials.Asked)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestLookupOutlivesFirstCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, credentials, _ := newAuthenticator(Options{})
 		release := make(chan struct{})
-		credentials.block = release
+		credentials.Block = release
 		ctx, cancel := context.WithCancel(t.Context())
 		var callers sync.WaitGroup
 		for range 2 {
@@ -151,7 +151,7 @@ func TestLookupOutlivesFirstCaller(t *testing.T) {
 func TestLookupTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, credentials, _ := newAuthenticator(Options{})
-		credentials.block = make(chan struct{})
+		credentials.Block = make(chan struct{})
 		_, err := a.Authenticate(t.Context(), get("/", plaintext().header()))
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
@@ -164,11 +164,11 @@ func TestPurgeDropsLookupsInFlight(t *testing.T) {
 		a, credentials, _ := newAuthenticator(Options{})
 		callWith(t, a, customerToken) // the consumer is known
 		release := make(chan struct{})
-		credentials.block = release
+		credentials.Block = release
 		var caller sync.WaitGroup
 		caller.Go(func() { callWith(t, a, adminToken) })
 		synctest.Wait() // the old token is read, and not yet remembered
-		delete(credentials.tokens, adminToken)
+		delete(credentials.Tokens, adminToken)
 		a.Purge()
 		close(release)
 		caller.Wait()
@@ -190,7 +190,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	last := fmt.Sprintf("%032d", calls-cacheEntries/2)
 	callWith(t, a, last)
-	if credentials.asked[last] != 1 {
+	if credentials.Asked[last] != 1 {
 		t.Errorf("the last %d are not remembered", cacheEntries/2)
 	}
 }

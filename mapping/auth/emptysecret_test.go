@@ -2,6 +2,8 @@ package auth
 
 import (
 	"testing"
+
+	"github.com/portico-commerce/portico/mapping/auth/authtest"
 )
 
 // TestEmptySecret: anyone can compute a signature under an empty secret, so no such signature
@@ -21,7 +23,7 @@ func TestEmptySecret(t *testing.T) {
 		for method, f := range signatures {
 			t.Run(c.name+", "+method, func(t *testing.T) {
 				a, credentials, _ := newAuthenticator(Options{})
-				credentials.setSecrets(c.consumer, c.token)
+				setSecrets(credentials, c.consumer, c.token)
 				_, err := a.Authenticate(t.Context(), get(target, f.header()))
 				if got := problemOf(t, err); got != c.want {
 					t.Errorf("problem %q, want %q", got, c.want)
@@ -38,7 +40,7 @@ func TestEmptySecret(t *testing.T) {
 		for method, f := range initiate {
 			t.Run("initiate, consumer secret "+secret+", "+method, func(t *testing.T) {
 				g, grants := newGranting(false)
-				grants.setSecrets(secret, adminSecret)
+				setSecrets(grants, secret, adminSecret)
 				_, err := g.Initiate(t.Context(), get("/oauth/initiate", f.header()))
 				if got := problemOf(t, err); got != want {
 					t.Errorf("problem %q, want %q", got, want)
@@ -50,9 +52,9 @@ func TestEmptySecret(t *testing.T) {
 
 const customerPath = "/api/rest/customers/1"
 
-// setSecrets replaces the secrets of the consumer and of the administrator's token.
-func (s *memoryCredentials) setSecrets(consumer, token string) {
-	c, t := s.consumers[consumerKey], s.tokens[adminToken]
-	c.Secret, t.Secret = consumer, token
-	s.consumers[consumerKey], s.tokens[adminToken] = c, t
+// setSecrets replaces the secrets of the client and of the administrator's token.
+func setSecrets(s *authtest.Store, client, token string) {
+	t := s.Tokens[adminToken]
+	s.Client.Secret, t.Secret = client, token
+	s.Tokens[adminToken] = t
 }

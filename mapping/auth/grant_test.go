@@ -1,108 +1,18 @@
 package auth
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth/authtest"
 )
 
-// memoryGrants stores request tokens in the credentials of a test.
-type memoryGrants struct {
-	*memoryCredentials
-	fail error
-	last int // request tokens so far
-}
-
-func (g *memoryGrants) find(token string) (adapter.Token, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t, ok := g.tokens[strings.ToLower(token)]
-	return t, ok
-}
-
-func (g *memoryGrants) put(t adapter.Token) adapter.Token {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.tokens[t.Token] = t
-	return t
-}
-
-func gone() error { return &adapter.Error{Kind: adapter.NotFound, Op: "find grant"} }
-
-func (g *memoryGrants) Begin(_ context.Context, consumerID int64, callback string) (adapter.Token, error) {
-	if g.fail != nil {
-		return adapter.Token{}, g.fail
-	}
-	g.last++
-	text := strings.Repeat(string(rune('f'+g.last)), 32)
-	return g.put(adapter.Token{ConsumerID: consumerID, Type: adapter.RequestToken, Token: text, Secret: "s" + text[1:], Callback: callback}), nil
-}
-
-func (g *memoryGrants) Pending(_ context.Context, token string) (adapter.Token, adapter.Consumer, error) {
-	t, ok := g.find(token)
-	switch {
-	case g.fail != nil:
-		return t, adapter.Consumer{}, g.fail
-	case !ok:
-		return t, adapter.Consumer{}, gone()
-	}
-	return t, adapter.Consumer{ID: t.ConsumerID, Name: "Demo"}, nil
-}
-
-func (g *memoryGrants) Authorize(_ context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
-	t, ok := g.find(token)
-	switch {
-	case g.fail != nil:
-		return t, g.fail
-	case !ok || t.Verifier != "":
-		return t, gone()
-	}
-	t.AdminID, t.CustomerID, t.Verifier = adminID, customerID, strings.Repeat("9", 32)
-	g.mu.Lock()
-	for text, other := range g.tokens {
-		if other.ConsumerID == t.ConsumerID && other.AdminID == adminID && other.CustomerID == customerID {
-			delete(g.tokens, text)
-		}
-	}
-	g.mu.Unlock()
-	return g.put(t), nil
-}
-
-func (g *memoryGrants) Reject(_ context.Context, token string) error {
-	t, ok := g.find(token)
-	switch {
-	case g.fail != nil:
-		return g.fail
-	case !ok || t.Type != adapter.RequestToken || t.Verifier != "":
-		return gone()
-	}
-	g.mu.Lock()
-	delete(g.tokens, t.Token)
-	g.mu.Unlock()
-	return nil
-}
-
-func (g *memoryGrants) Exchange(_ context.Context, token, verifier string) (adapter.Token, error) {
-	t, ok := g.find(token)
-	if !ok || t.Verifier != verifier || t.Type != adapter.RequestToken {
-		return t, gone()
-	}
-	g.mu.Lock()
-	delete(g.tokens, t.Token)
-	g.mu.Unlock()
-	t.Type, t.Token, t.Secret = adapter.AccessToken, "0"+t.Token[1:], "0"+t.Secret[1:]
-	return g.put(t), nil
-}
-
-func newGranting(crash bool) (*Granting, *memoryGrants) {
+func newGranting(crash bool) (*Granting, *authtest.Store) {
 	a, credentials, _ := newAuthenticator(Options{RSACrashes: crash})
-	grants := &memoryGrants{memoryCredentials: credentials}
-	return NewGranting(a, grants, crash), grants
+	return NewGranting(a, credentials, crash), credentials
 }
 
 // statusOf returns the status and the text of a problem.
@@ -166,10 +76,10 @@ func TestInitiate(t *testing.T) {
 			if status != tt.status || problem != tt.want {
 				t.Errorf("%d %q, want %d %q", status, problem, tt.status, tt.want)
 			}
-			if made, ok := grants.find(token.Token); err == nil && (!ok || made.ConsumerID != 1 || made.Callback == "") {
+			if made, ok := grants.Tokens[token.Token]; err == nil && (!ok || made.ConsumerID != 1 || made.Callback == "") {
 				t.Errorf("%+v", made)
 			}
-			if err != nil && grants.last != 0 {
+			if err != nil && grants.Begun != 0 {
 				t.Error("a token was made")
 			}
 		})
@@ -196,9 +106,7 @@ func TestInitiateOnce(t *testing.T) {
 func TestRegisteredCallback(t *testing.T) {
 	for registered, want := range map[string]string{"https://a.example/": "https://a.example/", "javascript:x": "oob", "": "oob"} {
 		g, grants := newGranting(false)
-		consumer := grants.consumers[consumerKey]
-		consumer.Callback = registered
-		grants.consumers[consumerKey] = consumer
+		grants.Client.Callback = registered
 		for asked, want := range map[string]string{"oob": want, "http://own.example/": "http://own.example/"} {
 			token, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", asked).header()))
 			if err != nil || token.Callback != want {
@@ -252,7 +160,7 @@ func TestToken(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g, grants := newGranting(false)
 			for _, token := range []adapter.Token{waiting, checkExchange, foreign, revoked, access} {
-				grants.put(token)
+				grants.Tokens[token.Token] = token
 			}
 			token, err := g.Token(t.Context(), get("/oauth/token", tt.fields.header()))
 			status, problem := statusOf(t, err)
@@ -274,7 +182,7 @@ func TestToken(t *testing.T) {
 	}
 	t.Run("nobody has consented, as the original has it", func(t *testing.T) {
 		g, grants := newGranting(true)
-		grants.put(waiting)
+		grants.Tokens[waiting.Token] = waiting
 		if _, err := g.Token(t.Context(), get("/oauth/token", with(waiting).header())); !errors.Is(err, ErrNotConsented) {
 			t.Errorf("%v, want %v", err, ErrNotConsented)
 		}
@@ -348,7 +256,7 @@ func TestWaiting(t *testing.T) {
 	if _, _, err := g.Waiting(t.Context(), second.Token); problemOf(t, err) != "token_rejected" {
 		t.Errorf("waits after it was rejected: %v", err)
 	}
-	grants.fail = errors.New("down")
+	grants.Fail = errors.New("down")
 	var refused *Problem
 	for name, call := range map[string]func() error{
 		"waiting":   func() error { _, _, err := g.Waiting(t.Context(), requestToken); return err },
@@ -366,23 +274,5 @@ func TestWaiting(t *testing.T) {
 		if err := call(); err == nil || errors.As(err, &refused) {
 			t.Errorf("%s while the store is down: %v", name, err)
 		}
-	}
-}
-
-// TestRevokedWithinSeconds: a replica that has cached a token rejects it within the documented
-// five seconds after another replica has revoked it.
-func TestRevokedWithinSeconds(t *testing.T) {
-	now := time.Unix(serverTime, 0)
-	credentials := newMemoryCredentials()
-	replica := New(credentials, newMemoryNonces(), Options{Now: func() time.Time { return now }})
-	if got := callWith(t, replica, adminToken); got != "" {
-		t.Fatal(got)
-	}
-	token := credentials.tokens[adminToken]
-	token.Revoked = true
-	credentials.tokens[adminToken] = token
-	now = now.Add(5 * time.Second)
-	if got := callWith(t, replica, adminToken); got != "token_revoked" {
-		t.Errorf("after five seconds: %q", got)
 	}
 }

@@ -136,7 +136,7 @@ func TestSignerOfGuest(t *testing.T) {
 		}
 	}
 	a.Purge()
-	credentials.fail = &adapter.Error{Kind: adapter.Unavailable, Op: "find"}
+	credentials.Fail = &adapter.Error{Kind: adapter.Unavailable, Op: "find"}
 	if _, err := a.Signer(t.Context(), get("/", plaintext().header())); adapter.KindOf(err) != adapter.Unavailable {
 		t.Errorf("error %v", err)
 	}

@@ -20,11 +20,6 @@ const (
 // equal compares a signature with the expected one in constant time.
 func equal(given, right []byte) bool { return subtle.ConstantTimeCompare(given, right) == 1 }
 
-// verifyPlaintext reports whether given is the PLAINTEXT signature for the two secrets.
-func verifyPlaintext(given, consumerSecret, tokenSecret string) bool {
-	return equal([]byte(given), []byte(consumerSecret+"&"+tokenSecret))
-}
-
 // verifyHMAC reports whether given is the HMAC-SHA1 signature of the request for one of the
 // origins. normalized is the result of [normalize].
 func verifyHMAC(given, consumerSecret, tokenSecret, method string, origins []string, path string, normalized []byte) bool {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth/authtest"
 )
 
 // The credentials of the demo data set, and additional ones for errors.
@@ -30,71 +31,19 @@ var (
 	revokedForeign = strings.Repeat("7", 32) // a revoked token of another consumer
 )
 
-// memoryCredentials is an in-memory store of consumers and tokens that counts lookups.
-type memoryCredentials struct {
-	mu        sync.Mutex
-	consumers map[string]adapter.Consumer
-	tokens    map[string]adapter.Token
-	asked     map[string]int  // by key or token as asked for
-	fail      error           // returned instead of an answer
-	block     <-chan struct{} // awaited after the answer is found
-}
-
-func newMemoryCredentials() *memoryCredentials {
-	s := &memoryCredentials{
-		consumers: map[string]adapter.Consumer{consumerKey: {ID: 1, Name: "Demo", Key: consumerKey, Secret: consumerSecret}},
-		tokens:    map[string]adapter.Token{},
-		asked:     map[string]int{},
-	}
-	for i, t := range []adapter.Token{
-		{Token: adminToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11},
-		{Token: customerToken, Secret: customerSecret, Type: adapter.AccessToken, ConsumerID: 1, CustomerID: 12},
-		{Token: requestToken, Secret: adminSecret, Type: adapter.RequestToken, ConsumerID: 1},
-		{Token: revokedToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11, Revoked: true},
-		{Token: foreignToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 2, AdminID: 11},
-		{Token: nobodysToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1},
-		{Token: bothsToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11, CustomerID: 12},
-		{Token: revokedRequest, Secret: adminSecret, Type: adapter.RequestToken, ConsumerID: 1, Revoked: true},
-		{Token: revokedForeign, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 2, AdminID: 11, Revoked: true},
-	} {
-		t.ID = int64(i + 1)
-		s.tokens[t.Token] = t
-	}
-	return s
-}
-
-func (s *memoryCredentials) Consumer(ctx context.Context, key string) (adapter.Consumer, error) {
-	s.mu.Lock()
-	s.asked[key]++
-	consumer, ok := s.consumers[strings.ToLower(key)]
-	s.mu.Unlock()
-	return consumer, s.answer(ctx, ok)
-}
-
-func (s *memoryCredentials) Token(ctx context.Context, token string) (adapter.Token, error) {
-	s.mu.Lock()
-	s.asked[token]++
-	found, ok := s.tokens[strings.ToLower(token)]
-	s.mu.Unlock()
-	return found, s.answer(ctx, ok)
-}
-
-func (s *memoryCredentials) answer(ctx context.Context, found bool) error {
-	if s.block != nil {
-		select {
-		case <-s.block:
-		case <-ctx.Done():
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case s.fail != nil:
-		return s.fail
-	case !found:
-		return &adapter.Error{Kind: adapter.NotFound, Op: "find credentials"}
-	}
-	return nil
+// newCredentials returns the credentials.
+func newCredentials() *authtest.Store {
+	return authtest.New(adapter.Consumer{ID: 1, Name: "Demo", Key: consumerKey, Secret: consumerSecret},
+		adapter.Token{Token: adminToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11},
+		adapter.Token{Token: customerToken, Secret: customerSecret, Type: adapter.AccessToken, ConsumerID: 1, CustomerID: 12},
+		adapter.Token{Token: requestToken, Secret: adminSecret, Type: adapter.RequestToken, ConsumerID: 1},
+		adapter.Token{Token: revokedToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11, Revoked: true},
+		adapter.Token{Token: foreignToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 2, AdminID: 11},
+		adapter.Token{Token: nobodysToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1},
+		adapter.Token{Token: bothsToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11, CustomerID: 12},
+		adapter.Token{Token: revokedRequest, Secret: adminSecret, Type: adapter.RequestToken, ConsumerID: 1, Revoked: true},
+		adapter.Token{Token: revokedForeign, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 2, AdminID: 11, Revoked: true},
+	)
 }
 
 // memoryNonces is an in-memory store of nonces that counts calls.
@@ -132,8 +81,8 @@ func (n *memoryNonces) Used(_ context.Context, nonce string) (bool, error) {
 const serverTime = 1_800_000_000
 
 // newAuthenticator returns an Authenticator with new stores, at serverTime.
-func newAuthenticator(o Options) (*Authenticator, *memoryCredentials, *memoryNonces) {
-	credentials, nonces := newMemoryCredentials(), newMemoryNonces()
+func newAuthenticator(o Options) (*Authenticator, *authtest.Store, *memoryNonces) {
+	credentials, nonces := newCredentials(), newMemoryNonces()
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Unix(serverTime, 0) }
 	}

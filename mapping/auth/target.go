@@ -1,6 +1,9 @@
 package auth
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // splitTarget returns the path and the query of a request target in origin or absolute form,
 // both still encoded.
@@ -15,10 +18,7 @@ func splitTarget(target string) (path, query string) {
 		}
 	}
 	path, query, _ = strings.Cut(target, "?")
-	if path == "" {
-		path = "/"
-	}
-	return path, query
+	return cmp.Or(path, "/"), query
 }
 
 // validURI reports whether s, a path or a query, contains only characters that RFC 2396

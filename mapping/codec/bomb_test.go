@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -19,6 +19,15 @@ func laughs(levels int, text, root string) string {
 		fmt.Fprintf(&b, "<!ENTITY e%d %q>", i, strings.Repeat(fmt.Sprintf("&e%d;", i-1), 10))
 	}
 	return b.String() + "]>" + strings.ReplaceAll(root, "&e;", fmt.Sprintf("&e%d;", levels))
+}
+
+// many returns n parts, each formatted with its number.
+func many(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 // TestBombs decodes inputs that are designed to take disproportionate time or memory. Without
@@ -36,13 +45,6 @@ func TestBombs(t *testing.T) {
 			fmt.Fprintf(&b, "<!ENTITY e%d '&e%d;'>", i+1, i)
 		}
 		return fmt.Sprintf("%s]><r>&e%d;</r>", b.String(), n)
-	}
-	many := func(format string, n int) string {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, format, i)
-		}
-		return b.String()
 	}
 	tests := []struct {
 		name   string
@@ -62,6 +64,8 @@ func TestBombs(t *testing.T) {
 		{"chain of 100,000 entities", contract.XML, chain(100_000), ErrSyntax},
 		{"references that are none", contract.XML, "<!DOCTYPE r [<!ENTITY e ''>]><r a='" + strings.Repeat("&amp;", 200_000) + "'>" + strings.Repeat("&amp;", 200_000) + "</r>", nil},
 		{"ampersands without end", contract.XML, `<!DOCTYPE r [<!ENTITY e "` + strings.Repeat("&#38;", 100_000) + `">]><r a="&e;"/>`, ErrSyntax},
+		{"256 levels of XML", contract.XML, nested(256), nil},
+		{"511 levels of JSON", contract.JSON, strings.Repeat("[", 511) + "1" + strings.Repeat("]", 511), nil},
 		{"10,000 levels of XML", contract.XML, strings.Repeat("<a>", 10_000), ErrSyntax},
 		{"10,000 levels of JSON", contract.JSON, strings.Repeat("[", 10_000), ErrSyntax},
 		{"10,000 levels of form", contract.Text, "a" + strings.Repeat("[b]", 10_000) + "=1", nil},

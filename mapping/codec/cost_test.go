@@ -1,25 +1,18 @@
 package codec
 
 import (
-	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/contracttests/nightly"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // TestCost decodes the bodies that take the most memory for their size. The result never takes
 // more than Cost estimates.
 func TestCost(t *testing.T) {
-	many := func(format string, n int) string {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, format, i)
-		}
-		return b.String()
-	}
 	n := 40_000
 	if nightly.Whole() {
 		n = 200_000
@@ -51,17 +44,21 @@ func TestCost(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			body := []byte(tt.body)
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			node, err := Decode(tt.format, body)
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			if err != nil || node.Kind == Null {
-				t.Fatalf("%v, %v: the row shows nothing", node.Kind, err)
+			cost, left, took := Cost(tt.format, body), int64(math.MaxInt64), int64(math.MaxInt64)
+			for range 3 { // the least counts: the runtime may allocate for itself in between
+				var before, after runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				node, err := Decode(tt.format, body)
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				if err != nil || node.Kind == Null {
+					t.Fatalf("%v, %v: the row shows nothing", node.Kind, err)
+				}
+				runtime.KeepAlive(node)
+				left = min(left, int64(after.HeapAlloc)-int64(before.HeapAlloc))
+				took = min(took, int64(after.TotalAlloc-before.TotalAlloc))
 			}
-			runtime.KeepAlive(node)
-			cost, left, took := Cost(tt.format, body), int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(after.TotalAlloc-before.TotalAlloc)
 			t.Logf("%d bytes: cost %d, left %d, allocated %d", len(body), cost, left, took)
 			if left > cost {
 				t.Errorf("%d bytes are left of decoding %d, more than the %d that Cost says", left, len(body), cost)

@@ -1,7 +1,6 @@
 package codec_test
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -29,13 +28,6 @@ func ExampleDecode() {
 	// qty 3 true
 	// sku kettle false
 	// qty 3 false
-}
-
-// A body that is not one whole document is refused.
-func ExampleDecode_syntaxError() {
-	_, err := codec.Decode(contract.JSON, []byte(`{"sku":"kettle"`))
-	fmt.Println(errors.Is(err, codec.ErrSyntax))
-	// Output: true
 }
 
 // The root element is for XML; a JSON body has none.
@@ -72,15 +64,4 @@ func ExampleNegotiate() {
 	// XML: true
 	// XML: true
 	// not acceptable: image/png
-}
-
-func ExampleContentType() {
-	format, _, err := codec.ContentType("application/json; charset=utf-8")
-	fmt.Println(format == contract.JSON, err)
-
-	_, mediaType, err := codec.ContentType("image/png")
-	fmt.Println(mediaType, errors.Is(err, codec.ErrMediaType))
-	// Output:
-	// true <nil>
-	// image/png true
 }

@@ -86,12 +86,6 @@ func TestDecodeJSONRefuses(t *testing.T) {
 	}
 }
 
-func TestDecodeJSONDepth(t *testing.T) {
-	if _, err := Decode(contract.JSON, []byte(strings.Repeat("[", 511)+"1"+strings.Repeat("]", 511))); err != nil {
-		t.Errorf("511 levels: %v", err)
-	}
-}
-
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"firstname":"A","firstname":"B"}`, `{"firstname":"\u00e9\u20ac/\"<>&'"}`, `{"firstname":true,"lastname":12.50}`,

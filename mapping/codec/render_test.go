@@ -166,17 +166,3 @@ func TestAppendAllocatesNothing(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkAppend(b *testing.B) {
-	n := stockItem()
-	for _, f := range contract.Formats() {
-		b.Run(f.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			buf := make([]byte, 0, 4096)
-			for b.Loop() {
-				buf = Append(buf[:0], f, "service_api", &n, false)
-			}
-			b.SetBytes(int64(len(buf)))
-		})
-	}
-}

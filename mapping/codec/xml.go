@@ -16,7 +16,7 @@ func decodeXML(body []byte) (Node, error) {
 	if !ok {
 		return Node{}, ErrSyntax
 	}
-	r := xmlReader{prefixes: map[string][]string{}, entities: newEntities()}
+	r := xmlReader{prefixes: map[string][]string{}, entities: entities{texts: map[string]string{}, names: map[string]string{}}}
 	if !r.read(doc) || !r.rooted {
 		return Node{}, ErrSyntax
 	}

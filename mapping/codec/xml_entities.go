@@ -22,10 +22,6 @@ type entities struct {
 	expanded int               // total cost of references so far
 }
 
-func newEntities() entities {
-	return entities{texts: map[string]string{}, names: map[string]string{}}
-}
-
 // enter returns the replacement text of a declared entity. It returns false if the entity
 // contains itself or a limit is exceeded.
 func (e *entities) enter(name string) (string, bool) {

@@ -157,12 +157,6 @@ func TestDecodeXMLRefuses(t *testing.T) {
 	}
 }
 
-func TestDecodeXMLDepth(t *testing.T) {
-	if _, err := Decode(contract.XML, []byte(nested(256))); err != nil {
-		t.Errorf("256 levels: %v", err)
-	}
-}
-
 func TestDecodeXMLEntities(t *testing.T) {
 	tests := []struct {
 		name, declarations, root string

@@ -99,8 +99,7 @@ func (s *Site) askAgain(ctx context.Context, w http.ResponseWriter, v *visit, wh
 		return nil
 	}
 	_, consumer, err := s.granting.Waiting(ctx, v.token)
-	var refused *auth.Problem
-	if err != nil && !errors.As(err, &refused) {
+	if _, ok := errors.AsType[*auth.Problem](err); err != nil && !ok {
 		return err
 	}
 	return s.askToLogIn(w, v, consumer, one, name, why)

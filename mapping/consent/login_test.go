@@ -63,10 +63,10 @@ func TestLogIn(t *testing.T) {
 					return
 				}
 				r.get(strings.Replace(at, "?", "/confirm?", 1))
-				if granted := s.grants.tokens[r.find(`oauth_token=(\w+)`)]; granted.AdminID+granted.CustomerID != tt.id && granted.Token != "" {
+				if granted := s.grants.Tokens[r.find(`oauth_token=(\w+)`)]; granted.AdminID+granted.CustomerID != tt.id && granted.Token != "" {
 					t.Errorf("%+v", granted)
 				}
-				for _, granted := range s.grants.tokens {
+				for _, granted := range s.grants.Tokens {
 					if granted.AdminID+granted.CustomerID != tt.id || (granted.AdminID != 0) != (tt.userKind == "admin") {
 						t.Errorf("granted to %+v, want %d", granted, tt.id)
 					}
@@ -84,7 +84,7 @@ func TestDisabledAdmin(t *testing.T) {
 	r.get(at).want(200, "requests access")
 	s.admins.set(1, "disabled", "1")
 	r.get(strings.Replace(at, "?", "/confirm?", 1)).want(302, base+at)
-	for text, token := range s.grants.tokens {
+	for text, token := range s.grants.Tokens {
 		if token.AdminID != 0 {
 			t.Errorf("token %s is granted", text)
 		}

@@ -76,7 +76,7 @@ func TestProgramOnPages(t *testing.T) {
 		for _, kind := range userKindsOfContract {
 			t.Run(tt.name+"/"+kind.name, func(t *testing.T) {
 				s := newShop(t)
-				s.grants.consumer.Name = tt.program
+				s.grants.Client.Name = tt.program
 				token := s.request("oob")
 				at := kind.form + "?oauth_token=" + token
 				quoted := "“<bdi>" + tt.shown + "</bdi>”"
@@ -280,7 +280,7 @@ func TestVerifierPage(t *testing.T) {
 // TestPageSize: each page is small, and asks no other host for anything.
 func TestPageSize(t *testing.T) {
 	s := newShop(t)
-	s.grants.consumer.Name = strings.Repeat("é", 5000)
+	s.grants.Client.Name = strings.Repeat("é", 5000)
 	r, at := s.asked("admin")
 	check := func() {
 		t.Helper()

@@ -17,12 +17,12 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/auth/authtest"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 var (
 	programKey, programSecret = strings.Repeat("a", 32), strings.Repeat("b", 32)
-	verifier                  = strings.Repeat("9", 32)
 )
 
 // users is an in-memory store of accounts.
@@ -91,97 +91,17 @@ func (u *users) set(id int64, name, value string) {
 	}
 }
 
-// grants is an in-memory store of tokens.
-type grants struct {
-	mu       sync.Mutex
-	tokens   map[string]adapter.Token
-	consumer adapter.Consumer
-	fail     error
-	last     int
-}
+// grants is an in-memory store of tokens, for which every nonce is new.
+type grants struct{ *authtest.Store }
 
-func notFound() error { return &adapter.Error{Kind: adapter.NotFound, Op: "find"} }
-
-func (g *grants) Consumer(_ context.Context, key string) (adapter.Consumer, error) {
-	if g.fail != nil {
-		return adapter.Consumer{}, g.fail
-	}
-	if key != g.consumer.Key {
-		return adapter.Consumer{}, notFound()
-	}
-	return g.consumer, nil
-}
-
-func (g *grants) Token(_ context.Context, token string) (adapter.Token, error) {
-	t, _, err := g.Pending(context.Background(), token)
-	return t, err
-}
-
-func (g *grants) Begin(_ context.Context, consumerID int64, callback string) (adapter.Token, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.last++
-	t := adapter.Token{Token: fmt.Sprintf("%032d", g.last), Secret: fmt.Sprintf("secret%026d", g.last), Type: adapter.RequestToken, ConsumerID: consumerID, Callback: callback}
-	g.tokens[t.Token] = t
-	return t, g.fail
-}
-
-func (g *grants) Pending(_ context.Context, token string) (adapter.Token, adapter.Consumer, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t, ok := g.tokens[token]
-	switch {
-	case g.fail != nil:
-		return t, adapter.Consumer{}, g.fail
-	case !ok:
-		return t, adapter.Consumer{}, notFound()
-	}
-	return t, g.consumer, nil
-}
-
-func (g *grants) Authorize(_ context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t, ok := g.tokens[token]
-	if !ok || t.Verifier != "" {
-		return t, notFound()
-	}
-	t.AdminID, t.CustomerID, t.Verifier = adminID, customerID, verifier
-	g.tokens[token] = t
-	return t, g.fail
-}
-
-func (g *grants) Reject(_ context.Context, token string) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch t, ok := g.tokens[token]; {
-	case g.fail != nil:
-		return g.fail
-	case !ok || t.Type != adapter.RequestToken || t.Verifier != "":
-		return notFound()
-	}
-	delete(g.tokens, token)
-	return nil
-}
-
-func (g *grants) Exchange(_ context.Context, token, _ string) (adapter.Token, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t := g.tokens[token]
-	delete(g.tokens, token)
-	t.Type, t.Token = adapter.AccessToken, "access"+token[6:]
-	g.tokens[t.Token] = t
-	return t, g.fail
-}
-
-func (g *grants) Use(context.Context, string, int64) (bool, error) { return true, nil }
-func (g *grants) Used(context.Context, string) (bool, error)       { return false, nil }
+func (grants) Use(context.Context, string, int64) (bool, error) { return true, nil }
+func (grants) Used(context.Context, string) (bool, error)       { return false, nil }
 
 // A shop is a Site over stores in memory.
 type shop struct {
 	t         testing.TB
 	site      *Site
-	grants    *grants
+	grants    grants
 	customers *users
 	admins    *users
 	options   Options
@@ -191,6 +111,7 @@ type shop struct {
 }
 
 const (
+	verifier      = authtest.Verifier
 	adaPassword   = "ada's password"
 	adminPassword = "admin's password"
 )
@@ -210,7 +131,7 @@ func newShop(t testing.TB, edit ...func(*Options)) *shop {
 	schemas := adapter.NewSchemas()
 	s := &shop{
 		t: t, now: time.Unix(1_800_000_000, 0), customers: &users{}, admins: &users{},
-		grants: &grants{tokens: map[string]adapter.Token{}, consumer: adapter.Consumer{ID: 1, Name: "ERP & Sons <1>", Key: programKey, Secret: programSecret}},
+		grants: grants{authtest.New(adapter.Consumer{ID: 1, Name: "ERP & Sons <1>", Key: programKey, Secret: programSecret})},
 	}
 	for id, c := range [][3]string{{"ada@example.com", hash(adaPassword)}, {"ada@example.com", hash("second")}, {"eve@example.com", hash("third"), "key"}, {"dot@example.com"}} {
 		r := adapter.NewRecord(schemas.Of(adapter.Customers))

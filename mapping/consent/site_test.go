@@ -71,7 +71,7 @@ func TestFlow(t *testing.T) {
 				r.get(reject+"?oauth_token="+refused).want(200, userKind.badReject)
 				r.get(confirm+"?oauth_token="+refused).want(200, userKind.badConfirm)
 				r.get(confirm+"?oauth_token="+token).want(302, "http://client.example/cb?a=1&oauth_token="+token+"&oauth_verifier="+verifier+more)
-				if granted := s.grants.tokens[token]; granted.CustomerID+granted.AdminID != 1 || (granted.CustomerID == 1) != userKind.redirectsWrong {
+				if granted := s.grants.Tokens[token]; granted.CustomerID+granted.AdminID != 1 || (granted.CustomerID == 1) != userKind.redirectsWrong {
 					t.Errorf("%+v", granted)
 				}
 				r.get(at).want(200, "An error occurred. Your authorization request is invalid.")
@@ -123,7 +123,7 @@ func TestDecisionsFromOwnPage(t *testing.T) {
 					if asked := strings.Contains(r.body, "requests access to your account"); asked == tt.decides || r.err != nil {
 						t.Errorf("the form is shown: %t, %v\n%s", asked, r.err, r.body)
 					}
-					left, waits := s.grants.tokens[token]
+					left, waits := s.grants.Tokens[token]
 					if waits = waits && left.Verifier == ""; waits == tt.decides {
 						t.Errorf("the token waits: %t", waits)
 					}
@@ -174,7 +174,7 @@ func TestInvalidTokens(t *testing.T) {
 		t.Run(userKind.name, func(t *testing.T) {
 			s := newShop(t)
 			r := s.reader().get(userKind.form+"?oauth_token="+s.request("oob")).logIn(userKind.username, userKind.password).want(302, base+userKind.form+"?oauth_token="+s.last())
-			s.grants.tokens[strings.Repeat("c", 32)] = adapter.Token{Token: strings.Repeat("c", 32), Type: adapter.AccessToken, ConsumerID: 1}
+			s.grants.Tokens[strings.Repeat("c", 32)] = adapter.Token{Token: strings.Repeat("c", 32), Type: adapter.AccessToken, ConsumerID: 1}
 			for name, query := range map[string]string{
 				"missing": "", "empty": "?oauth_token=", "short": "?oauth_token=abc", "unknown": "?oauth_token=" + strings.Repeat("f", 32),
 				"access": "?oauth_token=" + strings.Repeat("c", 32), "list": "?oauth_token[]=" + s.last(), "odd": "?oauth_token=%ff%00" + strings.Repeat("a", 30), "malformed": "?oauth_token=%zz;a",
@@ -192,7 +192,7 @@ func TestInvalidTokens(t *testing.T) {
 					r.send(method, userKind.form+path+"?oauth_token="+s.last(), url.Values{}).want(200, "Request is not GET")
 				}
 			}
-			if s.grants.tokens[s.last()].Verifier != "" {
+			if s.grants.Tokens[s.last()].Verifier != "" {
 				t.Error("the token was granted")
 			}
 		})
@@ -201,7 +201,7 @@ func TestInvalidTokens(t *testing.T) {
 
 // last returns the newest request token.
 func (s *shop) last() string {
-	for token, t := range s.grants.tokens {
+	for token, t := range s.grants.Tokens {
 		if t.Type == adapter.RequestToken {
 			return token
 		}
@@ -213,7 +213,7 @@ func (s *shop) last() string {
 func TestRejectedCallback(t *testing.T) {
 	for registered, want := range map[string]string{"https://no.example/x": "https://no.example/x", "javascript:alert(1)": "http://client.example/", "": "http://client.example/"} {
 		s := newShop(t)
-		s.grants.consumer.RejectedCallback = registered
+		s.grants.Client.RejectedCallback = registered
 		token := s.request("http://client.example/")
 		r := s.reader().get("/oauth/authorize?oauth_token="+token).logIn("ada@example.com", adaPassword)
 		r.get("/oauth/authorize/reject?oauth_token="+token).want(302, want+"?oauth_token="+token+"&rejected=1")
@@ -282,7 +282,7 @@ func TestPrograms(t *testing.T) {
 		}
 		return all
 	}
-	const first = "00000000000000000000000000000001"
+	const first = "ticket00000000000000000000000001"
 	granted := first
 	tests := []struct {
 		name, method, target string
@@ -291,8 +291,8 @@ func TestPrograms(t *testing.T) {
 		contentType, body    string
 	}{
 		{"initiate", "POST", "/oauth/initiate", form("oauth_callback", "oob"), 200, formType, "oauth_token=" + first + "&oauth_token_secret=secret00000000000000000000000001&oauth_callback_confirmed=true"},
-		{"in the query", "GET", "/oauth/initiate/index?" + form("oauth_callback", "oob").Encode(), nil, 200, formType, "oauth_token=00000000000000000000000000000002&oauth_token_secret=secret00000000000000000000000002&oauth_callback_confirmed=true"},
-		{"PUT", "PUT", "/oauth/initiate/", form("oauth_callback", "oob"), 200, formType, "oauth_token=00000000000000000000000000000003&oauth_token_secret=secret00000000000000000000000003&oauth_callback_confirmed=true"},
+		{"in the query", "GET", "/oauth/initiate/index?" + form("oauth_callback", "oob").Encode(), nil, 200, formType, "oauth_token=ticket00000000000000000000000002&oauth_token_secret=secret00000000000000000000000002&oauth_callback_confirmed=true"},
+		{"PUT", "PUT", "/oauth/initiate/", form("oauth_callback", "oob"), 200, formType, "oauth_token=ticket00000000000000000000000003&oauth_token_secret=secret00000000000000000000000003&oauth_callback_confirmed=true"},
 		{"nothing", "POST", "/oauth/token", nil, 400, formType, "oauth_problem=parameter_absent&oauth_parameters_absent=oauth_consumer_key"},
 		{"unknown", "POST", "/oauth/initiate", form("oauth_consumer_key", strings.Repeat("f", 32)), 401, formType, "oauth_problem=consumer_key_rejected"},
 		{"bad target", "POST", "/oauth/initiate?a=%zz", form(), 500, formType, "oauth_problem=internal_error&message=Invalid URI supplied"},
@@ -323,7 +323,7 @@ func TestFailures(t *testing.T) {
 	r := s.reader().get("/oauth/authorize?oauth_token="+token).logIn("ada@example.com", adaPassword)
 	fresh := s.reader().get("/admin/oauth_authorize?oauth_token=" + token)
 	down := errors.New("down")
-	s.customers.fail, s.admins.fail, s.grants.fail = down, down, down
+	s.customers.fail, s.admins.fail, s.grants.Fail = down, down, down
 	action, form := fresh.form("admin", adminPassword)
 	for name, send := range map[string]func() *reader{
 		"form":    func() *reader { return r.get("/oauth/authorize?oauth_token=" + token) },
@@ -338,7 +338,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%s: %v %d %q", name, got.err, got.reply.Code, got.body)
 		}
 	}
-	s.customers.fail, s.admins.fail, s.grants.fail = nil, nil, nil
+	s.customers.fail, s.admins.fail, s.grants.Fail = nil, nil, nil
 	for range pairBurst { // a failure of ours is no attempt
 		fresh.send("POST", action, form).want(302, base+"/admin/oauth_authorize?oauth_token="+token)
 	}

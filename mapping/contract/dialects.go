@@ -11,9 +11,6 @@ type Dialect struct {
 	// it (contract 5.1, rule 2). Otherwise a missing Accept is an error and */* means
 	// JSON (wire 5).
 	DefaultFormats bool
-	// JSONInTextXML: on endpoints whose documentation requires Content-Type: text/xml
-	// although the body may be JSON, a body that looks like JSON is parsed as JSON.
-	JSONInTextXML bool
 	// EmptySelections: an attrs parameter that names no readable field yields records
 	// without fields; otherwise the original crashes on it (wire 14), and a record of
 	// which the role may read no field is an empty list (wire 4).
@@ -26,9 +23,6 @@ type Dialect struct {
 	// (contract 2, convention 2); otherwise a field that was never stored is omitted,
 	// and an empty text is shown as an empty text.
 	AbsentIsNull bool
-	// NumberedOrders: in XML the elements of the orders list are data_item_1,
-	// data_item_2 and so on (contract 2, convention 1); otherwise each is data_item.
-	NumberedOrders bool
 	// ZeroLimitOneRow: a zero limit in a spelling other than "0" yields one row;
 	// otherwise it means no limit, as "0" does (wire 10).
 	ZeroLimitOneRow bool
@@ -60,9 +54,6 @@ type Dialect struct {
 	// PriceIndex: at a store view, an Admin's list ordered by price holds only the
 	// products that have a price there, ordered by the price a Guest pays (wire 10).
 	PriceIndex bool
-	// PreservesSpelling: some product options are stored in the spelling of the request
-	// (products 5.2); otherwise as the plain number.
-	PreservesSpelling bool
 	// URLKeyByWebsite: when no usable character of a url_key is left, a key is derived
 	// from the name only once the product is assigned to a website (products 6);
 	// otherwise immediately.
@@ -75,9 +66,6 @@ type Dialect struct {
 	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the literal
 	// true; otherwise "1" (products 3.4).
 	UnmanagedTrue bool
-	// UncheckedZero: a required option of a product accepts 0 even if 0 is not among its
-	// options (products 5.3, step 8).
-	UncheckedZero bool
 	// StockReset: a product update without stock_data makes three values of the stock
 	// item follow the store's settings again; otherwise it does not touch the stock item
 	// (products 5.6; contract 5.1, rule 3).
@@ -117,9 +105,6 @@ type Dialect struct {
 	// unless another of them uses it; otherwise it only affects that view (contract 5.5;
 	// product_parts 2.7).
 	DeletesEverywhere bool
-	// SingleSuccessList: the reply to assigning a product to a single website is a list of
-	// successes, as for several websites (contract 5.6).
-	SingleSuccessList bool
 	// PlainStoreIDs: when the id of a store view to copy to or from is sent as a text, it
 	// must be plain digits, and the original crashes on other spellings; otherwise any
 	// spelling of an integer is accepted (product_parts 3.3).
@@ -152,10 +137,10 @@ const (
 func Documented() *Dialect {
 	return &Dialect{
 		Name: "documented", Root: "service_api", column: documented,
-		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true, NumberedOrders: true,
+		DefaultFormats: true, EmptySelections: true, AbsentIsNull: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true, CategoryView: true,
 		RejectsNonScalars: true, AssumesManagedStock: true,
-		UnnamedFromTwo: true, ExcludeFlag: true, SingleSuccessList: true, Validators: true,
+		UnnamedFromTwo: true, ExcludeFlag: true, Validators: true,
 	}
 }
 
@@ -164,10 +149,10 @@ func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
 		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true,
-		UnmanagedTrue: true, UncheckedZero: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true,
+		UnmanagedTrue: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true,
 		ContinuesAfterSaveError: true, ConfirmationKeys: true,
 		CastsLists: true, UnknownUploads: true, DeletesEverywhere: true,
-		PlainStoreIDs: true, CopiesWebsiteValues: true, TruncatesIDs: true, PriceIndex: true, PreservesSpelling: true, URLKeyByWebsite: true,
+		PlainStoreIDs: true, CopiesWebsiteValues: true, TruncatesIDs: true, PriceIndex: true, URLKeyByWebsite: true,
 	}
 }
 

@@ -93,8 +93,6 @@ type Field struct {
 	// OmittedUntilStored: the field is omitted until a value is stored, in both dialects
 	// (contract 3.1, on custom attributes).
 	OmittedUntilStored bool
-	// Rules are checked in order, and all failures are reported.
-	Rules []Rule
 
 	shown [columns]shown
 	// withheld holds the roles of Read that may not read the field in a dialect.
@@ -190,36 +188,13 @@ const (
 	FilterCrash
 )
 
-// A Check is what a [Rule] requires of a value.
-type Check uint8
-
-const (
-	// Between: a number from Min to Max; a text that is not a number is compared with
-	// both byte by byte.
-	Between Check = iota
-	// Float: a number; a text may group its digits with commas.
-	Float
-	// Whole: an integer.
-	Whole
-	// OneCharacter: a single character of Set, or a number whose text is one.
-	OneCharacter
-)
-
-// A Rule is one check of a field and the message of its failure. {value} in Message stands
-// for the value that was sent. The reply prefixes the message with the field's name and a
-// colon.
-type Rule struct {
-	Check    Check
-	Min, Max string // Between: limits as decimal texts
-	Set      string // OneCharacter
-	Message  string
-}
-
 // A FieldTable holds the fields of a resource.
 type FieldTable struct {
 	Fields []Field
 	// EmptyIsNull: an empty text is shown as null, in both dialects.
 	EmptyIsNull bool
+	// Rules say what a body may hold for the fields.
+	Rules RuleTable
 
 	// alwaysAbsent holds names that roles may read although no record has them (wire 10).
 	alwaysAbsent []absentNames

@@ -36,5 +36,6 @@ func customerAddressFields() *FieldTable {
 	t.EmptyIsNull, t.tail = true, []string{"street"}
 	t.arrange(documented, inBoth, "entity_id", "firstname", "lastname", "middlename", "prefix", "suffix", "company", "fax",
 		"vat_id", "street", "city", "region", "postcode", "country_id", "telephone", "is_default_billing", "is_default_shipping")
+	t.Rules = customerAddressRules()
 	return t
 }

@@ -41,6 +41,7 @@ func customerFields() *FieldTable {
 	}
 	t.mark(personal, "email", "prefix", "firstname", "middlename", "lastname", "suffix", "taxvat", "dob", "gender")
 	t.mark(secret, "password", "confirmation") // the second is the key that confirms an account
+	t.Rules = customerRules()
 	t.EmptyIsNull, t.tail = true, []string{"last_logged_in"}
 
 	list := []string{"entity_id", "website_id", "email", "group_id", "created_at", "disable_auto_group_change",

@@ -65,6 +65,7 @@ func adminProductFields() *FieldTable {
 		Field{Name: "url_key_create_redirect", Write: onlyAdmin},
 	)
 	t := newFieldTable(fields)
+	t.Rules = productRules()
 	t.arrange(documented, inList, "entity_id", "type_id", "sku", "status", "visibility", "tax_class_id", "weight", "price",
 		"special_price", "name", "url_key", "country_of_manufacture", "msrp_display_actual_price_type", "gift_message_available",
 		"news_from_date", "news_to_date", "special_from_date", "special_to_date", "description")

@@ -1,11 +1,14 @@
 package contract
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Limits of stock quantities (stock_orders 2.3).
 const (
-	maxQty   = "99999999.9999"
-	maxWhole = "99999999"
+	maxQty   = 99999999.9999
+	maxWhole = 99999999
 )
 
 // stockItemFields returns the fields of a stock item (contract 3.7;
@@ -16,29 +19,28 @@ func stockItemFields() *FieldTable {
 		{Name: "item_id", Write: onlyAdmin},
 		{Name: "product_id", RejectsEmpty: true},
 		{Name: "stock_id"},
-		{Name: "qty", Write: onlyAdmin, Rules: []Rule{betweenRule("-"+maxQty, maxQty)}},
-		{Name: "min_qty", Write: onlyAdmin, Rules: []Rule{numberRule(Float, "min_qty"), betweenRule("0", maxQty)}},
-		{Name: "use_config_min_qty", Write: onlyAdmin, Rules: flagRules("use_config_min_qty")},
-		{Name: "is_qty_decimal", Write: onlyAdmin, Rules: flagRules("is_qty_decimal")},
-		// The message names a different field, as in the original.
-		{Name: "backorders", Write: onlyAdmin, Rules: []Rule{{Check: OneCharacter, Set: "012,", Message: `The "is_qty_decimal" field must be set to 0, 1, or 2.`}}},
-		{Name: "use_config_backorders", Write: onlyAdmin, Rules: flagRules("use_config_backorders")},
-		{Name: "min_sale_qty", Write: onlyAdmin, Rules: []Rule{numberRule(Whole, "min_sale_qty"), betweenRule("0", maxWhole)}},
-		{Name: "use_config_min_sale_qty", Write: onlyAdmin, Rules: flagRules("use_config_min_sale_qty")},
-		{Name: "max_sale_qty", Write: onlyAdmin, Rules: []Rule{numberRule(Whole, "max_sale_qty"), betweenRule("0", maxWhole)}},
-		{Name: "use_config_max_sale_qty", Write: onlyAdmin, Rules: flagRules("use_config_max_sale_qty")},
-		{Name: "is_in_stock", Write: onlyAdmin, Rules: flagRules("is_in_stock")},
+		{Name: "qty", Write: onlyAdmin},
+		{Name: "min_qty", Write: onlyAdmin},
+		{Name: "use_config_min_qty", Write: onlyAdmin},
+		{Name: "is_qty_decimal", Write: onlyAdmin},
+		{Name: "backorders", Write: onlyAdmin},
+		{Name: "use_config_backorders", Write: onlyAdmin},
+		{Name: "min_sale_qty", Write: onlyAdmin},
+		{Name: "use_config_min_sale_qty", Write: onlyAdmin},
+		{Name: "max_sale_qty", Write: onlyAdmin},
+		{Name: "use_config_max_sale_qty", Write: onlyAdmin},
+		{Name: "is_in_stock", Write: onlyAdmin},
 		{Name: "low_stock_date"},
-		{Name: "notify_stock_qty", Write: onlyAdmin, Rules: []Rule{numberRule(Float, "notify_stock_qty")}},
-		{Name: "use_config_notify_stock_qty", Write: onlyAdmin, Rules: flagRules("use_config_notify_stock_qty")},
-		{Name: "manage_stock", Write: onlyAdmin, Rules: flagRules("manage_stock")},
-		{Name: "use_config_manage_stock", Write: onlyAdmin, Rules: flagRules("use_config_manage_stock")},
-		{Name: "stock_status_changed_auto", Write: onlyAdmin, Rules: flagRules("stock_status_changed_auto")},
-		{Name: "use_config_qty_increments", Write: onlyAdmin, Rules: flagRules("use_config_qty_increments")},
-		{Name: "qty_increments", Write: onlyAdmin, Rules: qtyIncrementsRules()},
-		{Name: "use_config_enable_qty_inc", Write: onlyAdmin, Rules: flagRules("use_config_enable_qty_inc")},
-		{Name: "enable_qty_increments", Write: onlyAdmin, Rules: flagRules("enable_qty_increments")},
-		{Name: "is_decimal_divided", Write: onlyAdmin, Rules: flagRules("is_decimal_divided")},
+		{Name: "notify_stock_qty", Write: onlyAdmin},
+		{Name: "use_config_notify_stock_qty", Write: onlyAdmin},
+		{Name: "manage_stock", Write: onlyAdmin},
+		{Name: "use_config_manage_stock", Write: onlyAdmin},
+		{Name: "stock_status_changed_auto", Write: onlyAdmin},
+		{Name: "use_config_qty_increments", Write: onlyAdmin},
+		{Name: "qty_increments", Write: onlyAdmin},
+		{Name: "use_config_enable_qty_inc", Write: onlyAdmin},
+		{Name: "enable_qty_increments", Write: onlyAdmin},
+		{Name: "is_decimal_divided", Write: onlyAdmin},
 		{Name: "created_at", Attribute: "product_created_at", shown: [columns]shown{hidden, hidden}},
 		{Name: "updated_at", Attribute: "product_updated_at", shown: [columns]shown{hidden, hidden}},
 	}
@@ -57,28 +59,45 @@ func stockItemFields() *FieldTable {
 		}
 	}
 	t := newFieldTable(fields)
+	t.Rules = stockItemRules(fields)
 	t.addAlwaysAbsent(onlyAdmin, "created_at", "updated_at")
 	return t
 }
 
-func betweenRule(from, to string) Rule {
-	return Rule{Check: Between, Min: from, Max: to, Message: "'{value}' is not between '" + from + "' and '" + to + "', inclusively"}
-}
-
-func numberRule(check Check, field string) Rule {
-	return Rule{Check: check, Message: `Please enter a valid number in "` + field + `" field`}
-}
-
-func flagRules(field string) []Rule {
-	return []Rule{{Check: OneCharacter, Set: "01,", Message: `The "` + field + `" field must be set to 0 or 1.`}}
-}
-
-// qtyIncrementsRules returns two rules with the same message, which the reply repeats when
-// both fail.
-func qtyIncrementsRules() []Rule {
-	const message = `Please use numbers only in "qty_increments" field. Please avoid spaces or other characters such as dots or commas.`
-	return []Rule{
-		{Check: Whole, Message: message},
-		{Check: Between, Min: "0", Max: maxWhole, Message: message},
+// stockItemRules returns the rules of a stock item (stock_orders 2.3). All failures are
+// reported.
+func stockItemRules(fields []Field) RuleTable {
+	rules := []Rule{
+		betweenRule("qty", -maxQty, maxQty),
+		numberRule("min_qty", Float), betweenRule("min_qty", 0, maxQty),
+		// The message names a different field, as in the original.
+		{Field: "backorders", Check: OneCharacter, Options: []string{"0", "1", "2", ","}, Message: `The "is_qty_decimal" field must be set to 0, 1, or 2.`},
+		numberRule("min_sale_qty", Whole), betweenRule("min_sale_qty", 0, maxWhole),
+		numberRule("max_sale_qty", Whole), betweenRule("max_sale_qty", 0, maxWhole),
+		numberRule("notify_stock_qty", Float),
+		// Two rules with the same message, which the reply repeats when both fail.
+		{Field: "qty_increments", Check: Whole, Message: incrementsMessage},
+		{Field: "qty_increments", Check: Between, Max: maxWhole, Message: incrementsMessage},
 	}
+	for _, f := range fields { // all others are flags
+		hasRule := slices.ContainsFunc(rules, func(r Rule) bool { return r.Field == f.Name })
+		if f.Write != noRole && f.Name != "item_id" && !hasRule {
+			rules = append(rules, Rule{Field: f.Name, Check: OneCharacter, Options: []string{"0", "1", ","}, Message: `The "` + f.Name + `" field must be set to 0 or 1.`})
+		}
+	}
+	for i := range rules {
+		rules[i].Fault = BrokenRule
+	}
+	return RuleTable{Rules: rules}
+}
+
+const incrementsMessage = `Please use numbers only in "qty_increments" field. Please avoid spaces or other characters such as dots or commas.`
+
+func betweenRule(field string, from, to float64) Rule {
+	text := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	return Rule{Field: field, Check: Between, Min: from, Max: to, Message: "'{value}' is not between '" + text(from) + "' and '" + text(to) + "', inclusively"}
+}
+
+func numberRule(field string, check Check) Rule {
+	return Rule{Field: field, Check: check, Message: `Please enter a valid number in "` + field + `" field`}
 }

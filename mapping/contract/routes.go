@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -126,6 +127,16 @@ type Route struct {
 	// Failed is the fault for failures that are not the client's.
 	Failed FaultKey
 
+	// numbersItems: in XML the elements of the list are data_item_1, data_item_2 and so on
+	// (contract 2, convention 1).
+	numbersItems [columns]bool
+	// listsSuccess: the reply to creating one record is a list of successes, as for several
+	// (contract 5.6).
+	listsSuccess [columns]bool
+	// jsonInTextXML: a body of type text/xml that looks like JSON is parsed as JSON, because
+	// the document requires this type although the body may be JSON.
+	jsonInTextXML [columns]bool
+
 	formats string // default format per method, the fifth for other methods: x XML, j JSON
 	access  [columns][roleCount]string
 	parts   []string
@@ -162,6 +173,16 @@ func (r *Route) DefaultFormat(m Method) Format {
 	}
 	return XML
 }
+
+// NumbersItems reports whether dialect d numbers the elements of the route's list in XML.
+func (r *Route) NumbersItems(d *Dialect) bool { return r.numbersItems[d.column] }
+
+// ListsSuccess reports whether dialect d replies to creating one record with a list of
+// successes.
+func (r *Route) ListsSuccess(d *Dialect) bool { return r.listsSuccess[d.column] }
+
+// JSONInTextXML reports whether a body of type text/xml may be JSON in dialect d.
+func (r *Route) JSONInTextXML(d *Dialect) bool { return r.jsonInTextXML[d.column] }
 
 // Param returns the index of the parameter called name among the parameters of the path.
 func (r *Route) Param(name string) (int, bool) {
@@ -209,6 +230,7 @@ func Routes(fields *Fields) []*Route {
 	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
 	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
 
+	inDocument := [columns]bool{documented: true}
 	routes := []*Route{
 		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer", Fields: fields.Customers,
 			access: perDialect(access{"snss", "snsd", nobody}, access{"siss", "sdsd", nobody}),
@@ -253,19 +275,19 @@ func Routes(fields *Fields) []*Route {
 			access: sameInBoth(access{"xixs", nobody, nobody}), Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{DELETE: "deleteProductWebsite"}},
 		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxxx", Help: "websites of a product",
-			access: sameInBoth(access{"ssii", nobody, nobody}), CreatesLists: true, Fields: fields.ProductWebsites, NotFound: ProductNotFound,
+			access: sameInBoth(access{"ssii", nobody, nobody}), CreatesLists: true, listsSuccess: inDocument, Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
 
-		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeRequired: true, Fields: fields.StockItems,
+		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeRequired: true, jsonInTextXML: inDocument, Fields: fields.StockItems,
 			access: perDialect(access{"sisn", nobody, nobody}, access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "getStockItem", PUT: "updateStockItem"}},
-		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Modifiers: AppliedModifiers, Help: "stock items", ContentTypeRequired: true, Fields: fields.StockItems,
+		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Modifiers: AppliedModifiers, Help: "stock items", ContentTypeRequired: true, jsonInTextXML: inDocument, Fields: fields.StockItems,
 			access: sameInBoth(access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
 
 		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: sameInBoth(orderPart), Fields: fields.Orders,
 			Calls: [methodCount]string{GET: "getOrder"}},
-		{Path: "/orders", Shape: Collection, formats: "xxxxx", KeyedByID: true, Modifiers: AppliedModifiers, Help: "orders", Fields: fields.Orders,
+		{Path: "/orders", Shape: Collection, formats: "xxxxx", KeyedByID: true, numbersItems: inDocument, Modifiers: AppliedModifiers, Help: "orders", Fields: fields.Orders,
 			access: perDialect(access{"siii", "sddd", "sddd"}, access{"siii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrders"}},
 		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Modifiers: AppliedModifiers, Help: "lines of an order", access: sameInBoth(orderPart), Fields: fields.OrderItems,
@@ -296,15 +318,9 @@ func Routes(fields *Fields) []*Route {
 		default:
 			r.Shown = []*FieldTable{r.Fields}
 		}
-		if r.Unimplemented == 0 {
-			r.Unimplemented = MethodNotImplemented
-		}
-		if r.NotFound == 0 {
-			r.NotFound = NotFound
-		}
-		if r.Failed == 0 {
-			r.Failed = InternalError
-		}
+		r.Unimplemented = cmp.Or(r.Unimplemented, MethodNotImplemented)
+		r.NotFound = cmp.Or(r.NotFound, NotFound)
+		r.Failed = cmp.Or(r.Failed, InternalError)
 	}
 	return routes
 }

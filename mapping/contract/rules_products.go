@@ -44,94 +44,34 @@ func ProductTypes() []ProductType {
 	}
 }
 
-// A ProductCheck is what a product field requires of its value.
-type ProductCheck uint8
-
-const (
-	// AnyText: any value that has a text form.
-	AnyText ProductCheck = iota
-	// Option: one of a list of codes.
-	Option
-	// DateTime: a text or number that can be parsed as a point in time (products 5.4).
-	DateTime
-	// NonNegative: a number that is not negative.
-	NonNegative
-	// AnyNumber: a number; an integer if the attribute is one.
-	AnyNumber
-)
-
-// An OptionList is the source of the codes of an [Option].
-type OptionList uint8
-
-const (
-	// Listed: from [ProductRule.Options].
-	Listed OptionList = iota
-	// TaxClasses: from the store's settings.
-	TaxClasses
-	// Themes: from the store's settings.
-	Themes
-	// Countries: from the store's directory.
-	Countries
-)
-
-// A ProductRule describes the values that a product field accepts (products 4).
-type ProductRule struct {
-	Field string
-	// Required: a product cannot be created without the field, and it cannot be emptied.
-	Required bool
-	Check    ProductCheck
-	// From and Options define the codes of an Option.
-	From    OptionList
-	Options []string
-	// RejectsEmptyText: an empty text is not a valid option; otherwise it stores nothing.
-	RejectsEmptyText bool
-	// Characters and Bytes are lengths to which a longer text is cut; 0 means no limit.
-	Characters, Bytes int
-	// ListCrash: the original crashes on a list or object in place of the text, unless it
-	// is empty; EmptyListCrash: on an empty one as well.
-	ListCrash, EmptyListCrash bool
-	// OptionStorage says how the original stores an Option as a text.
-	OptionStorage OptionStorage
-}
-
-// An OptionStorage says how the original stores an [Option] that it keeps as a text.
-type OptionStorage uint8
-
-const (
-	// CanonicalOption: the code of the option is stored.
-	CanonicalOption OptionStorage = iota
-	// VerbatimOption: the text is stored as it was sent, for example "01" for 1.
-	VerbatimOption
-	// CastOption: the same, but true is cast to 1 and every list to the text Array.
-	CastOption
-)
-
 // longText is the size in bytes of the original's columns for long texts (products 4).
 const longText = 65535
 
-// ProductRules returns the rules of the stored fields of a product, in the order in which
-// they are checked and reported (products 5.3, steps 8 and 9). Fields without a check come
-// last.
-func ProductRules() []ProductRule {
-	rules := []ProductRule{
+// productRules returns the rules of a product, in the order in which they are checked and
+// reported (products 5.3, steps 8 and 9): fields without a check come last, then the fields
+// that the store added, then the switches.
+func productRules() RuleTable {
+	rules := []Rule{
 		{Field: "custom_design", Check: Option, From: Themes},
 		{Field: "gift_message_available", Check: Option, Options: []string{"0", "1"}, RejectsEmptyText: true, OptionStorage: VerbatimOption},
 		{Field: "name", Required: true, Characters: MaxTextLength},
 		{Field: "price", Required: true, Check: NonNegative},
-		{Field: "custom_design_from", Check: DateTime},
+		{Field: "group_price", Check: PriceList, Members: groupPriceRules(), Twice: GroupPriceTwice},
+		{Field: "custom_design_from", Check: Typed},
 		{Field: "description", Required: true, Bytes: longText},
-		{Field: "custom_design_to", Check: DateTime},
+		{Field: "custom_design_to", Check: Typed},
 		{Field: "special_price", Check: NonNegative},
 		{Field: "short_description", Required: true, Bytes: longText},
-		{Field: "special_from_date", Check: DateTime},
+		{Field: "special_from_date", Check: Typed},
 		{Field: "sku", Required: true, ListCrash: true},
 		{Field: "weight", Required: true, Check: NonNegative},
 		{Field: "page_layout", Check: Option, Options: []string{"empty", "one_column", "two_columns_left", "two_columns_right", "three_columns"}},
-		{Field: "special_to_date", Check: DateTime},
+		{Field: "special_to_date", Check: Typed},
 		{Field: "options_container", Check: Option, Options: []string{"container1", "container2"}, RejectsEmptyText: true},
-		{Field: "cost", Check: AnyNumber},
-		{Field: "news_from_date", Check: DateTime},
-		{Field: "news_to_date", Check: DateTime},
+		{Field: "cost", Check: Typed},
+		{Field: "tier_price", Check: PriceList, Members: tierPriceRules(), Twice: TierPriceTwice},
+		{Field: "news_from_date", Check: Typed},
+		{Field: "news_to_date", Check: Typed},
 		{Field: "status", Required: true, Check: Option, Options: []string{"1", "2"}},
 		{Field: "msrp_enabled", Check: Option, Options: []string{"0", "1", "2"}, RejectsEmptyText: true, OptionStorage: VerbatimOption},
 		{Field: "msrp_display_actual_price_type", Check: Option, Options: []string{"1", "2", "3", "4"}, RejectsEmptyText: true, OptionStorage: CastOption},
@@ -145,120 +85,74 @@ func ProductRules() []ProductRule {
 		{Field: "meta_keyword", Bytes: longText},
 		{Field: "url_key", Characters: MaxTextLength, ListCrash: true, EmptyListCrash: true},
 		{Field: "custom_layout_update", Bytes: longText, ListCrash: true, EmptyListCrash: true},
+
+		{Field: "use_config_gift_message_available", Check: Switch},
+		{Field: "url_key_create_redirect", Check: Switch},
+		{Field: "stock_data", Check: Set, Members: stockDataRules()},
 	}
 	for i := range rules {
-		if rules[i].Check == DateTime {
-			rules[i].ListCrash = true
+		r := &rules[i]
+		r.Missing, r.Empty, r.Fault = MissingValue, EmptyRequired, OptionInvalid
+		switch r.Check {
+		case NonNegative:
+			r.Fault = NumberFromZero
+		case Option:
+			r.acceptsZero[magento] = r.Required
+			r.castsTrue[magento] = r.OptionStorage == CastOption
 		}
 	}
-	return rules
-}
-
-// ProductSwitches names the fields that control how a product is saved and are not stored.
-func ProductSwitches() []string {
-	return []string{"use_config_gift_message_available", "url_key_create_redirect"}
-}
-
-// AddedProductRule returns the rule of a field that the store added. check is the check
-// for the type of its attribute.
-func AddedProductRule(field string, check ProductCheck) ProductRule {
-	return ProductRule{Field: field, Check: check, Bytes: longText, ListCrash: check == DateTime}
+	return RuleTable{Rules: rules, RequiredLast: true, Added: Rule{Check: Typed, Fault: OptionInvalid, Bytes: longText}}
 }
 
 // MaxSKU is the maximum length of a SKU in characters.
 const MaxSKU = 64
 
-// A SetCheck is what a member of a set requires of its value. A set is a nested value of a
-// product, such as stock_data or an entry of tier_price.
-type SetCheck uint8
-
-const (
-	// Unchecked: any value.
-	Unchecked SetCheck = iota
-	// SetNumber: a number.
-	SetNumber
-	// SetFromZero: a number that is not negative.
-	SetFromZero
-	// SetAboveZero: a positive number.
-	SetAboveZero
-	// SetOption: a number equal to one of the rule's options.
-	SetOption
-	// SetGroup: the id of a customer group.
-	SetGroup
-)
-
-// A SetRule is the check of one member of a set. The arguments of its fault are the names
-// of the member and the set.
-type SetRule struct {
-	Field   string
-	Check   SetCheck
-	Options []string
-	Fault   FaultKey
-}
-
-// GroupPriceRules returns the rules for an entry of group_price, in order (products 5.3,
+// groupPriceRules returns the rules for an entry of group_price, in order (products 5.3,
 // steps 4 and 5). Every member is required.
-func GroupPriceRules() []SetRule {
-	return append(priceEntryRules(), SetRule{Field: "price", Check: SetFromZero, Fault: NumberFromZeroInSet})
+func groupPriceRules() []Rule {
+	return append(priceEntryRules(), Rule{Field: "price", Check: NonNegative, Fault: NumberFromZeroInSet, Required: true, Missing: RequiredInSet})
 }
 
-// TierPriceRules returns the rules for an entry of tier_price, like [GroupPriceRules].
-func TierPriceRules() []SetRule {
+// tierPriceRules returns the rules for an entry of tier_price, like groupPriceRules.
+func tierPriceRules() []Rule {
 	return append(priceEntryRules(),
-		SetRule{Field: "price_qty", Check: SetAboveZero, Fault: NumberAboveZeroInSet},
-		SetRule{Field: "price", Check: SetAboveZero, Fault: NumberAboveZeroInSet})
+		Rule{Field: "price_qty", Check: Positive, Fault: NumberAboveZeroInSet, Required: true, Missing: RequiredInSet},
+		Rule{Field: "price", Check: Positive, Fault: NumberAboveZeroInSet, Required: true, Missing: RequiredInSet})
 }
 
-func priceEntryRules() []SetRule {
-	return []SetRule{
-		{Field: "website_id", Check: SetOption, Options: []string{"0"}, Fault: InvalidInSet},
-		{Field: "cust_group", Check: SetGroup, Fault: InvalidGroupInSet},
+func priceEntryRules() []Rule {
+	return []Rule{
+		{Field: "website_id", Check: NumberOption, Options: []string{"0"}, Fault: InvalidInSet, Required: true, Missing: RequiredInSet},
+		{Field: "cust_group", Check: NumberOption, From: CustomerGroups, Fault: InvalidGroupInSet, Required: true, Missing: RequiredInSet},
 	}
 }
 
-// A StockDatum is the rule of a member of stock_data: its check, and how saving a product
-// treats it (products 7).
-type StockDatum struct {
-	SetRule
-	// Attribute is the attribute that stores the value; "" means that of the same name.
-	Attribute string
-	// Unmanaged: checked and stored even if the save does not manage the stock.
-	Unmanaged bool
-	// If names another member: without it the value is not checked.
-	If string
-	// Config names the flag that makes the store's setting apply instead of the value. If
-	// the flag is set, the value is ignored; if the flag is not sent, the value clears it.
-	Config string
-	// KeepsConfig: the value does not clear the flag.
-	KeepsConfig bool
-}
-
-// StockData returns the members of stock_data in the order of their checks
+// stockDataRules returns the members of stock_data in the order of their checks
 // (products 7.1), followed by the flags, which are not checked.
-func StockData() []StockDatum {
-	zeroOrOne := func(field string) SetRule {
-		return SetRule{Field: field, Check: SetOption, Options: []string{"0", "1"}, Fault: InvalidInSet}
+func stockDataRules() []Rule {
+	zeroOrOne := func(field string, saving Saving) Rule {
+		return Rule{Field: field, Check: NumberOption, Options: []string{"0", "1"}, Fault: InvalidInSet, Saving: saving}
 	}
-	data := []StockDatum{
-		{SetRule: zeroOrOne("manage_stock"), Unmanaged: true, Config: "use_config_manage_stock", KeepsConfig: true},
-		{SetRule: SetRule{Field: "qty", Check: SetNumber, Fault: NumberInSet}},
-		{SetRule: SetRule{Field: "min_qty", Check: SetFromZero, Fault: NumberFromZeroInSet}, Config: "use_config_min_qty"},
-		{SetRule: SetRule{Field: "notify_stock_qty", Check: SetNumber, Fault: NumberInSet}, Config: "use_config_notify_stock_qty"},
-		{SetRule: zeroOrOne("is_qty_decimal")},
-		{SetRule: zeroOrOne("is_decimal_divided"), If: "is_qty_decimal"},
-		{SetRule: zeroOrOne("enable_qty_increments"), Config: "use_config_enable_qty_increments"},
-		{SetRule: SetRule{Field: "qty_increments", Check: SetFromZero, Fault: NumbersOnlyInSet}, If: "enable_qty_increments", Config: "use_config_qty_increments"},
-		{SetRule: SetRule{Field: "backorders", Check: SetOption, Options: []string{"0", "1", "2"}, Fault: InvalidInSet}, Config: "use_config_backorders"},
-		{SetRule: zeroOrOne("is_in_stock")},
-		{SetRule: SetRule{Field: "min_sale_qty", Check: SetFromZero, Fault: NumbersOnlyInSet}, Unmanaged: true, Config: "use_config_min_sale_qty"},
-		{SetRule: SetRule{Field: "max_sale_qty", Check: SetFromZero, Fault: NumbersOnlyInSet}, Unmanaged: true, Config: "use_config_max_sale_qty"},
+	rules := []Rule{
+		zeroOrOne("manage_stock", Saving{Unmanaged: true, Config: "use_config_manage_stock", KeepsConfig: true}),
+		{Field: "qty", Check: AnyNumber, Fault: NumberInSet},
+		{Field: "min_qty", Check: NonNegative, Fault: NumberFromZeroInSet, Saving: Saving{Config: "use_config_min_qty"}},
+		{Field: "notify_stock_qty", Check: AnyNumber, Fault: NumberInSet, Saving: Saving{Config: "use_config_notify_stock_qty"}},
+		zeroOrOne("is_qty_decimal", Saving{}),
+		zeroOrOne("is_decimal_divided", Saving{If: "is_qty_decimal"}),
+		zeroOrOne("enable_qty_increments", Saving{Config: "use_config_enable_qty_increments"}),
+		{Field: "qty_increments", Check: NonNegative, Fault: NumbersOnlyInSet, Saving: Saving{If: "enable_qty_increments", Config: "use_config_qty_increments"}},
+		{Field: "backorders", Check: NumberOption, Options: []string{"0", "1", "2"}, Fault: InvalidInSet, Saving: Saving{Config: "use_config_backorders"}},
+		zeroOrOne("is_in_stock", Saving{}),
+		{Field: "min_sale_qty", Check: NonNegative, Fault: NumbersOnlyInSet, Saving: Saving{Unmanaged: true, Config: "use_config_min_sale_qty"}},
+		{Field: "max_sale_qty", Check: NonNegative, Fault: NumbersOnlyInSet, Saving: Saving{Unmanaged: true, Config: "use_config_max_sale_qty"}},
 	}
 	for _, name := range []string{"use_config_manage_stock", "use_config_min_sale_qty", "use_config_max_sale_qty"} {
-		data = append(data, StockDatum{SetRule: SetRule{Field: name}, Unmanaged: true})
+		rules = append(rules, Rule{Field: name, Check: Flag, Fault: ValueOfOtherKind, Saving: Saving{Unmanaged: true}})
 	}
 	for _, name := range []string{"use_config_min_qty", "use_config_notify_stock_qty", "use_config_qty_increments", "use_config_backorders", "use_config_enable_qty_inc"} {
-		data = append(data, StockDatum{SetRule: SetRule{Field: name}})
+		rules = append(rules, Rule{Field: name, Check: Flag, Fault: ValueOfOtherKind})
 	}
 	// An alias of the flag before it; the alias wins.
-	return append(data, StockDatum{SetRule: SetRule{Field: "use_config_enable_qty_increments"}, Attribute: "use_config_enable_qty_inc"})
+	return append(rules, Rule{Field: "use_config_enable_qty_increments", Check: Flag, Fault: ValueOfOtherKind, Saving: Saving{Attribute: "use_config_enable_qty_inc"}})
 }

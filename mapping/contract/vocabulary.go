@@ -27,21 +27,24 @@ func (t *Table) Vocabulary() map[string]bool {
 			add(f.Message)
 		}
 	}
-	for _, form := range []Form{CustomerForm(), CustomerAddressForm()} {
-		for _, f := range form {
-			add(f.Label)
-		}
-	}
 	for _, r := range t.routes {
 		add(r.Path)
 		for _, fields := range r.tables {
 			for _, f := range fields.Fields {
 				add(f.Name)
-				for _, rule := range f.Rules {
-					add(rule.Message)
-				}
+			}
+			for _, rule := range fields.Rules.Rules {
+				add(rule.Label)
+				add(rule.Message)
 			}
 		}
 	}
 	return words
+}
+
+// FilterWords returns the keys that the filters of lists may have, those that the original only
+// tolerates included. None of them is data of a client.
+func FilterWords() []string {
+	return []string{"attribute", "eq", "neq", "seq", "sneq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "moreq",
+		"null", "notnull", "finset", "regexp", "from", "to", "is", "date", "datetime"}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,10 +19,13 @@ import (
 
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/budget"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/landing"
-	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/products/images"
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
@@ -52,7 +56,7 @@ type Options struct {
 	// client gets the reply: it makes reads that this side answers show what the write has
 	// changed, or gives up. It is called even while Rules let Legacy answer all reads: another
 	// process may answer some already.
-	FollowWrite func(ctx context.Context, write mapping.LegacyWrite)
+	FollowWrite func(ctx context.Context, write gate.Write)
 	// BeginWrite, unless nil, is called before each call that writes. It says which system
 	// gets it, given the rule of Rules for it, and waits while that changes. The API calls
 	// end when the write has ended.
@@ -103,8 +107,7 @@ type API struct {
 	requestLog  slog.Handler      // of Log, for lines that have the ids already
 }
 
-// New returns an API that answers with service. It fails if SpoolDir is not writable or a
-// metric cannot be registered.
+// New returns an API that answers with service. It fails if SpoolDir is not writable.
 func New(service *mapping.Service, options Options) (*API, error) {
 	a := &API{service: service, Options: options, resources: service.Table().ResourcesOfCalls()}
 	a.Log, a.requestLog = withIDs(a.Log.Handler())
@@ -117,9 +120,7 @@ func New(service *mapping.Service, options Options) (*API, error) {
 	if a.Connections != nil {
 		budgets = append(budgets, a.Connections.headers)
 	}
-	if err := a.Metrics.addBudgets(budgets...); err != nil {
-		return nil, err
-	}
+	a.Metrics.addBudgets(budgets...)
 	var err error
 	if a.guests, err = ratelimit.New[netip.Prefix](a.GuestRate, a.GuestBurst, time.Now); err != nil {
 		return nil, err
@@ -244,9 +245,9 @@ func (a *API) serveCall(c *gin.Context, s *state) error {
 // serveOutside answers a request that is not a call of the interface.
 func (a *API) serveOutside(c *gin.Context, s *state) {
 	leaveTrail(c, s)
-	if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
+	if wanted := images.ParseMedia(c.Request); wanted != (images.MediaRequest{}) {
 		a.serveMedia(c, wanted)
-		s.response = mapping.Response{Call: mediaCall, Status: c.Writer.Status()}
+		s.response = calls.Response{Call: mediaCall, Status: c.Writer.Status()}
 		return
 	}
 	if a.Consent != nil {
@@ -272,7 +273,7 @@ func (a *API) serveLanding(c *gin.Context, s *state) {
 		a.reply(c, s, plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0]))
 		return
 	}
-	s.response = mapping.Response{Call: landingCall, Status: c.Writer.Status()}
+	s.response = calls.Response{Call: landingCall, Status: c.Writer.Status()}
 }
 
 // withDeadline returns a context that ends when only the time for an error reply is left.
@@ -296,13 +297,5 @@ func (o *Options) Scheme(r *http.Request) string {
 
 func (o *Options) trusted(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return false
-	}
-	for _, p := range o.TrustedProxies {
-		if p.Contains(peer.Addr().Unmap()) {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(o.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer.Addr().Unmap()) })
 }

@@ -7,9 +7,11 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -42,8 +44,8 @@ func claimedConsumer(r *http.Request) string {
 // consumerSeries are the metrics of one consumer.
 type consumerSeries struct{ ok, clientErrors, serverErrors prometheus.Counter }
 
-func newConsumerMetrics() *consumerMetrics {
-	m := &consumerMetrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+func newConsumerMetrics(register promauto.Factory) *consumerMetrics {
+	m := &consumerMetrics{requests: register.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_consumer_requests_total",
 		Help: "Calls of the contract, by consumer and outcome: ok, or whose error the reply reports, client_error or server_error. " +
 			"consumer is the beginning of its key, guest, api_key, or other beyond the first 50 consumers and for those that were never accepted.",
@@ -75,7 +77,7 @@ func (m *consumerMetrics) add(name string) *consumerSeries {
 
 // observe counts the reply to a call of the contract. consumer is the name of the consumer that
 // the call claims, "" without a signature.
-func (m *consumerMetrics) observe(consumer string, response *mapping.Response) {
+func (m *consumerMetrics) observe(consumer string, response *calls.Response) {
 	s := m.of(consumer, response)
 	switch cause(response) {
 	case "client":
@@ -87,10 +89,10 @@ func (m *consumerMetrics) observe(consumer string, response *mapping.Response) {
 	}
 }
 
-func (m *consumerMetrics) of(name string, response *mapping.Response) *consumerSeries {
+func (m *consumerMetrics) of(name string, response *calls.Response) *consumerSeries {
 	known := *m.series.Load()
 	if name == "" {
-		if response.Role == "" || response.Role == mapping.UnknownRole || response.Role == redact.Guest {
+		if response.Role == "" || response.Role == gate.UnknownRole || response.Role == redact.Guest {
 			return known[redact.Guest]
 		}
 		return known[keyConsumer]

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/redact"
+	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
 )
 
 // consumerCounts returns the calls that are counted, by consumer and outcome, without zeros.
@@ -41,32 +42,32 @@ func gather(t *testing.T, c prometheus.Collector) []*dto.Metric {
 func TestConsumerMetrics(t *testing.T) {
 	t.Parallel()
 	const known = `OAuth oauth_consumer_key="0123456789abcdef0123456789abcdef", oauth_signature="x"`
-	accepted := mapping.Response{Status: 200, Role: "admin"}
+	accepted := calls.Response{Status: 200, Role: "admin"}
 	for _, tt := range []struct {
 		name, authorization, target string
-		response                    mapping.Response
+		response                    calls.Response
 		want                        string // consumer and outcome
 	}{
-		{"a Guest", "", "/", mapping.Response{Status: 200, Role: "guest"}, "guest ok"},
-		{"a Guest with a key in the query", "", "/?oauth_consumer_key=invented", mapping.Response{Status: 200, Role: "guest"}, "guest ok"},
-		{"a Guest of the legacy system", "", "/", mapping.Response{Status: 404, Role: mapping.UnknownRole}, "guest client_error"},
+		{"a Guest", "", "/", calls.Response{Status: 200, Role: "guest"}, "guest ok"},
+		{"a Guest with a key in the query", "", "/?oauth_consumer_key=invented", calls.Response{Status: 200, Role: "guest"}, "guest ok"},
+		{"a Guest of the legacy system", "", "/", calls.Response{Status: 404, Role: gate.UnknownRole}, "guest client_error"},
 		{"a known consumer", known, "/", accepted, "01234567 ok"},
-		{"its mistake", known, "/", mapping.Response{Status: 400, Role: "admin"}, "01234567 client_error"},
-		{"its wrong signature", known, "/", mapping.Response{Status: 401, Role: "guest"}, "01234567 client_error"},
-		{"its call that fails", known, "/", mapping.Response{Status: 503, Role: "admin"}, "01234567 server_error"},
-		{"its mistake with a status of a failure", known, "/", mapping.Response{Status: 500, ClientError: true}, "01234567 client_error"},
-		{"one that the legacy system accepts", `oauth oauth_consumer_key="ffff"`, "/", mapping.Response{Status: 201, Role: mapping.UnknownRole}, "ffff ok"},
-		{"a stranger", `OAuth oauth_consumer_key="invented"`, "/", mapping.Response{Status: 401}, "other client_error"},
+		{"its mistake", known, "/", calls.Response{Status: 400, Role: "admin"}, "01234567 client_error"},
+		{"its wrong signature", known, "/", calls.Response{Status: 401, Role: "guest"}, "01234567 client_error"},
+		{"its call that fails", known, "/", calls.Response{Status: 503, Role: "admin"}, "01234567 server_error"},
+		{"its mistake with a status of a failure", known, "/", calls.Response{Status: 500, ClientError: true}, "01234567 client_error"},
+		{"one that the legacy system accepts", `oauth oauth_consumer_key="ffff"`, "/", calls.Response{Status: 201, Role: gate.UnknownRole}, "ffff ok"},
+		{"a stranger", `OAuth oauth_consumer_key="invented"`, "/", calls.Response{Status: 401}, "other client_error"},
 		{"a key that cannot be shown", `OAuth oauth_consumer_key="a<b"`, "/", accepted, "other ok"},
 		{"a key that is a Guest's name", `OAuth oauth_consumer_key="guest"`, "/", accepted, "other ok"},
 		{"a key that is the name of API keys", `OAuth oauth_consumer_key="api_key"`, "/", accepted, "other ok"},
 		{"a key that is the name of others", `OAuth oauth_consumer_key="other"`, "/", accepted, "other ok"},
 		{"an API key", "Bearer secret", "/", accepted, "api_key ok"},
-		{"a wrong API key", "Bearer secret", "/", mapping.Response{Status: 401, Role: "guest"}, "guest client_error"},
+		{"a wrong API key", "Bearer secret", "/", calls.Response{Status: 401, Role: "guest"}, "guest client_error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newConsumerMetrics()
-			call := func(authorization, target string, response mapping.Response) {
+			m := newConsumerMetrics(promauto.With(nil))
+			call := func(authorization, target string, response calls.Response) {
 				r := httptest.NewRequest(http.MethodGet, target, nil)
 				r.Header.Set("Authorization", authorization)
 				m.observe(claimedConsumer(r), &response)
@@ -87,13 +88,13 @@ func TestConsumerMetrics(t *testing.T) {
 // TestConsumersAreBounded accepts calls of more consumers than are counted by name.
 func TestConsumersAreBounded(t *testing.T) {
 	t.Parallel()
-	m := newConsumerMetrics()
+	m := newConsumerMetrics(promauto.With(nil))
 	const all = maxConsumers + 7
 	for range 2 {
 		for i := range all {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.Header.Set("Authorization", fmt.Sprintf(`OAuth oauth_consumer_key="key%d"`, i))
-			m.observe(claimedConsumer(r), &mapping.Response{Status: 200, Role: "admin"})
+			m.observe(claimedConsumer(r), &calls.Response{Status: 200, Role: "admin"})
 		}
 	}
 	counts := consumerCounts(t, m)
@@ -110,11 +111,8 @@ func TestConsumersAreBounded(t *testing.T) {
 // native buckets.
 func TestExemplars(t *testing.T) {
 	t.Parallel()
-	m, err := NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	observe := func(call, trace string) { m.observe(&mapping.Response{Call: call, Status: 200}, false, 20e6, trace) }
+	m := NewMetrics(prometheus.NewRegistry())
+	observe := func(call, trace string) { m.observe(&calls.Response{Call: call, Status: 200}, false, 20e6, trace) }
 	observe("traced", traceID)
 	observe("traced", "")
 	observe("untraced", "")
@@ -133,33 +131,5 @@ func TestExemplars(t *testing.T) {
 		if len(h.Bucket) != 13 || len(h.PositiveSpan) == 0 {
 			t.Errorf("%s: %d classic buckets, %d spans of native ones", call, len(h.Bucket), len(h.PositiveSpan))
 		}
-	}
-}
-
-// BenchmarkObserve counts a request as the middleware does.
-func BenchmarkObserve(b *testing.B) {
-	m, err := NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, tt := range []struct{ name, header, value string }{
-		{"guest", "Accept", "application/json"},
-		{"consumer", "Authorization", `OAuth oauth_version="1.0", oauth_consumer_key="0123456789abcdef0123456789abcdef", oauth_token="0123456789abcdef0123456789abcdef", oauth_signature="x"`},
-		{"traced", "Traceparent", sampled},
-	} {
-		b.Run(tt.name, func(b *testing.B) {
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			r.Header.Set(tt.header, tt.value)
-			response := &mapping.Response{Call: "getProduct", Role: "admin", Format: "json", Status: 200}
-			if tt.name == "guest" {
-				response.Role = redact.Guest
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				id, _ := traceOf(r)
-				m.observe(response, false, 20e6, id)
-				m.consumers.observe(claimedConsumer(r), response)
-			}
-		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/httpapi"
+	"github.com/portico-commerce/portico/mapping/pipeline"
 )
 
 // openDemoStore returns a database in dir with the demo store.
@@ -54,14 +55,11 @@ func ExampleMount() {
 	credentials := db.Credentials()
 	service, err := mapping.New(contract.Documented(), contract.StandardFields(), db.Adapter(), adapter.NewSchemas(),
 		auth.New(credentials, credentials, auth.Options{}),
-		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 100_000, Now: time.Now}, slog.New(slog.DiscardHandler))
+		mapping.Settings{Settings: pipeline.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 100_000, Now: time.Now}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		log.Fatal(err)
 	}
-	metrics, err := httpapi.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		log.Fatal(err)
-	}
+	metrics := httpapi.NewMetrics(prometheus.NewRegistry())
 
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()

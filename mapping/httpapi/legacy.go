@@ -10,9 +10,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/pipeline"
 )
 
 const (
@@ -46,7 +47,7 @@ func (a *API) forward(c *gin.Context, s *state) error {
 	leaveTrail(c, s)
 	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
-	response := mapping.Response{Call: noCall}
+	response := calls.Response{Call: noCall}
 	notAcceptable := false
 	call := passthrough.Call{Address: *a.service.Address(&s.request), Scheme: s.request.Scheme, Trusted: a.trusted(c.Request.RemoteAddr)}
 	if s.isCall {
@@ -111,25 +112,25 @@ func (a *API) followWrite(ctx context.Context, s *state) func(status int, header
 func (a *API) forwardError(c *gin.Context, s *state, err error) {
 	ctx := c.Request.Context()
 	if errors.Is(err, passthrough.ErrRequestBody) {
-		err = mapping.ErrUnreadableBody
+		err = pipeline.ErrUnreadableBody
 	}
-	var response mapping.Response
+	var response calls.Response
 	switch {
 	case s.isCall:
 		response = a.service.ErrorResponse(ctx, &s.request, err, s.buffer[:0])
-	case errors.Is(err, mapping.ErrUnreadableBody):
+	case errors.Is(err, pipeline.ErrUnreadableBody):
 		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", s.buffer[:0])
 	default:
 		a.Log.LogAttrs(ctx, slog.LevelError, "request not forwarded", slog.Any("error", err))
 		response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", s.buffer[:0])
-		response.RetryAfter = max(1, mapping.RetryAfter(err))
+		response.RetryAfter = max(1, pipeline.RetryAfter(err))
 	}
 	a.reply(c, s, response)
 }
 
 // plain returns a text reply to a request outside the interface.
-func plain(status int, text string, buf []byte) mapping.Response {
-	return mapping.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: append(buf, text...), Call: noCall}
+func plain(status int, text string, buf []byte) calls.Response {
+	return calls.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: append(buf, text...), Call: noCall}
 }
 
 // formatOf returns the format of a reply by its Content-Type, for use as a label.

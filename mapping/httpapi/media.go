@@ -15,7 +15,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/products/images"
 )
 
 // mediaCall is the name of requests for image files in logs and metrics.
@@ -27,7 +28,7 @@ const mediaCaching = "public, max-age=3600"
 
 // serveMedia answers a request for an image file. The file was verified to be an image when
 // it was stored; the headers prevent clients from interpreting it as anything else.
-func (a *API) serveMedia(c *gin.Context, wanted mapping.MediaRequest) {
+func (a *API) serveMedia(c *gin.Context, wanted images.MediaRequest) {
 	header := c.Writer.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	if wanted.Placeholder {
@@ -65,7 +66,7 @@ func (a *API) serveImage(c *gin.Context, mediaType string, changed time.Time, co
 
 func (a *API) mediaError(c *gin.Context, err error) {
 	c.Header("Cache-Control", "no-store")
-	after := mapping.RetryAfter(err)
+	after := pipeline.RetryAfter(err)
 	// The cause of an unavailable upstream may be a missing file as well, such as the
 	// socket of a server.
 	if after == 0 && errors.Is(err, fs.ErrNotExist) {

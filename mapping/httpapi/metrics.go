@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/budget"
+	"github.com/portico-commerce/portico/mapping/calls"
 )
 
 // Metrics counts and times requests.
@@ -47,16 +49,17 @@ type series struct {
 	duration prometheus.Observer
 }
 
-// NewMetrics returns metrics registered with reg.
-func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+// NewMetrics registers the metrics. It panics if they are registered already.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	register := promauto.With(registerer)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return register.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	m := &Metrics{
-		registry: reg,
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_requests_total",
-			Help: "Requests answered, by call of the contract, role, status and format of the reply. For a status of 400 and above, cause is client or server; " +
-				"the contract requires some statuses of 500 and above for client errors.",
-		}, []string{"call", "role", "status", "format", "cause"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		registry: registerer,
+		requests: counter("portico_requests_total", "Requests answered, by call of the contract, role, status and format of the reply. For a status of 400 and above, cause is client or server; "+
+			"the contract requires some statuses of 500 and above for client errors.", "call", "role", "status", "format", "cause"),
+		duration: register.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "portico_request_duration_seconds",
 			Help:    "Time from the headers of a request to the last byte of its reply, by call.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -66,27 +69,15 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			NativeHistogramMaxBucketNumber:  100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"call"}),
-		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_authentication_problems_total",
-			Help: "Calls rejected by OAuth, by problem.",
-		}, []string{"problem"}),
-		cut: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_replies_cut_total",
-			Help: "Replies that broke off in the middle of their body because the upstream failed or the client disconnected, by call.",
-		}, []string{"call"}),
-		streamed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_rows_streamed_total",
-			Help: "Records sent in lists that are streamed batch by batch, by call.",
-		}, []string{"call"}),
-		limited: prometheus.NewCounter(prometheus.CounterOpts{
+		problems: counter("portico_authentication_problems_total", "Calls rejected by OAuth, by problem.", "problem"),
+		cut:      counter("portico_replies_cut_total", "Replies that broke off in the middle of their body because the upstream failed or the client disconnected, by call.", "call"),
+		streamed: counter("portico_rows_streamed_total", "Records sent in lists that are streamed batch by batch, by call.", "call"),
+		limited: register.NewCounter(prometheus.CounterOpts{
 			Name: "portico_rate_limited_total",
 			Help: "Requests rejected with status 429 because the consumer, or the network of a Guest, exceeded its rate limit.",
 		}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_requests_in_flight",
-			Help: "Requests in progress.",
-		}),
-		consumers: newConsumerMetrics(),
+		inFlight:  register.NewGauge(prometheus.GaugeOpts{Name: "portico_requests_in_flight", Help: "Requests in progress."}),
+		consumers: newConsumerMetrics(register),
 	}
 	m.found.Store(&map[answer]*series{})
 	// Create rare series at 0: rate() and increase() do not see the first increment of a
@@ -95,12 +86,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		m.cut.WithLabelValues(call)
 		m.streamed.WithLabelValues(call)
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.streamed, m.limited, m.inFlight, m.consumers.requests} {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+	return m
 }
 
 // of returns the cached series of a.
@@ -119,7 +105,7 @@ func (m *Metrics) of(a answer) *series {
 
 // observe counts an answered request; cut reports that its body is incomplete. traceID is the id of
 // the sampled trace that the request belongs to, or "" for none.
-func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration, traceID string) {
+func (m *Metrics) observe(r *calls.Response, cut bool, took time.Duration, traceID string) {
 	of := m.of(answer{r.Call, r.Role, r.Format, r.Status, cause(r)})
 	of.requests.Inc()
 	if exemplars, ok := of.duration.(prometheus.ExemplarObserver); ok && traceID != "" {
@@ -140,7 +126,7 @@ func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration, tra
 
 // cause returns who is responsible for an error reply, "client" or "server", and "" for a
 // status below 400.
-func cause(r *mapping.Response) string {
+func cause(r *calls.Response) string {
 	switch {
 	case r.Status < http.StatusBadRequest:
 		return ""
@@ -151,9 +137,9 @@ func cause(r *mapping.Response) string {
 	}
 }
 
-// addBudgets registers the metrics of budgets.
-func (m *Metrics) addBudgets(budgets ...*budget.Budget) error {
-	return m.registry.Register(budgetMetrics{
+// addBudgets registers the metrics of budgets. It panics if they are registered already.
+func (m *Metrics) addBudgets(budgets ...*budget.Budget) {
+	m.registry.MustRegister(budgetMetrics{
 		budgets: budgets,
 		limit: prometheus.NewDesc("portico_budget_limit",
 			"What requests may hold together: bytes, or lists, by budget. One without a bound has none.", []string{"budget"}, nil),

@@ -12,9 +12,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
@@ -26,11 +28,11 @@ type state struct {
 	api      *API
 	shared   bool // other middleware may use the state, even after the request
 	id       string
-	request  mapping.Request
-	isCall   bool             // the request is for the API
-	response mapping.Response // the reply, for the log and metrics
-	broken   bool             // the body of the reply is incomplete
-	end      time.Time        // of the reply
+	request  calls.Request
+	isCall   bool           // the request is for the API
+	response calls.Response // the reply, for the log and metrics
+	broken   bool           // the body of the reply is incomplete
+	end      time.Time      // of the reply
 	took     time.Duration
 	buffer   []byte // for the body; kept for other requests
 	trail    *trail // nil until something that the request calls may log
@@ -97,7 +99,7 @@ func (a *API) begin(c *gin.Context) {
 	}
 	c.Next()
 	role := s.response.Role
-	if role == mapping.UnknownRole {
+	if role == gate.UnknownRole {
 		role = ""
 	}
 	exchange.SetResult(c.Request.Context(), role, s.response.Legacy)
@@ -156,7 +158,7 @@ func (a *API) measure(c *gin.Context) {
 	s.end = time.Now()
 	s.took = s.end.Sub(start)
 	if s.response.Status == 0 { // not answered by Portico
-		s.response = mapping.Response{Status: s.Status(), Call: s.call()}
+		s.response = calls.Response{Status: s.Status(), Call: s.call()}
 	}
 	exemplar := ""
 	if s.sampled {
@@ -195,7 +197,7 @@ func (a *API) recovery(c *gin.Context) {
 		s.Header()["X-Request-Id"] = []string{s.id} // which forwarding removes
 		response := plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0])
 		if s.isCall {
-			response = a.service.ErrorResponse(c.Request.Context(), &s.request, mapping.ErrPanicked, s.buffer[:0])
+			response = a.service.ErrorResponse(c.Request.Context(), &s.request, pipeline.ErrPanicked, s.buffer[:0])
 		}
 		a.refuse(c, response)
 	}()
@@ -220,7 +222,7 @@ func (a *API) match(c *gin.Context) {
 		a.refuse(c, plain(http.StatusNotFound, notFound, s.buffer[:0]))
 		return
 	}
-	s.isCall = mapping.IsAPIRequest(c.Request)
+	s.isCall = calls.IsAPIRequest(c.Request)
 	if s.shared {
 		leaveTrail(c, s)              // for the lines of other middleware
 		a.service.Address(&s.request) // before several goroutines ask for it
@@ -234,13 +236,13 @@ func (a *API) limitGuests(c *gin.Context) {
 		return
 	}
 	if wait, ok := a.guests.Take(ratelimit.Network(s.request.Client)); !ok {
-		exceeded := &mapping.RateLimitError{RetryAfter: wait}
+		exceeded := &pipeline.RateLimitError{RetryAfter: wait}
 		a.refuse(c, a.service.ErrorResponse(c.Request.Context(), &s.request, exceeded, s.buffer[:0]))
 	}
 }
 
 // refuse answers a request in place of the handlers that follow.
-func (a *API) refuse(c *gin.Context, response mapping.Response) {
+func (a *API) refuse(c *gin.Context, response calls.Response) {
 	c.Abort()
 	a.reply(c, stateOf(c), response)
 }

@@ -13,6 +13,7 @@
 //
 // # How it is tested
 //
-// Table tests cover every operator, number format and fault; a fuzz target parses whole query
-// strings and checks that the results can be applied.
+// Table tests cover every operator, number format and limit; a fuzz target parses whole query
+// strings and checks that the results can be applied. The cases of stock items in the contract
+// suite cover every fault and every form of attrs.
 package listquery

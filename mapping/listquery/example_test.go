@@ -32,16 +32,3 @@ func ExampleReader_Parse() {
 	// qty false
 	// 20 40
 }
-
-// The error is the fault to answer with.
-func ExampleReader_Parse_fault() {
-	reader := listquery.Reader{
-		Dialect: contract.Documented(),
-		Fields:  contract.StandardFields().StockItems,
-		Role:    contract.Admin,
-	}
-	parameters := codec.ParseForm("limit=500")
-	_, err := reader.Parse(adapter.NewSchemas().Of(adapter.StockItems), &parameters)
-	fmt.Println(err)
-	// Output: The paging limit exceeds the allowed number.
-}

@@ -214,44 +214,44 @@ func TestLimits(t *testing.T) {
 	}
 	tests := []struct {
 		name, query string
-		want        refusal
+		want        string
 	}{
-		{"1,000 entries", entries(1000, "[eq]=1"), sameInBoth(accepted)},
-		{"1,001 entries", entries(1001, "[eq]=1"), sameInBoth(filtering)},
-		{"10,000 entries", entries(10000, "[eq]=1"), sameInBoth(filtering)},
-		{"999 values of in", entry(1, "[null]=") + repeat(998, "&filter[2][in][]=%d") + "&filter[2][attribute]=qty", sameInBoth(accepted)},
-		{"1,001 values of in", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][in][]=%d"), sameInBoth(filtering)},
-		{"1,001 values of nin", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][nin][]=%d"), sameInBoth(filtering)},
-		{"1,001 alternatives", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][]=%d"), sameInBoth(filtering)},
-		{"1,001 conditions", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][%d][eq]=1"), sameInBoth(filtering)},
-		{"deep nesting", "filter[1][attribute]=qty&filter[1]" + strings.Repeat("[x]", 60) + "[eq]=1", sameInBoth(accepted)},
-		{"values in 256 KB", "filter[1][attribute]=qty" + strings.Repeat("&filter[1][in][]=1", size/18), sameInBoth(filtering)},
-		{"nesting in 256 KB", "filter[1][attribute]=qty" + repeat(size/220, "&filter[1][%d]"+strings.Repeat("[x]", 60)+"[eq]=1"), sameInBoth(filtering)},
-		{"one text of 256 KB", "filter[1][attribute]=backorders&filter[1][eq]=" + strings.Repeat("x", size), sameInBoth(accepted)},
-		{"one number of 256 KB", "filter[1][attribute]=qty&filter[1][eq]=" + strings.Repeat("9", size), sameInBoth(accepted)},
-		{"one date of 256 KB", "filter[1][attribute]=low_stock_date&filter[1][eq]=" + strings.Repeat("2012-03-02 ", size/11), sameInBoth(accepted)},
-		{"names in 256 KB", repeat(size/16, "&some_name_%d=1"), sameInBoth(accepted)},
+		{"1,000 entries", entries(1000, "[eq]=1"), accepted},
+		{"1,001 entries", entries(1001, "[eq]=1"), filtering},
+		{"10,000 entries", entries(10000, "[eq]=1"), filtering},
+		{"999 values of in", entry(1, "[null]=") + repeat(998, "&filter[2][in][]=%d") + "&filter[2][attribute]=qty", accepted},
+		{"1,001 values of in", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][in][]=%d"), filtering},
+		{"1,001 values of nin", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][nin][]=%d"), filtering},
+		{"1,001 alternatives", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][]=%d"), filtering},
+		{"1,001 conditions", "filter[1][attribute]=qty" + repeat(1001, "&filter[1][%d][eq]=1"), filtering},
+		{"deep nesting", "filter[1][attribute]=qty&filter[1]" + strings.Repeat("[x]", 60) + "[eq]=1", accepted},
+		{"values in 256 KB", "filter[1][attribute]=qty" + strings.Repeat("&filter[1][in][]=1", size/18), filtering},
+		{"nesting in 256 KB", "filter[1][attribute]=qty" + repeat(size/220, "&filter[1][%d]"+strings.Repeat("[x]", 60)+"[eq]=1"), filtering},
+		{"one text of 256 KB", "filter[1][attribute]=backorders&filter[1][eq]=" + strings.Repeat("x", size), accepted},
+		{"one number of 256 KB", "filter[1][attribute]=qty&filter[1][eq]=" + strings.Repeat("9", size), accepted},
+		{"one date of 256 KB", "filter[1][attribute]=low_stock_date&filter[1][eq]=" + strings.Repeat("2012-03-02 ", size/11), accepted},
+		{"names in 256 KB", repeat(size/16, "&some_name_%d=1"), accepted},
 
-		{"expression of 199 letters", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 199), sameInBoth(accepted)},
-		{"expression of 200 letters", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 200), sameInBoth(filtering)},
-		{"expression of 1,001 bytes", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 1001), sameInBoth(filtering)},
-		{"expressions too long in sum", entries(50, "[regexp]="+strings.Repeat("x", 5)), sameInBoth(filtering)},
-		{"expression with many repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=(x?){1000}(x?){1000}", sameInBoth(filtering)},
-		{"expression with nested repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=((x{9}){9}){9}y", sameInBoth(filtering)},
-		{"expression with an open repetition", "filter[1][attribute]=backorders&filter[1][regexp]=(x?){600,}", sameInBoth(filtering)},
-		{"expression with few repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=[0-9]{1,8}%5C.0{4}", sameInBoth(accepted)},
-		{"like of 1,000 letters", "filter[1][attribute]=backorders&filter[1][like]=%25" + strings.Repeat("%C3%A9", 999), sameInBoth(accepted)},
-		{"like of 1,001 letters", "filter[1][attribute]=backorders&filter[1][nlike]=%25" + strings.Repeat("x", 1000), sameInBoth(filtering)},
-		{"like of 200 single wildcards", "filter[1][attribute]=backorders&filter[1][like]=" + strings.Repeat("_", 200), sameInBoth(accepted)},
-		{"like of 201 single wildcards", "filter[1][attribute]=backorders&filter[1][nlike]=" + strings.Repeat("_", 201), sameInBoth(filtering)},
-		{"likes too long in sum", entries(143, "[like]="+strings.Repeat("%25", 7)), sameInBoth(filtering)},
-		{"like and expression too long in sum", entry(1, "[like]="+strings.Repeat("x", 996)) + entry(2, "[regexp]=x"), sameInBoth(filtering)},
+		{"expression of 199 letters", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 199), accepted},
+		{"expression of 200 letters", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 200), filtering},
+		{"expression of 1,001 bytes", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 1001), filtering},
+		{"expressions too long in sum", entries(50, "[regexp]="+strings.Repeat("x", 5)), filtering},
+		{"expression with many repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=(x?){1000}(x?){1000}", filtering},
+		{"expression with nested repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=((x{9}){9}){9}y", filtering},
+		{"expression with an open repetition", "filter[1][attribute]=backorders&filter[1][regexp]=(x?){600,}", filtering},
+		{"expression with few repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=[0-9]{1,8}%5C.0{4}", accepted},
+		{"like of 1,000 letters", "filter[1][attribute]=backorders&filter[1][like]=%25" + strings.Repeat("%C3%A9", 999), accepted},
+		{"like of 1,001 letters", "filter[1][attribute]=backorders&filter[1][nlike]=%25" + strings.Repeat("x", 1000), filtering},
+		{"like of 200 single wildcards", "filter[1][attribute]=backorders&filter[1][like]=" + strings.Repeat("_", 200), accepted},
+		{"like of 201 single wildcards", "filter[1][attribute]=backorders&filter[1][nlike]=" + strings.Repeat("_", 201), filtering},
+		{"likes too long in sum", entries(143, "[like]="+strings.Repeat("%25", 7)), filtering},
+		{"like and expression too long in sum", entry(1, "[like]="+strings.Repeat("x", 996)) + entry(2, "[regexp]=x"), filtering},
 	}
 	for _, row := range tests {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := parse(contract.Documented(), row.query)
-			if got := answer(t, err); got != row.want.of(contract.Documented()) {
-				t.Errorf("answered %q, want %q", got, row.want.of(contract.Documented()))
+			if got := answer(t, err); got != row.want {
+				t.Errorf("answered %q, want %q", got, row.want)
 			}
 		})
 	}

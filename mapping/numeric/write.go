@@ -1,6 +1,7 @@
 package numeric
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -56,10 +57,7 @@ func format(f float64, places, width int, mark byte) string {
 	}
 	significant := mantissa[:1]
 	if len(mantissa) > 1 {
-		significant = strings.TrimRight(mantissa[:1]+mantissa[2:], "0")
-		if significant == "" {
-			significant = "0"
-		}
+		significant = cmp.Or(strings.TrimRight(mantissa[:1]+mantissa[2:], "0"), "0")
 	}
 	point := exponent + 1 // digits before the point
 	switch {

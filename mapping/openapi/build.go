@@ -85,7 +85,7 @@ func (b *builder) addRoute(r *contract.Route) {
 		return
 	}
 	for _, p := range b.table.PathParams(r) {
-		item.Parameters = append(item.Parameters, pathParameter(p))
+		item.Parameters = append(item.Parameters, &Parameter{Name: p.Name, In: "path", Required: true, Schema: &Schema{Type: Types{"string"}}, Description: parameterHelp(p.Name)})
 	}
 	b.doc.Paths.Set(templatePath(r), item)
 	if !slices.ContainsFunc(b.doc.Tags, func(t Tag) bool { return t.Name == r.Resource }) {
@@ -133,7 +133,7 @@ func (b *builder) operation(r *contract.Route, m contract.Method, roles []contra
 		op.Format = r.DefaultFormat(m).String()
 	}
 	for _, name := range r.Query {
-		op.Parameters = append(op.Parameters, queryParameter(name))
+		op.Parameters = append(op.Parameters, &Parameter{Name: name, In: "query", Schema: &Schema{Type: Types{"string"}}, Description: parameterHelp(name)})
 	}
 	switch m {
 	case contract.GET:

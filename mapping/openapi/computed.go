@@ -1,8 +1,6 @@
 package openapi
 
-import (
-	"github.com/portico-commerce/portico/mapping/contract"
-)
+import "github.com/portico-commerce/portico/mapping/contract"
 
 // computed returns the schema of a field that shows no stored attribute, or nil for one that
 // does. It adds the schemas of its parts.
@@ -67,20 +65,18 @@ func (b *builder) priceEntry(kind *record, t *contract.FieldTable, name string) 
 		), "qty", "price_with_tax", "price_without_tax"))
 		return ref("PublicTierPrice")
 	}
-	rules, flag := contract.GroupPriceRules(), &Schema{Type: Types{"boolean"}}
+	flag := &Schema{Type: Types{"boolean"}}
 	if name == "tier_price" {
-		rules, flag = contract.TierPriceRules(), &Schema{Type: Types{"integer"}}
+		flag = &Schema{Type: Types{"integer"}}
 	}
 	var members Map[*Schema]
 	var names []string
-	for _, rule := range rules {
+	for _, rule := range b.Fields.AdminProducts.Rules.Of(name).Members {
 		s := text(decimalPattern)
 		switch {
-		case rule.Check == contract.SetOption:
-			s = text(integerPattern)
-		case rule.Check == contract.SetGroup && name == "tier_price": // a number where it stands for all groups
+		case rule.From == contract.CustomerGroups && name == "tier_price": // a number where it stands for all groups
 			s = &Schema{OneOf: []*Schema{text(integerPattern), {Type: Types{"integer"}}}}
-		case rule.Check == contract.SetGroup:
+		case rule.Check == contract.NumberOption:
 			s = text(integerPattern)
 		}
 		members.Set(rule.Field, s)

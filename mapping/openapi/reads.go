@@ -17,7 +17,7 @@ func (b *builder) addRead(op *Operation, r *contract.Route, roles []contract.Rol
 		return
 	}
 	op.List = &List{Modifiers: [...]string{contract.NoModifiers: "ignored", contract.CheckedModifiers: "checked", contract.AppliedModifiers: "applied"}[r.Modifiers]}
-	op.List.NumberedXML = b.Dialect.NumberedOrders && r.Shown[0] == b.Fields.Orders
+	op.List.NumberedXML = r.NumbersItems(b.Dialect)
 	inJSON, inXML := b.lists(kind, entry, r)
 	if r.KeyedByID {
 		op.List.KeyedBy = r.KeyField()

@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,16 +169,6 @@ func filterCondition() *Schema {
 			"Without an operator every other member is an alternative value."}
 }
 
-// pathParameter returns a parameter of a path.
-func pathParameter(p contract.PathParam) *Parameter {
-	return &Parameter{Name: p.Name, In: "path", Required: true, Schema: &Schema{Type: Types{"string"}}, Description: parameterHelp(p.Name)}
-}
-
-// queryParameter returns a parameter that a path may have, in the query.
-func queryParameter(name string) *Parameter {
-	return &Parameter{Name: name, In: "query", Schema: &Schema{Type: Types{"string"}}, Description: parameterHelp(name)}
-}
-
 // parameterHelp says what a parameter of a path is.
 func parameterHelp(name string) string {
 	switch name {
@@ -212,7 +203,7 @@ func description(o *Options) string {
 			"\n- x-call: the name of the call in logs and metrics, which several paths share. x-dialect: the dialect, and the root element of XML." +
 			"\n- OAuth 1.0a is an apiKey in the header Authorization, whose description has the form.",
 	}
-	if d.NumberedOrders {
+	if slices.ContainsFunc(contract.Routes(o.Fields), func(r *contract.Route) bool { return r.NumbersItems(d) }) {
 		paragraphs[len(paragraphs)-1] += "\n- In XML the elements of the list of orders are <data_item_1>, <data_item_2> and so on."
 	}
 	switch {

@@ -48,7 +48,7 @@ func (b *builder) saved(r *contract.Route, m contract.Method) *Response {
 	}
 	s := &Response{Description: "The record is added. The answer has no body."}
 	s.Headers.Set("Location", &Header{Description: "Path of the new record.", Required: true, Schema: text("^/api/rest/")})
-	if r.CreatesLists && b.Dialect.SingleSuccessList {
+	if r.ListsSuccess(b.Dialect) {
 		outcome := b.outcome(r)
 		s.Description, s.Content = "The record is added.", b.bodies(outcome, outcome)
 	}
@@ -109,47 +109,37 @@ func (b *builder) input(r *contract.Route, m contract.Method, roles []contract.R
 
 // required reports whether a request must have a value for a field.
 func (b *builder) required(kind *record, f *contract.Field, m contract.Method) bool {
-	form := b.form(kind)
+	rule := kind.tables[0].Rules.Of(f.Name)
 	switch {
 	case kind.resource == adapter.StockItems: // stock_orders 2.3
 		return f.Name == "qty" && !b.Dialect.PartialUpdates
 	case m != contract.POST:
 		return false
-	case form != nil:
-		return slices.ContainsFunc(form, func(row contract.FormField) bool {
-			return row.Name == f.Name && row.Required && !row.OptionalSomewhere(b.Dialect)
-		})
 	case kind.resource == adapter.ProductImages: // contract 5.5
 		return f.Name == "file_content" || f.Name == "file_mime_type"
-	}
-	if kind.resource == adapter.Products && slices.ContainsFunc(contract.ProductRules(), func(rule contract.ProductRule) bool { return rule.Field == f.Name && rule.Required }) {
-		return true
+	case rule != nil:
+		return rule.Required && !rule.OptionalSomewhere(b.Dialect)
 	}
 	schema := b.Schemas.Of(kind.resource)
 	at, ok := schema.Index(f.Attribute)
 	return ok && schema.Attributes[at].Required && schema.Attributes[at].Fixed
 }
 
-// form returns the form of a record, or nil if it has none.
-func (b *builder) form(kind *record) contract.Form {
-	switch kind.resource {
-	case adapter.Customers:
-		return contract.CustomerForm()
-	case adapter.CustomerAddresses:
-		return contract.CustomerAddressForm()
-	}
-	return nil
-}
-
 // inputField returns the schema of a field in a request.
 func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
+	rule := kind.tables[0].Rules.Of(f.Name)
+	if rule == nil {
+		rule = &contract.Rule{}
+	}
+	switch rule.Check {
+	case contract.Set:
+		return b.stockInput(rule.Members)
+	case contract.PriceList:
+		return b.priceInput(f.Name, rule.Members)
+	case contract.Switch:
+		return ref(numberSchema)
+	}
 	switch f.Name {
-	case "stock_data":
-		return b.stockInput()
-	case "group_price":
-		return b.priceInput(f.Name, contract.GroupPriceRules())
-	case "tier_price":
-		return b.priceInput(f.Name, contract.TierPriceRules())
 	case "copy_to_stores":
 		b.doc.Components.Schemas.Set("StoreCopy", object(properties("store_from", ref(numberSchema), "store_to", ref(numberSchema)), "store_from", "store_to"))
 		return list(ref("StoreCopy"))
@@ -162,9 +152,6 @@ func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
 		}
 		return s
 	}
-	if slices.Contains(contract.ProductSwitches(), f.Name) {
-		return ref(numberSchema)
-	}
 	schema := b.Schemas.Of(kind.resource)
 	at, ok := schema.Index(f.Attribute)
 	if !ok {
@@ -174,35 +161,29 @@ func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
 	switch {
 	case a.Kind == adapter.KindTexts:
 		return list(text(""))
-	case a.Kind == adapter.KindInteger, a.Kind == adapter.KindDecimal, kind.resource == adapter.Products && takesNumbers(f.Name):
+	case a.Kind == adapter.KindInteger, a.Kind == adapter.KindDecimal, kind.resource == adapter.Products && takesNumbers(rule):
 		return &Schema{Ref: ref(numberSchema).Ref, Description: a.Doc}
 	}
 	return &Schema{Type: Types{"string", "null"}, Description: a.Doc}
 }
 
-// takesNumbers reports whether a product field is a text that takes one of a list of
-// numbers.
-func takesNumbers(field string) bool {
-	for _, rule := range contract.ProductRules() {
-		if rule.Field == field && rule.Check == contract.Option && len(rule.Options) > 0 {
-			return strings.Trim(strings.Join(rule.Options, ""), "0123456789") == ""
-		}
-	}
-	return false
+// takesNumbers reports whether a text field takes one of a list of numbers.
+func takesNumbers(rule *contract.Rule) bool {
+	return len(rule.Options) > 0 && strings.Trim(strings.Join(rule.Options, ""), "0123456789") == ""
 }
 
 // stockInput returns the schema of stock_data in a request.
-func (b *builder) stockInput() *Schema {
+func (b *builder) stockInput(rules []contract.Rule) *Schema {
 	var members Map[*Schema]
-	for _, datum := range contract.StockData() {
-		members.Set(datum.Field, ref(numberSchema))
+	for i := range rules {
+		members.Set(rules[i].Field, ref(numberSchema))
 	}
 	b.doc.Components.Schemas.Set("StockDataInput", object(members))
 	return ref("StockDataInput")
 }
 
 // priceInput returns the schema of a price list in a request.
-func (b *builder) priceInput(name string, rules []contract.SetRule) *Schema {
+func (b *builder) priceInput(name string, rules []contract.Rule) *Schema {
 	var members Map[*Schema]
 	var required []string
 	for _, rule := range rules {

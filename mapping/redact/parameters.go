@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/mask"
 )
 
 // OtherParameters stands for the names of parameters that the contract does not know.
@@ -78,7 +77,7 @@ func ParameterName(name string) string {
 		return name
 	}
 	for part := range strings.SplitSeq(strings.ReplaceAll(index, "]", ""), "[") {
-		if (len(part) > 3 || !isDigits(part)) && !slices.Contains(mask.Operators(), part) {
+		if (len(part) > 3 || !isDigits(part)) && !slices.Contains(contract.FilterWords(), part) {
 			return base + "[" + Masked + "]"
 		}
 	}

@@ -100,6 +100,23 @@ func LoadWithImages(dsn string) error {
 // files in its folder.
 func SQLite(tb testing.TB) (dsn string) { tb.Helper(); return template.SQLite(tb) }
 
+// Open opens a database, and closes it when the test ends.
+func Open(tb testing.TB, o sqlstore.Options) *sqlstore.DB {
+	tb.Helper()
+	db, err := sqlstore.Open(tb.Context(), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// Database returns the DSN of a database of an engine, sqlite, postgres or mariadb, with the demo store.
+func Database(tb testing.TB, engine string) (dsn string) {
+	tb.Helper()
+	return template.Database(tb, engine)
+}
+
 // Postgres returns the DSN of a PostgreSQL database with the demo store.
 func Postgres(tb testing.TB) (dsn string) { tb.Helper(); return template.Postgres(tb) }
 

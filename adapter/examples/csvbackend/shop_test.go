@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // programName is the name under which the test binary is the program itself.

@@ -149,16 +149,17 @@ func (w *warehouse) find(op string, items []adapter.Record, key adapter.Key) (in
 }
 
 // merge returns current with the values of change; absent ones stay. Kinds: Invalid for a
-// value of another kind than its attribute, and for another value of a read-only one.
+// value of another kind than its attribute, for none of a required one, and for another value of a
+// read-only one.
 func merge(op string, current, change adapter.Record) (adapter.Record, error) {
 	for i, a := range current.Schema.Attributes {
 		value := change.Values[i]
 		switch same := value.Kind() == current.Values[i].Kind() && value.Text() == current.Values[i].Text(); {
 		case value.Kind() == adapter.Absent || same:
-		case value.Kind() == adapter.Unset && !a.ReadOnly:
+		case value.Kind() == adapter.Unset && !a.ReadOnly && !a.Required:
 			current.Values[i] = adapter.NullValue() // the file has no absent values
-		case a.ReadOnly || !valid(a.Kind, value):
-			return current, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errors.New("is read-only or of another kind")}
+		case a.ReadOnly || !valid(&a, value):
+			return current, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errors.New("is read-only, required or of another kind")}
 		default:
 			current.Values[i] = value
 		}
@@ -168,11 +169,11 @@ func merge(op string, current, change adapter.Record) (adapter.Record, error) {
 
 var decimal = regexp.MustCompile(`^-?[0-9]+\.[0-9]{4}$`)
 
-// valid reports whether v is a value of an attribute of the given kind.
-func valid(kind adapter.Kind, v adapter.Value) bool {
-	switch {
+// valid reports whether v is a value of an attribute.
+func valid(a *adapter.Attribute, v adapter.Value) bool {
+	switch kind := a.Kind; {
 	case v.Kind() == adapter.Null:
-		return true
+		return !a.Required
 	case kind == adapter.KindInteger:
 		return v.Kind() == adapter.Integer
 	case kind == adapter.KindDecimal:
@@ -203,7 +204,7 @@ func (w *warehouse) read(op string) ([]adapter.Record, error) {
 		items[n] = adapter.NewRecord(w.schema)
 		for i, a := range w.schema.Attributes {
 			value := valueOf(object[a.Name])
-			if !valid(a.Kind, value) || a.Name == w.schema.Key && value.Empty() {
+			if !valid(&a, value) || a.Name == w.schema.Key && value.Empty() {
 				return nil, unavailable(fmt.Errorf("item %d: %s is %v", n, a.Name, object[a.Name]))
 			}
 			items[n].Values[i] = value

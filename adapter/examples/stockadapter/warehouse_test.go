@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // programName is the name under which the test binary is the program itself.

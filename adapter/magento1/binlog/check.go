@@ -15,6 +15,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // minRetention is how long a server should keep its log: over a long weekend.
@@ -303,7 +305,7 @@ func isLocal(network, address string) bool {
 
 // checkTables checks whether the tables may be read whose changes count.
 func (c *checker) checkTables(ctx context.Context) error {
-	for _, name := range magento1.TableNames() {
+	for _, name := range rowchanges.TableNames() {
 		if _, denied, err := c.firstOf(ctx, "SELECT 1 FROM `"+c.Prefix+name+"` LIMIT 0"); err != nil {
 			return err
 		} else if denied {
@@ -318,7 +320,7 @@ func (c *checker) checkTables(ctx context.Context) error {
 // checkReading begins to read the log as a replica.
 func (c *checker) checkReading(ctx context.Context) error {
 	options := c.Options
-	options.From = magento1.Position{}
+	options.From = server.Position{}
 	reader, err := Open(ctx, options)
 	switch {
 	case err == nil:

@@ -4,14 +4,14 @@
 // # Principles
 //
 //  1. The log says which records have changed, never what they are like. Its rows are
-//     understood as little as possible: the columns that [magento1.Table] names, mostly ids.
+//     understood as little as possible: the columns that [rowchanges.Table] names, mostly ids.
 //     Rows of other tables are not decoded. What records are like now is read from the
 //     tables, in a snapshot that holds the change ([magento1.Database.ReadFrom]). So it
 //     does no harm to read an event twice, or to name a record that has not changed.
 //  2. What cannot be told exactly becomes more, not less. A statement in place of rows, a
 //     changed schema, TRUNCATE, rows without the columns that count and rows that cannot be
 //     decoded stand for all records of the table, with a [Finding] where somebody should do
-//     something. What foreign keys delete is not in the log; the tables of package magento1
+//     something. What foreign keys delete is not in the log; the tables of package rowchanges
 //     say what a deleted row takes along.
 //  3. Where the log does not go on, [ErrGap] says that everything must be compared: it has been
 //     purged or reset, it is another server's, or an event in it cannot be decoded.
@@ -28,7 +28,7 @@
 //
 // Changes without a log: by a session with sql_log_bin = 0, or in a table that the server's
 // configuration leaves out. Values of an attribute whose eav_attribute.backend_table is a table of
-// its own. Whoever follows a shop compares all records from time to time for these.
+// its own. A program that follows a shop finds these by comparing all records from time to time.
 //
 // # How it is tested
 //

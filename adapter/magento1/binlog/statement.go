@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-mysql-org/go-mysql/replication"
-
-	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
 )
 
 // maxPrepared bounds the XA transactions that are known to be prepared.
@@ -18,11 +17,11 @@ const maxPrepared = 1000
 type xaTransactions struct {
 	current  string              // the id of the open one, once its rows are over
 	prepared map[string]struct{} // ids
-	changes  *magento1.ChangeSet // of all of these
+	changes  *rowchanges.Set     // of all of these
 }
 
 // prepare takes the changes of the open transaction and leaves an empty set.
-func (x *xaTransactions) prepare(open **magento1.ChangeSet) {
+func (x *xaTransactions) prepare(open **rowchanges.Set) {
 	if x.prepared == nil || len(x.prepared) >= maxPrepared {
 		x.prepared = map[string]struct{}{} // the commit of one that is forgotten changes anything
 	}
@@ -36,7 +35,7 @@ func (x *xaTransactions) prepare(open **magento1.ChangeSet) {
 }
 
 // end ends a prepared transaction.
-func (x *xaTransactions) end(id string, committed bool, open *magento1.ChangeSet) {
+func (x *xaTransactions) end(id string, committed bool, open *rowchanges.Set) {
 	_, known := x.prepared[id]
 	switch {
 	case committed && known:
@@ -90,10 +89,10 @@ func (r *Reader) addNames(first, second, schema string, query []byte) {
 	if !named && !strings.EqualFold(schema, r.database) {
 		return
 	}
-	var tables []*magento1.Table
+	var tables []*rowchanges.Table
 	for word := range identifiers(query) {
 		if name, ok := strings.CutPrefix(strings.ToLower(word), r.prefix); ok {
-			if t := magento1.TableOf(name); t != nil && !slices.Contains(tables, t) {
+			if t := rowchanges.TableOf(name); t != nil && !slices.Contains(tables, t) {
 				tables = append(tables, t)
 			}
 		}

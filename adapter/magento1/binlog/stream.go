@@ -11,13 +11,14 @@ import (
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
 
-	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A stream is what a Reader knows of the events that it reads.
 type stream struct {
-	position magento1.Position // of the last event, GTID excepted
-	open     *magento1.ChangeSet
+	position server.Position // of the last event, GTID excepted
+	open     *rowchanges.Set
 	schema   bool      // the open transaction may have changed columns
 	findings []Finding // of the open transaction
 	found    map[Finding]bool

@@ -16,6 +16,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A silentReplica is a semi-synchronous replica that does not say that it has got a
@@ -69,7 +70,7 @@ func (s *shop) holdCommits() (release func()) {
 
 func (s *shop) database() *magento1.Database {
 	s.Helper()
-	d, err := magento1.Open(s.Context(), magento1.Options{DSN: s.dsn, Prefix: prefix, Schemas: adapter.NewSchemas()})
+	d, err := magento1.Open(s.Context(), magento1.Options{Options: server.Options{DSN: s.dsn, Prefix: prefix}, Schemas: adapter.NewSchemas()})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestHeldCommit(t *testing.T) {
 		_, err := s.db.ExecContext(t.Context(), "UPDATE "+prefix+"catalog_product_entity SET sku = 'held' WHERE entity_id = 1")
 		committed <- err
 	}()
-	var position magento1.Position
+	var position server.Position
 	for {
 		b, err := r.Next(t.Context())
 		if err != nil {

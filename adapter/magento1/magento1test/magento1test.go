@@ -63,23 +63,31 @@ func NewShop(tb testing.TB, shop Shop, prefix string) (dsn string, db *sql.DB) {
 	return dsn, Fill(tb, dsn, shop, prefix)
 }
 
-// Fill creates a shop in an empty database, as NewShop does.
-func Fill(tb testing.TB, dsn string, shop Shop, prefix string) *sql.DB {
-	tb.Helper()
+// Open opens the database of a shop for statements as they are in the files of this package.
+func Open(dsn string) (*sql.DB, error) {
 	config, err := mysql.ParseDSN(strings.TrimPrefix(dsn, "mysql:"))
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	config.MultiStatements, config.Logger = true, &mysql.NopLogger{} // errors are returned
 	config.Params = map[string]string{"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'", "time_zone": "'+00:00'"}
 	if err := config.Apply(mysql.Charset("utf8mb4", "")); err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// Fill creates a shop in an empty database, as NewShop does.
+func Fill(tb testing.TB, dsn string, shop Shop, prefix string) *sql.DB {
+	tb.Helper()
+	db, err := Open(dsn)
+	if err != nil {
 		tb.Fatal(err)
 	}
-	db := sql.OpenDB(connector)
 	tb.Cleanup(func() { _ = db.Close() })
 	statements := []string{read(tb, "tables.sql"), rows(tb, shop)}
 	if shop != Broken {

@@ -1,6 +1,8 @@
 // Waits until the Medusa of start.sh answers, makes what a shop needs before products
 // can be sold, and prints what a mapping needs as one line of JSON.
 
+import { answers } from "../livebackend/answers.mjs"
+
 const base = process.env.BACKEND_URL
 let authorization
 
@@ -21,19 +23,7 @@ async function first(path, member, create) {
   return found[0] ?? (await call("POST", path.split("?")[0], create))[member]
 }
 
-async function answers() {
-  try {
-    return (await fetch(base + "/health")).ok
-  } catch {
-    return false // nobody listens yet
-  }
-}
-
-for (const end = Date.now() + 120_000; !(await answers()); ) {
-  if (Date.now() > end) throw new Error("the server does not answer within two minutes")
-  process.kill(Number(process.env.MEDUSA_PID), 0) // throws when it has ended
-  await new Promise((resolve) => setTimeout(resolve, 200))
-}
+await answers(base)
 const { token } = await call("POST", "/auth/user/emailpass", { email: process.env.EMAIL, password: process.env.PASSWORD })
 authorization = "Bearer " + token
 

@@ -17,31 +17,14 @@
 # when it is told to end itself. The password is new at every start.
 set -eu
 
-version=2.21.2
+name=medusa version=2.21.2
+dependencies="\"dependencies\": {\"@medusajs/medusa\": \"$version\", \"@medusajs/framework\": \"$version\", \"@medusajs/cli\": \"$version\"}"
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# = 3 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-folder=$1 DATABASE_URL=$2 port=$3
-cache=${PORTICO_MEDUSA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/portico/medusa}/$version
-
-say() { echo "medusa: $*" >&2; }
-
-for program in node npm; do
-	command -v $program >/dev/null || { say "$program is not installed: Medusa needs Node.js 20.19 or newer and npm"; exit 1; }
-done
-
-# Two starts at once install one after the other; the mark says that it is whole.
-mkdir -p "$cache"
-exec 9>"$cache/lock"
-flock 9
-if [ ! -e "$cache/whole" ]; then
-	say "npm installs $version into $cache, which takes some minutes once"
-	cat >"$cache/package.json" <<-JSON
-		{"private": true, "dependencies": {"@medusajs/medusa": "$version", "@medusajs/framework": "$version", "@medusajs/cli": "$version"}}
-	JSON
-	(cd "$cache" && npm install --no-audit --no-fund --loglevel=error >&2)
-	touch "$cache/whole"
-fi
-exec 9>&-
+folder=$1 DATABASE_URL=$2 port=$3 cache=${PORTICO_MEDUSA_CACHE:-}
+# shellcheck source=../livebackend/start.sh
+. "$here/../livebackend/start.sh"
+install
 
 mkdir -p "$folder/src/api"
 cd "$folder"
@@ -75,12 +58,7 @@ say "the database is prepared"
 node_modules/.bin/medusa db:migrate --skip-links >&2
 node_modules/.bin/medusa db:sync-links --execute-all >&2
 # A user of an earlier start stays, with another password: every start has its own.
-email=portico-$(date +%s)-$$@example.com
-node_modules/.bin/medusa user -e "$email" -p "$SECRET" >&2
-
-say "the server starts on $BACKEND_URL"
-node_modules/.bin/medusa start -p "$port" -H 127.0.0.1 </dev/null >&2 &
-medusa=$!
-trap 'kill $medusa 2>/dev/null; wait $medusa; exit 0' TERM INT HUP
-EMAIL=$email PASSWORD=$SECRET MEDUSA_PID=$medusa node "$here/prepare.mjs" || { kill $medusa; exit 1; }
-wait $medusa
+EMAIL=portico-$(date +%s)-$$@example.com PASSWORD=$SECRET
+export EMAIL PASSWORD
+node_modules/.bin/medusa user -e "$EMAIL" -p "$PASSWORD" >&2
+serve node_modules/.bin/medusa start -p "$port" -H 127.0.0.1

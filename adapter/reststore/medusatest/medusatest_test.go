@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/reststore/livebackend"
 	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
 )
 
@@ -17,7 +18,7 @@ func TestStart(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	reply := m.Call(t, http.MethodGet, "/admin/stock-locations/"+m.Location, nil)
-	if got := medusatest.At(reply, "stock_location.id"); got != m.Location {
+	if got := livebackend.At(reply, "stock_location.id"); got != m.Location {
 		t.Errorf("the location is %v", got)
 	}
 }

@@ -81,3 +81,28 @@ func withoutLog() []string { return []string{"--skip-log-bin"} }
 func withLog() []string {
 	return []string{"--log-bin=bin", "--server-id=1", "--binlog-format=ROW", "--binlog-row-image=FULL", "--sync-binlog=0", "--gtid-strict-mode=ON"}
 }
+
+// A program is a kind of database server.
+type program struct {
+	name    string
+	command string   // executable of the server
+	pkg     string   // Debian package that contains it
+	folders []string // patterns of folders to search besides PATH
+	users   []string // users to run it as if the tests run as root
+	stop    string   // signal that stops it immediately and releases all its resources
+
+	// initialize returns the command that creates the files of a new server in
+	// dir/data.
+	initialize func(bin, dir string) *exec.Cmd
+	// serve returns the command that runs a server on those files in the foreground.
+	serve  func(bin, dir string, port int) *exec.Cmd
+	driver string
+	// admin returns the DSN of an administrator in the driver's form, and url the DSN of
+	// a database in the form of sqlstore.Options.
+	admin func(port int) string
+	url   func(port int, database string) string
+	drop  string // format of the statement that removes a database
+	// durable are arguments of serve with which acknowledged commits survive the end of the
+	// server's processes, though not that of the machine.
+	durable []string
+}

@@ -7,33 +7,38 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-// A Server is a server of a single test, which the test may kill or pause. It keeps its port,
-// and all committed data.
+// A Server is a running server, of one test or of all tests of a test binary. A test may kill or
+// pause its own one, which keeps its port and all committed data.
 type Server struct {
-	tb              testing.TB
-	program         *program
+	*program
+	tb              testing.TB // of the test whose own it is, or nil
 	bin             string
 	dir             string
 	port            int
 	attributes      *syscall.SysProcAttr
+	arguments       []string      // besides those of program.serve
 	main            *exec.Cmd     // the process that starts the others, if there are any
 	ended           chan struct{} // closed when main has exited
 	watchdogProcess *exec.Cmd
+	admin           *sql.DB
+	databases       atomic.Int64
 }
 
 // StartPostgres starts a PostgreSQL server that is shut down and removed when the test ends.
@@ -57,103 +62,137 @@ func StartLoggedMariaDB(tb testing.TB) *Server {
 // startFor starts a server for a test.
 func startFor(tb testing.TB, p *program) *Server {
 	tb.Helper()
-	bin, err := p.find()
+	s, err := start(p, p.durable...)
 	require(tb, err)
-	s := &Server{tb: tb, program: p, bin: bin}
-	s.dir, err = os.MkdirTemp(programs.MemoryFolder(), "portico-"+p.name+"-")
-	require(tb, err)
+	s.tb = tb
 	tb.Cleanup(func() {
-		s.shutDown()
-		if err := os.RemoveAll(s.dir); err != nil {
+		if err := s.remove(); err != nil {
 			tb.Error(err)
 		}
 	})
-	s.attributes, err = p.processAttributes(s.dir)
-	require(tb, err)
-	initialize := p.initialize(bin, s.dir)
-	initialize.Dir, initialize.SysProcAttr = s.dir, s.attributes
-	if output, err := initialize.CombinedOutput(); err != nil {
-		tb.Fatalf("%v\n%s", err, output)
-	}
-	s.port, err = freePort()
-	require(tb, err)
-	s.Start()
 	return s
 }
 
+// start initializes and starts a server, and waits until it accepts connections.
+func start(p *program, arguments ...string) (*Server, error) {
+	bin, err := p.find()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(programs.MemoryFolder(), "portico-"+p.name+"-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{program: p, bin: bin, dir: dir, arguments: arguments}
+	if err := s.initializeAndRun(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), s.remove())
+	}
+	return s, nil
+}
+
+func (s *Server) initializeAndRun() (err error) {
+	if s.attributes, err = s.processAttributes(s.dir); err != nil {
+		return err
+	}
+	initialize := s.initialize(s.bin, s.dir)
+	initialize.Dir, initialize.SysProcAttr = s.dir, s.attributes
+	if output, err := initialize.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	if s.admin, err = sql.Open(s.driver, s.program.admin(s.port)); err != nil {
+		return err
+	}
+	return s.run()
+}
+
+// remove stops the server and removes its folder.
+func (s *Server) remove() error {
+	s.shutDown()
+	if s.admin != nil {
+		_ = s.admin.Close()
+	}
+	return os.RemoveAll(s.dir)
+}
+
 // Address returns the address of the server, host:port.
-func (s *Server) Address() string { return (&server{port: s.port}).address() }
+func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // Database creates a database and returns its DSN in the form of sqlstore.Options.
 func (s *Server) Database(name string) (dsn string) {
 	s.tb.Helper()
-	admin := s.administrator()
-	defer func() { _ = admin.Close() }()
-	_, err := admin.ExecContext(s.tb.Context(), "CREATE DATABASE "+name)
+	_, err := s.admin.ExecContext(s.tb.Context(), "CREATE DATABASE "+name)
 	require(s.tb, err)
-	return s.program.url(s.port, name)
-}
-
-func (s *Server) administrator() *sql.DB {
-	s.tb.Helper()
-	admin, err := sql.Open(s.program.driver, s.program.admin(s.port))
-	require(s.tb, err)
-	return admin
+	return s.url(s.port, name)
 }
 
 // Start starts the server again after Kill, and returns when it accepts connections.
 func (s *Server) Start() {
 	s.tb.Helper()
+	require(s.tb, s.run())
+}
+
+func (s *Server) run() error {
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	require(s.tb, err)
+	if err != nil {
+		return err
+	}
 	defer func() { _ = log.Close() }()
-	s.main = s.program.serve(s.bin, s.dir, s.port)
-	s.main.Args = append(s.main.Args, s.program.durable...)
+	s.main = s.serve(s.bin, s.dir, s.port)
+	s.main.Args = append(s.main.Args, s.arguments...)
 	s.main.Dir, s.main.SysProcAttr = s.dir, s.attributes
 	s.main.Stdout, s.main.Stderr = log, log
-	require(s.tb, s.main.Start())
+	if err := s.main.Start(); err != nil {
+		return err
+	}
 	s.ended = make(chan struct{})
 	go func(server *exec.Cmd, ended chan struct{}) {
 		_ = server.Wait() // the log says why
 		close(ended)
 	}(s.main, s.ended)
-	s.startWatchdog()
-
-	admin := s.administrator()
-	defer func() { _ = admin.Close() }()
-	ctx, cancel := context.WithTimeout(s.tb.Context(), startTimeout)
+	if err := s.startWatchdog(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	for admin.PingContext(ctx) != nil {
+	for s.admin.PingContext(ctx) != nil {
 		select {
 		case <-s.ended:
 			said, _ := os.ReadFile(log.Name()) // nothing if it cannot be read
-			s.tb.Fatalf("the server exited during its start\n%s", said)
+			return fmt.Errorf("the server exited during its start\n%s", said)
 		case <-ctx.Done():
-			s.tb.Fatalf("no answer in %s", startTimeout)
+			return fmt.Errorf("no answer in %s", startTimeout)
 		case <-time.After(pollEvery):
 		}
 	}
+	return nil
 }
 
 // watchdogScript shuts down the server $1 by the signal $3 and removes the folder $2 when
 // standard input is closed, which happens however the test binary ends. It works for a paused
-// server as well.
+// server as well, and where nobody waits for processes whose parents have ended.
 const watchdogScript = `
 read -r end
 kill -s CONT $(cat /proc/$1/task/$1/children) $1
 kill -s "$3" $1
-while kill -s 0 $1; do sleep 0.1; done
+while kill -s 0 $1 && ! grep -q ') Z ' /proc/$1/stat; do sleep 0.1; done
 rm -rf "$2"
 `
 
-func (s *Server) startWatchdog() {
-	s.tb.Helper()
-	s.watchdogProcess = exec.Command("sh", "-c", watchdogScript, "sh", strconv.Itoa(s.main.Process.Pid), s.dir, s.program.stop)
-	s.watchdogProcess.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+func (s *Server) startWatchdog() error {
+	watchdog := exec.Command("sh", "-c", watchdogScript, "sh", strconv.Itoa(s.main.Process.Pid), s.dir, s.program.stop)
+	watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The pipe stays open until this process ends or stopWatchdog kills the watchdog.
-	_, err := s.watchdogProcess.StdinPipe()
-	require(s.tb, err)
-	require(s.tb, s.watchdogProcess.Start())
+	if _, err := watchdog.StdinPipe(); err != nil {
+		return err
+	}
+	if err := watchdog.Start(); err != nil {
+		return err
+	}
+	s.watchdogProcess = watchdog
+	return nil
 }
 
 // Kill kills all processes of the server, as kill -9 does, and returns when they are
@@ -256,16 +295,4 @@ func isRunning(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, _ := strings.Cut(string(stat), ") ")
 	return err == nil && !strings.HasPrefix(state, "Z")
-}
-
-// require fails the test if err is not nil. If the reason is that the server is not
-// installed, it skips the test, except in CI.
-func require(tb testing.TB, err error) {
-	tb.Helper()
-	if errors.Is(err, errNotInstalled) && os.Getenv("CI") != "true" {
-		tb.Skip(err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

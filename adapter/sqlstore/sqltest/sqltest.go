@@ -23,7 +23,6 @@ package sqltest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -33,12 +32,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 const (
@@ -48,75 +44,38 @@ const (
 	pollEvery = 20 * time.Millisecond
 )
 
-// A program is a kind of database server.
-type program struct {
-	name    string
-	command string   // executable of the server
-	pkg     string   // Debian package that contains it
-	folders []string // patterns of folders to search besides PATH
-	users   []string // users to run it as if the tests run as root
-	stop    string   // signal that stops it immediately and releases all its resources
-
-	// initialize returns the command that creates the files of a new server in
-	// dir/data.
-	initialize func(bin, dir string) *exec.Cmd
-	// serve returns the command that runs a server on those files in the foreground.
-	serve  func(bin, dir string, port int) *exec.Cmd
-	driver string
-	// admin returns the DSN of an administrator in the driver's form, and url the DSN of
-	// a database in the form of sqlstore.Options.
-	admin func(port int) string
-	url   func(port int, database string) string
-	drop  string // format of the statement that removes a database
-	// durable are arguments of serve with which acknowledged commits survive the end of the
-	// server's processes, though not that of the machine.
-	durable []string
-}
-
-// A server is a running server.
-type server struct {
-	*program
-	dir       string
-	port      int
-	admin     *sql.DB
-	databases atomic.Int64
-}
-
-// address returns the address of the server, host:port.
-func (s *server) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
-
 // Postgres returns the DSN, in the form of sqlstore.Options, of an empty PostgreSQL
 // database that is removed when the test ends.
 func Postgres(tb testing.TB) (dsn string) {
 	tb.Helper()
-	return database(tb, startPostgres)
+	return newDatabase(tb, startPostgres)
 }
 
 // MariaDB returns the DSN, in the form of sqlstore.Options, of an empty MariaDB
 // database that is removed when the test ends.
 func MariaDB(tb testing.TB) (dsn string) {
 	tb.Helper()
-	return database(tb, startMariaDB)
+	return newDatabase(tb, startMariaDB)
 }
 
 // LoggedMariaDB is MariaDB for a server that writes a binary log of rows. It is another server
 // than that of MariaDB.
 func LoggedMariaDB(tb testing.TB) (dsn string) {
 	tb.Helper()
-	return database(tb, startLoggedMariaDB)
+	return newDatabase(tb, startLoggedMariaDB)
 }
 
 // The servers of this test binary, started on first use.
 var (
-	startPostgres      = sync.OnceValues(func() (*server, error) { return start(postgres()) })
-	startMariaDB       = sync.OnceValues(func() (*server, error) { return start(mariaDB(withoutLog()...)) })
-	startLoggedMariaDB = sync.OnceValues(func() (*server, error) { return start(mariaDB(withLog()...)) })
+	startPostgres      = sync.OnceValues(func() (*Server, error) { return start(postgres()) })
+	startMariaDB       = sync.OnceValues(func() (*Server, error) { return start(mariaDB(withoutLog()...)) })
+	startLoggedMariaDB = sync.OnceValues(func() (*Server, error) { return start(mariaDB(withLog()...)) })
 )
 
 // errNotInstalled means that the executable of a server was not found.
 var errNotInstalled = errors.New("is not installed")
 
-func database(tb testing.TB, start func() (*server, error)) string {
+func newDatabase(tb testing.TB, start func() (*Server, error)) string {
 	tb.Helper()
 	s, err := start()
 	require(tb, err)
@@ -125,7 +84,7 @@ func database(tb testing.TB, start func() (*server, error)) string {
 
 // database creates a database that is removed when the test ends. options follow its
 // name in the CREATE statement.
-func (s *server) database(tb testing.TB, options string) (dsn string) {
+func (s *Server) database(tb testing.TB, options string) (dsn string) {
 	tb.Helper()
 	name := fmt.Sprintf("test_%d", s.databases.Add(1))
 	if _, err := s.admin.ExecContext(tb.Context(), "CREATE DATABASE "+name+options); err != nil {
@@ -137,23 +96,6 @@ func (s *server) database(tb testing.TB, options string) (dsn string) {
 		}
 	})
 	return s.url(s.port, name)
-}
-
-// start initializes and starts a server, and waits until it accepts connections.
-func start(p *program) (*server, error) {
-	bin, err := p.find()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(programs.MemoryFolder(), "portico-"+p.name+"-")
-	if err != nil {
-		return nil, err
-	}
-	s, err := p.startIn(bin, dir)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(dir))
-	}
-	return s, nil
 }
 
 // find returns the folder of the server's executables.
@@ -171,49 +113,6 @@ func (p *program) find() (bin string, err error) {
 		}
 	}
 	return "", fmt.Errorf("%s %w: install the package %s", p.command, errNotInstalled, p.pkg)
-}
-
-func (p *program) startIn(bin, dir string) (*server, error) {
-	attributes, err := p.processAttributes(dir)
-	if err != nil {
-		return nil, err
-	}
-	initialize := p.initialize(bin, dir)
-	initialize.Dir, initialize.SysProcAttr = dir, attributes
-	if output, err := initialize.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, output)
-	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	// The file stays open until this process ends, as the folder may be removed before.
-	output, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		return nil, err
-	}
-	ended, err := p.watch(p.serve(bin, dir, port), dir, output, attributes)
-	if err != nil {
-		return nil, err
-	}
-	admin, err := sql.Open(p.driver, p.admin(port))
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	for admin.PingContext(ctx) != nil {
-		select {
-		case <-ended:
-			said := make([]byte, 10_000)
-			n, _ := output.ReadAt(said, 0) // nothing if it cannot be read
-			return nil, fmt.Errorf("the server exited during its start\n%s", said[:n])
-		case <-ctx.Done():
-			return nil, fmt.Errorf("no answer in %s", startTimeout)
-		case <-time.After(pollEvery):
-		}
-	}
-	return &server{program: p, dir: dir, port: port, admin: admin}, nil
 }
 
 // processAttributes returns how to run the executables: in a process group of their
@@ -243,41 +142,6 @@ func (p *program) processAttributes(dir string) (*syscall.SysProcAttr, error) {
 	return nil, fmt.Errorf("cannot run it as root, and none of the users %v exists", p.users)
 }
 
-// watchScript runs the server "$@" until standard input is closed, then stops it by the
-// signal $STOP and removes the folder $DIR.
-const watchScript = `
-exec 3<&0 </dev/null
-"$@" 3<&- &
-server=$!
-( read -r end <&3; kill -s "$STOP" $server ) 2>/dev/null &
-exec 3<&-
-wait $server
-cd /
-rm -rf "$DIR"
-`
-
-// watch starts a server whose output goes to output and which stops when this process
-// ends for whatever reason. The channel is closed when the server has exited.
-func (p *program) watch(serve *exec.Cmd, dir string, output *os.File, attributes *syscall.SysProcAttr) (ended <-chan struct{}, err error) {
-	watched := exec.Command("sh", append([]string{"-c", watchScript, "sh"}, serve.Args...)...)
-	watched.Dir, watched.SysProcAttr = dir, attributes
-	watched.Env = append(os.Environ(), "STOP="+p.stop, "DIR="+dir)
-	watched.Stdout, watched.Stderr = output, output
-	// The pipe is never closed explicitly, so it stays open until this process ends.
-	if _, err := watched.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := watched.Start(); err != nil {
-		return nil, err
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = watched.Wait() // the log says why
-	}()
-	return done, nil
-}
-
 // freePort returns a port of the loopback interface that nothing listens on.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -285,4 +149,16 @@ func freePort() (int, error) {
 		return 0, err
 	}
 	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
+}
+
+// require fails the test if err is not nil. If the reason is that the server is not
+// installed, it skips the test, except in CI.
+func require(tb testing.TB, err error) {
+	tb.Helper()
+	if errors.Is(err, errNotInstalled) && os.Getenv("CI") != "true" {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -16,21 +16,14 @@ import (
 	"time"
 )
 
-// testServers returns the servers by the names of their subtests, with the driver of
-// each.
-func testServers() map[string]struct {
-	program *program
-	start   func() (*server, error)
-	dsn     func(testing.TB) string
-} {
-	return map[string]struct {
-		program *program
-		start   func() (*server, error)
-		dsn     func(testing.TB) string
-	}{
-		"postgres": {postgres(), startPostgres, Postgres},
-		"mariadb":  {mariaDB(), startMariaDB, MariaDB},
-	}
+type serverKind struct {
+	start func() (*Server, error)
+	dsn   func(testing.TB) string
+}
+
+// testServers returns the servers by the names of their subtests.
+func testServers() map[string]serverKind {
+	return map[string]serverKind{"postgres": {startPostgres, Postgres}, "mariadb": {startMariaDB, MariaDB}}
 }
 
 // TestDatabases checks that every call creates an empty database on one server and
@@ -153,7 +146,7 @@ func TestVictim(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = os.Stdout.WriteString("\nvictim " + s.address() + " " + s.dir + "\n")
+			_, _ = os.Stdout.WriteString("\nvictim " + s.Address() + " " + s.dir + "\n")
 			<-t.Context().Done() // never: the binary is killed
 		})
 	}

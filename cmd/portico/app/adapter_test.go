@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/mapping/contract"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // TestNamesOfAdapters checks which names a program of another module may give.
@@ -24,18 +26,18 @@ func TestNamesOfAdapters(t *testing.T) {
 		invalid bool
 	}{
 		{"built in only", nil, false},
-		{"one of each", []Option{WithBackend(Backend{Name: "csv"}), WithAdapter(Adapter{Name: "warehouse2"})}, false},
-		{"twice", []Option{WithBackend(Backend{Name: "csv"}), WithAdapter(Adapter{Name: "csv"})}, true},
-		{"of a built-in backend", []Option{WithBackend(Backend{Name: "rest"})}, true},
-		{"of the database", []Option{WithAdapter(Adapter{Name: "sql"})}, true},
-		{"of a section of settings", []Option{WithAdapter(Adapter{Name: "cache"})}, true},
-		{"of a setting", []Option{WithAdapter(Adapter{Name: "dialect"})}, true},
-		{"none", []Option{WithAdapter(Adapter{})}, true},
-		{"upper case", []Option{WithAdapter(Adapter{Name: "Warehouse"})}, true},
-		{"a dot", []Option{WithAdapter(Adapter{Name: "ware.house"})}, true},
+		{"one of each", []Option{WithBackend(program.Backend{Name: "csv"}), WithAdapter(program.Adapter{Name: "warehouse2"})}, false},
+		{"twice", []Option{WithBackend(program.Backend{Name: "csv"}), WithAdapter(program.Adapter{Name: "csv"})}, true},
+		{"of a built-in backend", []Option{WithBackend(program.Backend{Name: "rest"})}, true},
+		{"of the database", []Option{WithAdapter(program.Adapter{Name: "sql"})}, true},
+		{"of a section of settings", []Option{WithAdapter(program.Adapter{Name: "cache"})}, true},
+		{"of a setting", []Option{WithAdapter(program.Adapter{Name: "dialect"})}, true},
+		{"none", []Option{WithAdapter(program.Adapter{})}, true},
+		{"upper case", []Option{WithAdapter(program.Adapter{Name: "Warehouse"})}, true},
+		{"a dot", []Option{WithAdapter(program.Adapter{Name: "ware.house"})}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := newProgram(tt.options...).checkNames(); (err != nil) != tt.invalid {
+			if err := newProgram(tt.options...).CheckNames(); (err != nil) != tt.invalid {
 				t.Errorf("error %v, want one: %t", err, tt.invalid)
 			}
 		})
@@ -56,10 +58,10 @@ func (noRecords) Store(r adapter.Resource) (adapter.Store, error) {
 func TestOwnAdapter(t *testing.T) {
 	t.Chdir(t.TempDir())
 	run := func(arguments ...string) (string, error) {
-		root := newProgram(WithAdapter(Adapter{
+		root := rootCommand(newProgram(WithAdapter(program.Adapter{
 			Name: "empty", Settings: []config.Setting{{Name: "file", Kind: config.Text, Default: "x.json", Help: "A file."}},
-			Open: func(context.Context, *Environment) (adapter.Adapter, error) { return noRecords{}, nil },
-		})).rootCommand()
+			Open: func(context.Context, *program.Environment) (adapter.Adapter, error) { return noRecords{}, nil },
+		})))
 		var out bytes.Buffer
 		root.SetOut(&out)
 		root.SetErr(&out)
@@ -73,7 +75,7 @@ func TestOwnAdapter(t *testing.T) {
 	}{
 		{"settings", "config --adapter empty", "x.json", false},
 		{"routes", "routes --adapter empty", "not offered", false},
-		{"routes of the database", "routes", "mapping/orders.go", false},
+		{"routes of the database", "routes", "mapping/orders/orders.go", false},
 		{"routes in JSON", "routes --adapter empty --json", `"not_offered": true`, false},
 		{"cases of calls that are not offered", "routes --adapter empty --gaps", `- case: ^orders/`, false},
 		{"seed", "seed --adapter empty --dataset none.json", "has stores of its own", true},
@@ -99,10 +101,7 @@ func TestOwnAdapter(t *testing.T) {
 
 // TestGaps checks that the printed gaps are those cases, and no other, that call orders.
 func TestGaps(t *testing.T) {
-	suite, err := contracttests.NewSuite()
-	if err != nil {
-		t.Fatal(err)
-	}
+	suite := apptest.Suite(t)
 	table := contract.NewTable(contract.Routes(contract.StandardFields()))
 	var missing []*contract.Route
 	for _, r := range contract.Routes(contract.StandardFields()) {

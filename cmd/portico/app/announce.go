@@ -9,32 +9,33 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/landing"
 )
 
 // printStartup prints the addresses of the two listeners. For a demo store, whose data is
 // not nil, it first prints what to try, and at last the credentials and more commands.
-func (p *program) printStartup(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *adapter.Dataset) {
-	base := "http://" + dialAddress(contract) + cfg.BasePath()
+func printStartup(p *program.Program, w io.Writer, cfg *config.Config, contract, ops net.Addr, data *adapter.Dataset) {
+	base := "http://" + program.DialAddress(contract) + cfg.BasePath()
 	if cfg.Server.TLSCert != "" {
-		base = "https://" + dialAddress(contract) + cfg.BasePath()
+		base = "https://" + program.DialAddress(contract) + cfg.BasePath()
 	}
-	fmt.Fprintf(w, "Portico %s, dialect %s\n", p.build.Version, cfg.Dialect)
+	fmt.Fprintf(w, "Portico %s, dialect %s\n", p.Build.Version, cfg.Dialect)
 	var examples []landing.Example
 	if data != nil {
-		examples = demoExamples(cfg, base, dialAddress(ops), data)
+		examples = demoExamples(cfg, base, program.DialAddress(ops), data)
 		printExamples(w, examples[:1])
 		fmt.Fprintln(w)
 	}
-	if address := consoleURL(cfg, dialAddress(ops)); address != "" {
+	if address := consoleURL(cfg, program.DialAddress(ops)); address != "" {
 		fmt.Fprintf(w, "  console     %s\n", address)
 	}
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)
-	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", dialAddress(ops))
+	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", program.DialAddress(ops))
 	if len(cfg.Routes) > 0 {
 		fmt.Fprintf(w, "  old system  %s  (legacy.auth %s)\n", cfg.Legacy.URL, cfg.Legacy.Auth)
-		fmt.Fprintf(w, "  routes      %s\n", strings.Join(describeRoutes(cfg.Routes), "; "))
+		fmt.Fprintf(w, "  routes      %s\n", strings.Join(program.DescribeRoutes(cfg.Routes), "; "))
 	}
 	if data == nil {
 		return
@@ -119,20 +120,4 @@ curl -H "Authorization: $me" -H 'Accept: text/xml' -H 'Content-Type: text/xml' -
 		reset = `-H "Authorization: Bearer $PORTICO_OPS_TOKEN" ` + reset
 	}
 	return append(examples, landing.Example{Title: "Undo all changes", Commands: "curl " + reset})
-}
-
-// dialAddress returns the address at which this machine can reach a listener with the
-// address a. For a listener on all interfaces this is the loopback address.
-func dialAddress(a net.Addr) string {
-	host, port, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-		if strings.Contains(ip.String(), ":") {
-			host = "::1"
-		}
-	}
-	return net.JoinHostPort(host, port)
 }

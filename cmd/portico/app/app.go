@@ -1,5 +1,6 @@
-// Package app is the program portico: its commands, and the one function that wires the
-// parts together (wire.go). Everything that the program does is done elsewhere.
+// Package app is the program portico: its command line, and its server, whose parts are wired
+// together in one place (wire.go). Other commands are in the packages below, and everything
+// that the program does is done elsewhere.
 //
 // [Main] runs it. A program of your own that calls Main with [WithBackend] or
 // [WithAdapter] is Portico in front of a backend that is written in Go: it has the same
@@ -19,73 +20,66 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/gin-gonic/gin"
 	"github.com/spf13/cobra"
 
-	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/config/buildinfo"
+	"github.com/portico-commerce/portico/cmd/portico/app/client"
+	"github.com/portico-commerce/portico/cmd/portico/app/comparison"
+	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
+	"github.com/portico-commerce/portico/cmd/portico/app/cutover"
+	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
+	"github.com/portico-commerce/portico/cmd/portico/app/mappings"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/cmd/portico/app/records"
 )
 
-// A program is what Main runs.
-type program struct {
-	build      buildinfo.Info
-	environ    []string // "NAME=value"
-	backends   []Backend
-	adapters   []Adapter
-	demoPublic bool // others may reach the demo store
-	// gin middleware of the contract's port, before and after Portico's own
-	outerMiddleware, middleware []gin.HandlerFunc
-}
-
 // newProgram returns the program with its built-in backends and those of the options.
-func newProgram(options ...Option) *program {
-	p := &program{build: buildinfo.Read(), environ: os.Environ(), backends: []Backend{restBackend()}}
+func newProgram(options ...Option) *program.Program {
+	p := program.New()
 	for _, option := range options {
 		option(p)
 	}
 	return p
 }
 
-// getenv returns the value of an environment variable, or "" if it is not set.
-func (p *program) getenv(name string) (value string) {
-	for _, entry := range p.environ {
-		if text, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = text
-		}
-	}
-	return value
-}
+// A Backend makes a commerce system available under a name, which users give to the setting
+// "adapter".
+type Backend = program.Backend
+
+// An Adapter makes stores available under a name, which users give to the setting "adapter".
+type Adapter = program.Adapter
+
+// An Environment is what Portico offers a backend or an adapter that it opens.
+type Environment = program.Environment
 
 // An Option changes the program that [Main] runs.
-type Option func(*program)
+type Option func(*program.Program)
 
 // WithBackend adds a backend to those that the setting "adapter" can name. Its name must
 // be neither that of another one nor that of a section of Portico's own settings.
 func WithBackend(b Backend) Option {
-	return func(p *program) { p.backends = append(p.backends, b) }
+	return func(p *program.Program) { p.Backends = append(p.Backends, b) }
 }
 
 // WithAdapter adds an adapter to those that the setting "adapter" can name. The name is
 // under the same rule as that of a backend.
 func WithAdapter(a Adapter) Option {
-	return func(p *program) { p.adapters = append(p.adapters, a) }
+	return func(p *program.Program) { p.Adapters = append(p.Adapters, a) }
 }
 
 // WithOuterMiddleware adds middleware to the port of the contract that runs before Portico's
 // own, and sees every request: see [httpapi.Mount]. Each reload of the configuration gives it
 // to another engine.
 func WithOuterMiddleware(handlers ...gin.HandlerFunc) Option {
-	return func(p *program) { p.outerMiddleware = append(p.outerMiddleware, handlers...) }
+	return func(p *program.Program) { p.OuterMiddleware = append(p.OuterMiddleware, handlers...) }
 }
 
 // WithMiddleware adds middleware to the port of the contract that runs between Portico's own
 // and the handler. [httpapi.AddressOf] tells it what a request is addressed to.
 func WithMiddleware(handlers ...gin.HandlerFunc) Option {
-	return func(p *program) { p.middleware = append(p.middleware, handlers...) }
+	return func(p *program.Program) { p.Middleware = append(p.Middleware, handlers...) }
 }
 
 // Main runs the command that the arguments of the process name, and ends the process if the
@@ -98,21 +92,21 @@ func Main(options ...Option) {
 	// command has a use for it.
 	context.AfterFunc(ctx, stop)
 	p := newProgram(options...)
-	err := p.checkNames()
+	err := p.CheckNames()
 	if err == nil {
-		err = p.rootCommand().ExecuteContext(ctx)
+		err = rootCommand(p).ExecuteContext(ctx)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "portico:", err)
 		stop()
-		if errors.As(err, new(cannotRun)) {
-			os.Exit(exitCannotRun)
+		if errors.As(err, new(program.CannotRun)) {
+			os.Exit(program.ExitCannotRun)
 		}
 		os.Exit(1)
 	}
 }
 
-func (p *program) rootCommand() *cobra.Command {
+func rootCommand(p *program.Program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "portico",
 		Short: "Serve the legacy store REST contract in front of another backend",
@@ -127,16 +121,18 @@ Start here:
   portico doctor              whether Portico would run well with the configuration`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       p.build.Version,
+		Version:       p.Build.Version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(p.serveCommand(), p.routesCommand(), p.openapiCommand(), p.configCommand(), p.migrateCommand(), p.seedCommand(), p.exportCommand(), p.importCommand(), p.followCommand(), p.mirrorCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
-		p.doctorCommand(), p.callCommand(), p.oauthCommand(), p.reportCommand(), p.compareCommand(), p.planCommand(), p.versionCommand())
+	keys := credentials.Command(p)
+	keys.AddCommand(records.CredentialsImportCommand(p))
+	root.AddCommand(serveCommand(p), routesCommand(p), openapiCommand(p), configCommand(p), migrateCommand(p), records.SeedCommand(p), records.ExportCommand(p), records.ImportCommand(p), records.FollowCommand(p), cutover.MirrorCommand(p), keys, records.IDsCommand(p), mappings.Command(p), client.ReadyCommand(p),
+		doctor.Command(p), client.CallCommand(p), client.OAuthCommand(p), cutover.ReportCommand(p), comparison.Command(p), cutover.PlanCommand(p), versionCommand(p))
 	return root
 }
 
 // versionCommand returns the command "version".
-func (p *program) versionCommand() *cobra.Command {
+func versionCommand(p *program.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -146,58 +142,9 @@ the version of Go, and the platform. A program that was built from sources witho
 their repository does not know its commit, and its version is "dev".`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.build.Write(cmd.OutOrStdout(), "portico", asJSON)
+			return p.Build.Write(cmd.OutOrStdout(), "portico", asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// settings returns all settings, including those of the backends.
-func (p *program) settings() []config.Setting { return config.Settings(p.sections()...) }
-
-// addSettingFlags gives cmd a flag for every setting that has one, so that all commands
-// accept the same flags. Help shows only the flags of the settings named in uses.
-func (p *program) addSettingFlags(cmd *cobra.Command, uses ...string) {
-	all := p.settings()
-	config.AddFlags(cmd.Flags(), all)
-	for _, s := range all {
-		flag := cmd.Flags().Lookup(s.Flag)
-		if s.Flag == "" || flag == nil {
-			continue
-		}
-		flag.Hidden = !slices.Contains(uses, s.Name)
-		if len(s.Choices) == 0 {
-			continue
-		}
-		if err := cmd.RegisterFlagCompletionFunc(s.Flag, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err) // the flag is the one defined above
-		}
-	}
-}
-
-// allSettings returns the names of all settings, for commands that use all of them.
-func (p *program) allSettings() []string {
-	var names []string
-	for _, s := range p.settings() {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-// loadConfig reads the configuration of cmd from file, environment and flags.
-func (p *program) loadConfig(cmd *cobra.Command) (*config.Config, error) {
-	file, err := cmd.Flags().GetString("config")
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := config.Load(config.Sources{
-		Sections: p.sections(), File: file, Environ: p.environ, Flags: cmd.Flags(),
-		Attribute: checkAttribute, Fields: checkFieldList, Routes: checkRoutes,
-	})
-	var faults config.Faults
-	if errors.As(err, &faults) {
-		return nil, fmt.Errorf("%w\n\"portico config\" lists every setting with its default", faults)
-	}
-	return cfg, err
 }

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // BenchmarkStockItem compares a stock item read through the whole stack, over HTTP on
@@ -46,7 +48,7 @@ func BenchmarkStockItem(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, server := serveApp(b, db, data, "documented", withoutReplyCache)
+	_, server := serveApp(b, db, data, "documented", apptest.WithoutReplyCache)
 	floor := httptest.NewServer(newFloor(b, filepath.Join(dir, "demo.db")))
 	b.Cleanup(floor.Close)
 
@@ -69,8 +71,8 @@ func BenchmarkAdminProductList100(b *testing.B) {
 // benchmarkProducts compares reads of path by role with a productFloor.
 func benchmarkProducts(b *testing.B, role, path string) {
 	dir := b.TempDir()
-	db, data := newCatalog(b, dir, 1000)
-	_, server := serveApp(b, db, data, "documented", withoutReplyCache)
+	db, data := demotest.NewCatalog(b, dir, 1000)
+	_, server := serveApp(b, db, data, "documented", apptest.WithoutReplyCache)
 	floor := httptest.NewServer(newProductFloor(b, filepath.Join(dir, "demo.db")))
 	b.Cleanup(floor.Close)
 	header := ""

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
+	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
 )
 
 // maxBreakerChanges is the number of changes of each breaker that are remembered.
@@ -24,25 +25,20 @@ type breakerMetrics struct {
 	breakers map[string]*webconsole.Breaker
 }
 
-// newBreakerMetrics returns metrics that are registered with reg.
-func newBreakerMetrics(reg prometheus.Registerer) (*breakerMetrics, error) {
-	b := &breakerMetrics{
+// newBreakerMetrics registers the metrics. It panics if they are registered already.
+func newBreakerMetrics(registerer prometheus.Registerer) *breakerMetrics {
+	register := promauto.With(registerer)
+	return &breakerMetrics{
 		breakers: map[string]*webconsole.Breaker{},
-		state: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		state: register.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_breaker_state",
 			Help: "State of a circuit breaker: 0 closed, 1 half-open, 2 open. It is half-open from the first call after its open time.",
 		}, []string{"breaker"}),
-		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+		transitions: register.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_breaker_transitions_total",
 			Help: "State changes of a circuit breaker, by the new state.",
 		}, []string{"breaker", "to"}),
 	}
-	for _, c := range []prometheus.Collector{b.state, b.transitions} {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
 }
 
 // breakerStateValues maps each state of a breaker to its value in the state metric.

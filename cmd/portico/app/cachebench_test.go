@@ -4,7 +4,6 @@ package app
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,7 +14,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // guestList is the path that the cache benchmarks read: a page of ten products.
@@ -31,33 +32,17 @@ type cachedReply struct {
 // additional environment. It returns when the reply to guestList is cached.
 func newCachingServer(b *testing.B, environ ...string) (a *app, url string, cached cachedReply) {
 	b.Helper()
-	db, data := newCatalog(b, b.TempDir(), 1000)
+	db, data := demotest.NewCatalog(b, b.TempDir(), 1000)
 	a, server := serveApp(b, db, data, "documented", environ...)
-	ask := func() (*http.Response, []byte) {
-		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+guestList, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		request.Host = "shop.example"
-		request.Header.Set("Accept", "application/json")
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			b.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK {
-			b.Fatal(response.Status, err)
-		}
-		return response, body
+	ask := func() apptest.Reply {
+		return apptest.Send(b, http.MethodGet, server.URL+guestList, "", "Accept", "application/json", "Host", "shop.example")
 	}
-	await(b, "a cached reply", func() bool {
-		response, _ := ask()
-		return response.Header.Get("X-Cache") == "HIT"
-	})
-	response, body := ask()
-	response.Header.Del("Date") // net/http's own
-	return a, server.URL, cachedReply{response.Header, body}
+	apptest.Await(b, "a cached reply", func() bool { return ask().Header.Get("X-Cache") == "HIT" })
+	reply := ask()
+	for _, name := range []string{"Date", "Connection"} { // net/http's own
+		reply.Header.Del(name)
+	}
+	return a, server.URL, cachedReply{reply.Header, []byte(reply.Body)}
 }
 
 // write sends the reply unchanged.
@@ -92,7 +77,7 @@ func BenchmarkMemoryHit(b *testing.B) {
 // reads a row of the database.
 func BenchmarkMemoryHitDuringImport(b *testing.B) {
 	a, url, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
-	announcement, err := a.db.AnnounceImports(b.Context())
+	announcement, err := a.db.Changes().Announce(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -105,9 +90,9 @@ func BenchmarkMemoryHitDuringImport(b *testing.B) {
 // BenchmarkRedisHit compares a cache hit in Redis, without memory, with a gin handler that
 // reads the same keys from Redis in one pipeline and writes the same bytes.
 func BenchmarkRedisHit(b *testing.B) {
-	server := newRedis(b)
-	_, url, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h", "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+server.url())
-	client, err := cache.Dial(server.url(), time.Second)
+	server := apptest.NewRedis(b)
+	_, url, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h", "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+server.URL())
+	client, err := cache.Dial(server.URL(), time.Second)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,81 +1,18 @@
 package app
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
-
-// A console runs commands in this process. It has the environment variables, as "NAME=value",
-// that it adds to those of the process. Of two with the same name the last one counts.
-type console []string
-
-// with returns a console with more variables.
-func (c console) with(variables ...string) console { return slices.Concat(c, variables) }
-
-// get returns the value of a variable that the console adds.
-func (c console) get(name string) string { return (&program{environ: c}).getenv(name) }
-
-// testMemoryLimit keeps a server in this process from changing the memory limit of the tests.
-const testMemoryLimit = "GOMEMLIMIT=off"
-
-// run runs a command. It cancels commands that do not end.
-func (c console) run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
-	t.Helper()
-	return c.runWith(t, nil, 4*waitTimeout, arguments...) // a sweep takes 20 s
-}
-
-// runWith is run with in as standard input, for commands that may take longer.
-func (c console) runWith(t testing.TB, in io.Reader, timeout time.Duration, arguments ...string) (stdout, stderr string, err error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	defer cancel()
-	var out, warnings bytes.Buffer
-	p := newProgram()
-	p.environ = slices.Concat(p.environ, []string{testMemoryLimit}, c)
-	root := p.rootCommand()
-	root.SetArgs(arguments)
-	root.SetIn(in)
-	root.SetOut(&out)
-	root.SetErr(&warnings)
-	err = root.ExecuteContext(ctx)
-	return out.String(), warnings.String(), err
-}
-
-// run runs a command in the environment of the process.
-func run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
-	t.Helper()
-	return console{}.run(t, arguments...)
-}
-
-// mustRun is the method of [console] in the environment of the process.
-func mustRun(t testing.TB, arguments ...string) string {
-	t.Helper()
-	return console{}.mustRun(t, arguments...)
-}
-
-// mustRun runs a command that must succeed, and returns its standard output.
-func (c console) mustRun(t testing.TB, arguments ...string) string {
-	t.Helper()
-	stdout, stderr, err := c.run(t, arguments...)
-	if err != nil {
-		t.Fatalf("portico %s: %v\n%s", strings.Join(arguments, " "), err, stderr)
-	}
-	return stdout
-}
 
 // TestRoutesCommand compares the output with the route table and with the source files it
 // names.
@@ -83,9 +20,7 @@ func TestRoutesCommand(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			var rows []routeRow
-			if err := json.Unmarshal([]byte(mustRun(t, "routes", "--json", "--dialect", d.Name)), &rows); err != nil {
-				t.Fatal(err)
-			}
+			apptest.Parse(t, apptest.MustRun(t, "routes", "--json", "--dialect", d.Name), &rows)
 			printed := map[string]routeRow{}
 			for _, row := range rows {
 				printed[row.Method+" "+row.Path] = row
@@ -93,7 +28,7 @@ func TestRoutesCommand(t *testing.T) {
 			if len(printed) != len(rows) {
 				t.Errorf("%d rows name only %d calls", len(rows), len(printed))
 			}
-			lines := strings.Split(strings.TrimSpace(mustRun(t, "routes", "--dialect", d.Name)), "\n")
+			lines := strings.Split(strings.TrimSpace(apptest.MustRun(t, "routes", "--dialect", d.Name)), "\n")
 			if len(lines) != len(rows)+1 {
 				t.Errorf("the table has %d lines, want a heading and %d rows", len(lines), len(rows))
 			}
@@ -116,7 +51,7 @@ func TestRoutesCommand(t *testing.T) {
 }
 
 // checkRouteLine compares a line of the table with a row of the JSON output, and checks
-// that the handler is at the position in the row.
+// that the handler, an exported method of the same name, is at the position in the row.
 func checkRouteLine(t *testing.T, line string, row routeRow) {
 	t.Helper()
 	want := []string{row.Method, row.Path, strings.Join(row.Roles, ","), row.Format, row.Handler, row.File}
@@ -131,7 +66,7 @@ func checkRouteLine(t *testing.T, line string, row routeRow) {
 	}
 	at, err := strconv.Atoi(number)
 	lines := strings.Split(string(source), "\n")
-	if err != nil || at < 1 || at > len(lines) || !strings.Contains(lines[at-1], ") "+row.Handler+"(") {
+	if err != nil || at < 1 || at > len(lines) || !strings.Contains(lines[at-1], ") "+strings.ToUpper(row.Handler[:1])+row.Handler[1:]+"(") {
 		t.Errorf("%s is not at %s", row.Handler, row.File)
 	}
 }
@@ -146,39 +81,29 @@ func roles(d *contract.Dialect, route *contract.Route, m contract.Method) (names
 	return names
 }
 
-const (
-	secretKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-	opsToken  = "a-token-nobody-knows"
-)
-
 // TestConfigCommand checks values, sources and defaults in the output, and that it shows
 // no secrets.
 func TestConfigCommand(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "portico.yaml")
-	if err := os.WriteFile(file, []byte("listen: 127.0.0.1:7001\nlog:\n  level: warn\n  format: json\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	commands := console{"PORTICO_AUTH_SECRET_KEY=" + secretKey, "PORTICO_OPS_TOKEN=" + opsToken, "PORTICO_LOG_LEVEL=error"}
+	file := apptest.NewFile(t, "portico.yaml", "listen: 127.0.0.1:7001\nlog:\n  level: warn\n  format: json\n")
+	commands := apptest.Environment{"PORTICO_AUTH_SECRET_KEY=" + apptest.SecretKey, "PORTICO_OPS_TOKEN=" + apptest.OpsToken, "PORTICO_LOG_LEVEL=error"}
 	arguments := []string{"config", "--config", file, "--log-level", "debug", "--dialect", "magento"}
 
-	table := commands.mustRun(t, arguments...)
-	asJSON := commands.mustRun(t, append(arguments, "--json")...)
+	table := commands.MustRun(t, arguments...)
+	asJSON := commands.MustRun(t, append(arguments, "--json")...)
 	for _, printed := range []string{table, asJSON} {
-		for _, secret := range []string{secretKey, opsToken} {
+		for _, secret := range []string{apptest.SecretKey, apptest.OpsToken} {
 			if strings.Contains(printed, secret) {
 				t.Errorf("a secret is shown in\n%s", printed)
 			}
 		}
 	}
 	var rows []config.Row
-	if err := json.Unmarshal([]byte(asJSON), &rows); err != nil {
-		t.Fatal(err)
-	}
+	apptest.Parse(t, asJSON, &rows)
 	byName := map[string]config.Row{}
 	for _, row := range rows {
 		byName[row.Name] = row
 	}
-	for _, s := range newProgram().settings() {
+	for _, s := range newProgram().Settings() {
 		row, shown := byName[s.Name]
 		if !shown || row.Default != s.Default || row.Environment != s.Variable() || row.Help == "" {
 			t.Errorf("%s: %+v", s.Name, row)
@@ -201,20 +126,20 @@ func TestConfigCommand(t *testing.T) {
 			t.Errorf("%s is %q from %q, want %q from %q", name, row.Value, row.Source, want[0], want[1])
 		}
 	}
-	if example := mustRun(t, "config", "--example"); !strings.Contains(example, "# dsn: sqlite:portico.db") {
+	if example := apptest.MustRun(t, "config", "--example"); !strings.Contains(example, "# dsn: sqlite:portico.db") {
 		t.Errorf("the example file lacks the adapter's settings:\n%s", example)
 	}
 }
 
 // TestVersionCommand checks that "portico version" prints the build, as text and as JSON.
 func TestVersionCommand(t *testing.T) {
-	build := newProgram().build
+	build := newProgram().Build
 	for _, asJSON := range []bool{false, true} {
 		var want strings.Builder
 		if err := build.Write(&want, "portico", asJSON); err != nil {
 			t.Fatal(err)
 		}
-		if got := mustRun(t, "version", fmt.Sprintf("--json=%t", asJSON)); got != want.String() {
+		if got := apptest.MustRun(t, "version", fmt.Sprintf("--json=%t", asJSON)); got != want.String() {
 			t.Errorf("version prints %q, want %q", got, want.String())
 		}
 	}
@@ -238,7 +163,7 @@ func TestRefusals(t *testing.T) {
 		{name: "demo by a name", arguments: []string{"serve", "--demo", "--listen", "portico.example:0", "--ops-listen", "127.0.0.1:0"}, want: []string{demoIsPublic}},
 		{name: "demo by the environment", arguments: []string{"serve", "--demo"}, environ: map[string]string{"PORTICO_LISTEN": "0.0.0.0:0"}, want: []string{demoIsPublic}},
 		{name: "operators' port of a demo", arguments: []string{"serve", "--demo", "--listen", "127.0.0.1:0", "--ops-listen", "0.0.0.0:0"},
-			environ: map[string]string{"PORTICO_OPS_TOKEN": opsToken}, want: []string{demoIsPublic}},
+			environ: map[string]string{"PORTICO_OPS_TOKEN": apptest.OpsToken}, want: []string{demoIsPublic}},
 		{name: "public operators' port without a token", arguments: []string{"serve", "--demo", "--demo-public", "--listen", "127.0.0.1:0", "--ops-listen", "0.0.0.0:0"},
 			want: []string{"ops.token", "must be set"}},
 		{name: "dialect", arguments: append([]string{"serve", "--demo", "--dialect", "soap"}, free...), want: []string{"flag --dialect", `"soap" must be one of documented, magento`}},
@@ -267,7 +192,7 @@ func TestRefusals(t *testing.T) {
 			for name, value := range tt.environ {
 				t.Setenv(name, value)
 			}
-			stdout, _, err := run(t, tt.arguments...)
+			stdout, _, err := apptest.Run(t, tt.arguments...)
 			if err == nil {
 				t.Fatalf("the command succeeds:\n%s", stdout)
 			}
@@ -288,12 +213,9 @@ func TestRefusals(t *testing.T) {
 // TestAllFaultsAreReported checks that one run reports the faults of file, environment and
 // flags together.
 func TestAllFaultsAreReported(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "portico.yaml")
-	if err := os.WriteFile(file, []byte("colour: red\nlimits:\n  body_bytes: plenty\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	commands := console{"PORTICO_AUTH_SECRET_KEY=short-secret", "PORTICO_STOCK_BACKORDERS=7"}
-	_, _, err := commands.run(t, "serve", "--config", file, "--dialect", "soap", "--ops-listen", "0.0.0.0:1")
+	file := apptest.NewFile(t, "portico.yaml", "colour: red\nlimits:\n  body_bytes: plenty\n")
+	commands := apptest.Environment{"PORTICO_AUTH_SECRET_KEY=short-secret", "PORTICO_STOCK_BACKORDERS=7"}
+	_, _, err := commands.Run(t, "serve", "--config", file, "--dialect", "soap", "--ops-listen", "0.0.0.0:1")
 	if err == nil {
 		t.Fatal("the command succeeds")
 	}
@@ -318,7 +240,7 @@ func TestPortInUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = taken.Close() }()
-			_, _, err = run(t, "serve", "--demo", flag, taken.Addr().String(), other, "127.0.0.1:0")
+			_, _, err = apptest.Run(t, "serve", "--demo", flag, taken.Addr().String(), other, "127.0.0.1:0")
 			if err == nil {
 				t.Fatal("the command succeeds")
 			}

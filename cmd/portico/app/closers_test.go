@@ -2,14 +2,15 @@ package app
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -40,14 +41,8 @@ func TestClosers(t *testing.T) {
 // TestSetUpFailures lets the set-up of the program fail at each of its steps, and checks
 // that all open resources are closed once and that the error contains only the cause.
 func TestSetUpFailures(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := apptest.NewFile(t, "file", "")
+	data := demotest.Data(t)
 	db, err := openDemo(t.Context(), t.TempDir(), data, nil, false)
 	if err != nil {
 		t.Fatal(err)
@@ -76,17 +71,17 @@ func TestSetUpFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			// Nothing listens there. The Redis client reports an error if it is closed twice,
 			// which this test would find.
-			cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: []string{"PORTICO_CACHE_REDIS_URL=redis://127.0.0.1:1/0"}})
+			cfg, err := config.Load(config.Sources{Sections: newProgram().Sections(), Environ: []string{"PORTICO_CACHE_REDIS_URL=redis://127.0.0.1:1/0"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			tt.change(cfg)
 			before := runtime.NumGoroutine()
-			_, err = newProgram().newApp(t.Context(), cfg, db, nil, newLogger(newOutput(), cfg))
+			_, err = newApp(t.Context(), newProgram(), cfg, db, nil, program.NewLogger(apptest.NewOutput(), cfg))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "closed") {
 				t.Fatalf("got %v, want an error about %s alone", err, tt.want)
 			}
-			pollUntil(t, "an end of the goroutines", func() bool { return runtime.NumGoroutine() <= before })
+			apptest.Await(t, "an end of the goroutines", func() bool { return runtime.NumGoroutine() <= before })
 		})
 	}
 	if err := db.Adapter().Ping(t.Context()); err != nil {

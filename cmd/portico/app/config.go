@@ -3,11 +3,12 @@ package app
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
 // configCommand returns the command "config".
-func (p *program) configCommand() *cobra.Command {
+func configCommand(p *program.Program) *cobra.Command {
 	var asJSON, example, changed bool
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -22,9 +23,9 @@ environment, then from flags; the later one wins.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if example {
-				return config.WriteExample(cmd.OutOrStdout(), p.settings())
+				return config.WriteExample(cmd.OutOrStdout(), p.Settings())
 			}
-			cfg, err := p.loadConfig(cmd)
+			cfg, err := p.LoadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -38,7 +39,7 @@ environment, then from flags; the later one wins.`,
 			return config.WriteTable(cmd.OutOrStdout(), rows)
 		},
 	}
-	p.addSettingFlags(cmd, p.allSettings()...)
+	p.AddSettingFlags(cmd, p.AllSettings()...)
 	cmd.Flags().BoolVar(&changed, "changed", false, "leave out the settings that have their default")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&example, "example", false, "print an example file with every setting instead")

@@ -27,7 +27,7 @@ func newConsent(cfg *config.Config, db *sqlstore.DB, ownAccounts, upstream adapt
 	if err != nil {
 		return nil, err
 	}
-	o.Accounts[adapter.Admins], o.Upgrades[adapter.Admins] = admins, db.UpgradeAdmin
+	o.Accounts[adapter.Admins], o.Upgrades[adapter.Admins] = admins, db.Admins().Upgrade
 	switch customers, err := upstream.Store(adapter.Customers); {
 	case err == nil:
 		o.Accounts[adapter.Customers], o.Upgrades[adapter.Customers] = customers, consent.UpgradeCustomer(customers)

@@ -4,23 +4,25 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/cache"
-	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
+	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
+	"github.com/portico-commerce/portico/cmd/portico/app/cutover"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
 // consoleParts are the parts of the program that the console shows.
 type consoleParts struct {
-	program  *program
+	program  *program.Program
 	config   *config.Config // of the start
 	demo     bool
 	db       *sqlstore.DB
@@ -39,18 +41,18 @@ type consoleParts struct {
 
 // newConsole returns the console of the program.
 func (p *consoleParts) newConsole() (*webconsole.Console, error) {
-	d, err := dialect(p.config.Dialect)
+	d, err := program.Dialect(p.config.Dialect)
 	if err != nil {
 		return nil, err
 	}
 	return webconsole.New(webconsole.Options{
-		Token: p.config.OpsToken, Closed: p.program.demoPublic, Scheme: p.scheme,
-		Version: p.program.build.Version, Dialect: p.config.Dialect, Adapter: p.config.Adapter, Demo: p.demo, Log: p.log,
+		Token: p.config.OpsToken, Closed: p.program.DemoPublic, Scheme: p.scheme,
+		Version: p.program.Build.Version, Dialect: p.config.Dialect, Adapter: p.config.Adapter, Demo: p.demo, Log: p.log,
 		Gatherer: p.registry, Ready: p.ops.ready, Breakers: p.breakers.all,
 		Changed: func() []config.Row { return config.Changed(p.current().Rows()) },
 		Migration: webconsole.Migration{
 			Plan:       p.plan,
-			Routes:     func() []string { return migration.Lines(newRules(p.current().Routes)) },
+			Routes:     func() []string { return migration.Lines(program.Rules(p.current().Routes)) },
 			Preview:    p.previewRoutes,
 			ResourceOf: p.service.Table().ResourcesOfCalls(),
 		},
@@ -70,16 +72,16 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 }
 
 // situation returns what this process and its store know about the migration.
-func (p *consoleParts) situation(ctx context.Context) (*situation, error) {
+func (p *consoleParts) situation(ctx context.Context) (*cutover.Situation, error) {
 	watchers := p.rules.current().watchers
-	return p.program.newSituation(ctx, watchers.config, situationSources{
-		ask: func() ([]serverStatus, []string) {
-			return []serverStatus{{migrationStatus: watchers.status(), server: "this port"}}, nil
+	return cutover.NewSituation(ctx, p.program, watchers.config, cutover.SituationSources{
+		Ask: func() ([]cutover.ServerStatus, []string) {
+			return []cutover.ServerStatus{{Status: watchers.status(), Server: "this port"}}, nil
 		},
-		stored: func(ctx context.Context, s *situation) error {
-			ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		Stored: func(ctx context.Context, s *cutover.Situation) error {
+			ctx, cancel := context.WithTimeout(ctx, cutover.StoreTimeout)
 			defer cancel()
-			return addStored(ctx, watchers.config, p.db, s.Situation)
+			return cutover.AddStored(ctx, watchers.config, p.db, s.Situation)
 		},
 	})
 }
@@ -90,7 +92,7 @@ func (p *consoleParts) plan(ctx context.Context) (*migration.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.plan(), nil
+	return s.Plan(), nil
 }
 
 // previewRoutes says what other lines of the section routes would change.
@@ -98,7 +100,7 @@ func (p *consoleParts) previewRoutes(ctx context.Context, lines string) (*webcon
 	next, err := p.current().WithRoutes("these lines", []byte(lines))
 	if err != nil {
 		var faults []string
-		for _, fault := range faultsOf(err) {
+		for _, fault := range program.Faults(err) {
 			faults = append(faults, fault.String())
 		}
 		return &webconsole.Preview{Faults: faults}, nil
@@ -107,9 +109,9 @@ func (p *consoleParts) previewRoutes(ctx context.Context, lines string) (*webcon
 	if err != nil {
 		return nil, err
 	}
-	before := s.plan()
-	s.Rules = newRules(next.Routes)
-	return &webconsole.Preview{Before: before, After: s.plan()}, nil
+	before := s.Plan()
+	s.Rules = program.Rules(next.Routes)
+	return &webconsole.Preview{Before: before, After: s.Plan()}, nil
 }
 
 // current returns the configuration in force.
@@ -119,13 +121,12 @@ func (p *consoleParts) current() *config.Config { return p.rules.current().watch
 // 0.
 func (p *consoleParts) cacheContents(product int64) webconsole.CacheContents {
 	c := p.config.Cache
-	catalog, stock, productPrefix := mapping.ReplyTags()
 	tags := []webconsole.TagCount{
-		{Tag: catalog, Meaning: "lists, and everything else that several products can change"},
-		{Tag: stock, Meaning: "those that show quantities"},
+		{Tag: replycache.CatalogTag, Meaning: "lists, and everything else that several products can change"},
+		{Tag: replycache.StockTag, Meaning: "those that show quantities"},
 	}
 	if product != 0 {
-		tags = append(tags, webconsole.TagCount{Tag: productPrefix + strconv.FormatInt(product, 10), Meaning: "those about this product alone"})
+		tags = append(tags, webconsole.TagCount{Tag: replycache.ProductTag(product), Meaning: "those about this product alone"})
 	}
 	var names []string
 	for _, tag := range tags {

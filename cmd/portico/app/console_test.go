@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -12,11 +13,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
 )
 
 // A pageClient uses the console as a browser does.
@@ -84,7 +89,7 @@ func secretOf(t *testing.T, page, label string) string {
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	record := t.TempDir()
-	l := serveLocal(t, true, fastPasswordHashing, "PORTICO_RECORD_DIR="+record, "PORTICO_LIMITS_GUEST_BURST=77", "PORTICO_AUTH_BEARER=true")
+	l := serveLocal(t, true, apptest.FastPasswordHashing, "PORTICO_RECORD_DIR="+record, "PORTICO_LIMITS_GUEST_BURST=77", "PORTICO_AUTH_BEARER=true")
 	c := newPageClient(t, l.ops)
 	expect := func(page string, texts ...string) {
 		t.Helper()
@@ -104,9 +109,9 @@ func TestConsole(t *testing.T) {
 	})
 	t.Run("differences", func(t *testing.T) { expect(c.get("/console/differences"), "No route is shadowed", "No sweep is noted") })
 	t.Run("refused", func(t *testing.T) {
-		r := send(t, http.MethodGet, l.contract+"/api/rest/stockitems?limit=1&secret=1", "", "Authorization", strings.Replace(demoAdmin(), `%26`, `x%26`, 1))
-		if r.status != http.StatusUnauthorized {
-			t.Fatalf("%d %s", r.status, r.body)
+		r := apptest.Send(t, http.MethodGet, l.contract+"/api/rest/stockitems?limit=1&secret=1", "", "Authorization", strings.Replace(apptest.DemoAdmin(), `%26`, `x%26`, 1))
+		if r.Status != http.StatusUnauthorized {
+			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		page := c.get("/console/callers")
 		expect(page, "signature_invalid", "<code>aaaaaaaa</code>", "GET /api/rest/stockitems</code>", "Data set")
@@ -120,9 +125,9 @@ func TestConsole(t *testing.T) {
 		key, secret := secretOf(t, created, "Consumer key"), secretOf(t, created, "Consumer secret")
 		created = c.submit(page, page+"/add-token", 200, url.Values{"consumer": {key}, "as": {"admin"}, "id": {"1"}})
 		token, tokenSecret := secretOf(t, created, "Token"), secretOf(t, created, "Token secret")
-		header := plaintextHeader(key, secret, token, tokenSecret)
+		header := apptest.PlaintextHeader(key, secret, token, tokenSecret)
 		call := func() int {
-			return send(t, http.MethodGet, l.contract+"/api/rest/stockitems?limit=1", "", "Authorization", header).status
+			return apptest.Send(t, http.MethodGet, l.contract+"/api/rest/stockitems?limit=1", "", "Authorization", header).Status
 		}
 		if got := call(); got != http.StatusOK {
 			t.Errorf("the new token: %d", got)
@@ -143,11 +148,11 @@ func TestConsole(t *testing.T) {
 		created = c.submit(page+"?list=keys", page+"/add-key", 200, url.Values{"name": {"Monitor"}, "as": {"customer"}, "id": {"1"}})
 		expect(c.get(page+"?list=keys"), "Monitor", "customer 1")
 		bearer := "Bearer " + secretOf(t, created, "Key")
-		if got := send(t, http.MethodGet, l.contract+"/api/rest/customers/1", "", "Authorization", bearer).status; got != http.StatusOK {
+		if got := apptest.Send(t, http.MethodGet, l.contract+"/api/rest/customers/1", "", "Authorization", bearer).Status; got != http.StatusOK {
 			t.Errorf("the new key: %d", got)
 		}
 		expect(c.submit(page+"?list=keys", page+"/revoke-key", 200, url.Values{"key": {"1"}}), "The key is revoked.")
-		if got := send(t, http.MethodGet, l.contract+"/api/rest/customers/1", "", "Authorization", bearer).status; got != http.StatusUnauthorized {
+		if got := apptest.Send(t, http.MethodGet, l.contract+"/api/rest/customers/1", "", "Authorization", bearer).Status; got != http.StatusUnauthorized {
 			t.Errorf("the revoked key: %d", got)
 		}
 
@@ -155,7 +160,7 @@ func TestConsole(t *testing.T) {
 		expect(c.submit(page+"?list=admins", page+"/add-admin", 200, url.Values{"username": {"carol"}, "password": {"long-enough-password"}}), "carol", "is added")
 		expect(c.submit(page+"?list=admins", page+"/disable-admin", 200, url.Values{"username": {"carol"}, "id": {"2"}}), "disabled</span>")
 		expect(c.submit(page+"?list=admins", page+"/enable-admin", 200, url.Values{"username": {"carol"}, "id": {"2"}}), "can log in again")
-		log := l.log.text()
+		log := l.log.Text()
 		for _, text := range []string{secret, tokenSecret, token, key, "long-enough-password", bearer[7:]} {
 			if strings.Contains(log, text) {
 				t.Errorf("the log has %q", text)
@@ -167,7 +172,7 @@ func TestConsole(t *testing.T) {
 	})
 	t.Run("cache", func(t *testing.T) {
 		read := func() string {
-			return send(t, http.MethodGet, l.contract+"/api/rest/products/1", "", "Accept", "application/json").header.Get("X-Cache")
+			return apptest.Send(t, http.MethodGet, l.contract+"/api/rest/products/1", "", "Accept", "application/json").Header.Get("X-Cache")
 		}
 		read()
 		if got := read(); got != "HIT" {
@@ -217,13 +222,13 @@ func TestConsoleClosed(t *testing.T) {
 		{"off", []string{"PORTICO_OPS_CONSOLE=false"}, false, 404},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			program := newProgram()
-			program.demoPublic = tt.public
-			cfg, err := config.Load(config.Sources{Sections: program.sections(), Environ: tt.environ})
+			p := newProgram()
+			p.DemoPublic = tt.public
+			cfg, err := config.Load(config.Sources{Sections: p.Sections(), Environ: tt.environ})
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := program.newApp(t.Context(), cfg, db, data, newLogger(io.Discard, cfg))
+			a, err := newApp(t.Context(), p, cfg, db, data, program.NewLogger(io.Discard, cfg))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,17 +254,27 @@ func newConsoleShop(t *testing.T) *planShop {
 	s.settings = strings.Replace(s.settings, "ops: {token: a-token-of-sixteen}\n", "", 1)
 	s.paste("routes:", "  - {resource: all, to: legacy}", "  - {resource: products, calls: reads, to: legacy, shadow: true}")
 	s.serve(t)
-	result := newComparison(s.old.URL, s.front.URL)
-	result.Sweep = &sweepCoverage{Callers: []string{"guest"}, Sample: wholeSample}
-	result.Calls = []callCount{{Call: "getProduct", Compared: 9, Different: 2}}
-	result.Fields = []fieldCount{{Call: "getProduct", Field: "price", Answers: 2, Examples: []example{{As: "guest", Request: "GET /api/rest/products/1", Record: "1", Legacy: new(`"1.00"`)}}}}
-	options := &compareOptions{noteIn: s.app.rules.current().watchers.config, routes: s.app.rules.parts.table, sweep: sweepOptions{share: 1}}
-	if err := options.note(t.Context(), result); err != nil {
+	sweep := migration.Sweep{
+		Legacy: s.old.URL, Candidate: s.front.URL, Started: time.Now(), Ended: time.Now(), Complete: true, Callers: []string{"guest"}, Sample: migration.WholeSample,
+		Resources: map[string]migration.Compared{"products": {Answers: 9, Different: 2}},
+	}
+	fields := []migration.SweptField{{Call: "getProduct", Field: "price", Answers: 2, Examples: []migration.SweptExample{{As: "guest", Request: "GET /api/rest/products/1", Record: "1", Legacy: new(`"1.00"`)}}}}
+	db := s.open()
+	for name, found := range map[string]any{migration.SweepEvidence: sweep, migration.SweptFieldsEvidence: fields} {
+		text, err := json.Marshal(found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.NoteEvidence(t.Context(), name, string(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s.get("/api/rest/products/1")
-	await(t, "the comparison", func() bool { return s.app.rules.current().watchers.shadowReads.Idle() })
-	await(t, "the counts", func() bool {
+	apptest.Await(t, "the comparison", func() bool { return s.app.rules.current().watchers.shadowReads.Idle() })
+	apptest.Await(t, "the counts", func() bool {
 		files, err := filepath.Glob(filepath.Join(filepath.Dir(s.file), "recorded", "usage-*.json"))
 		return err == nil && len(files) > 0
 	})
@@ -299,31 +314,6 @@ func TestConsoleMigration(t *testing.T) {
 	}
 	if got := s.app.rules.current().watchers.config.Routes; len(got) != 2 {
 		t.Errorf("a preview has changed the routes to %v", got)
-	}
-}
-
-// TestSweptFields: what is noted of the fields of a sweep fits, and has the first examples.
-func TestSweptFields(t *testing.T) {
-	t.Parallel()
-	result := newComparison("a", "b")
-	long := strings.Repeat("x", 500)
-	for i := range 300 {
-		result.Fields = append(result.Fields, fieldCount{Call: fmt.Sprintf("call%d", i), Field: "price", Answers: i, Examples: []example{{As: "guest", Request: long, Legacy: &long}}})
-	}
-	text, err := encodeSweptFields(sweptFieldsOf(result, &compareOptions{}))
-	if err != nil || len(text) > maxSweptFields || len(text) < maxSweptFields/2 {
-		t.Fatalf("%d bytes, %v", len(text), err)
-	}
-	var fields []sweptField
-	parse(t, text, &fields)
-	if len(fields) < 250 || fields[0].Answers != 299 || len(fields[0].Examples) != 1 || len(fields[len(fields)-1].Examples) != 0 {
-		t.Errorf("%d fields, the first %+v", len(fields), fields[0])
-	}
-	if got := sweptFieldsOf(result, &compareOptions{showPersonal: true}); len(got[0].Examples) != 0 {
-		t.Error("personal data are noted")
-	}
-	if text, err := encodeSweptFields(nil); err != nil || text != "[]" {
-		t.Errorf("nothing is noted as %q, %v", text, err)
 	}
 }
 

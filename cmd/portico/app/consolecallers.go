@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
+	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/httpapi"
-	"github.com/portico-commerce/portico/mapping/mask"
-	"github.com/portico-commerce/portico/mapping/recording"
+	"github.com/portico-commerce/portico/mapping/legacy/mask"
+	"github.com/portico-commerce/portico/mapping/legacy/recording"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -63,16 +63,16 @@ func (p *consoleParts) callers(ctx context.Context) (*webconsole.CallerReport, e
 	}
 	usage, missing := p.usage()
 	report.Missing = missing
-	sums := map[*webconsole.Caller]*callUsage{}
+	sums := map[*webconsole.Caller]*recording.CallUsage{}
 	if usage != nil {
 		for _, row := range usage.Rows() {
 			c := caller(row.Consumer)
 			if sums[c] == nil {
-				sums[c] = newCallUsage(&row)
+				sums[c] = recording.NewCallUsage(&row)
 			}
-			sums[c].add(&row)
+			sums[c].Add(&row)
 		}
-		for _, u := range newUsageReport(usage, mapping.Calls()).Calls {
+		for _, u := range recording.NewUsageReport(usage, mapping.Calls()).Calls {
 			c := caller(u.Consumer)
 			c.Calls = append(c.Calls, webconsole.CallUsage{Call: u.Call, Usage: usageOf(&u)})
 		}
@@ -108,9 +108,9 @@ func (p *consoleParts) usage() (usage *recording.Usage, missing string) {
 }
 
 // usageOf converts counts.
-func usageOf(u *callUsage) webconsole.Usage {
+func usageOf(u *recording.CallUsage) webconsole.Usage {
 	return webconsole.Usage{
 		Requests: u.Requests, Refused: u.Refused, Failed: u.Failed, Legacy: u.Legacy,
-		Formats: byCount(u.Formats), Agents: byCount(u.Agents), First: u.First, Last: u.Last,
+		Formats: recording.ByCount(u.Formats), Agents: recording.ByCount(u.Agents), First: u.First, Last: u.Last,
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 
 	"github.com/portico-commerce/portico/adapter"
-	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
+	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
+	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 )
 
 // credentials returns what the console does with credentials: the same as the commands. This
@@ -20,7 +21,7 @@ func (p *consoleParts) credentials() webconsole.Credentials {
 		Consumers: db.Credentials().List,
 		Keys:      db.Credentials().Keys,
 		Admins: func(ctx context.Context) (admins []webconsole.Admin, err error) {
-			all, err := readAdmins(ctx, db)
+			all, err := credentials.ReadAdmins(ctx, db)
 			for _, a := range all {
 				admins = append(admins, webconsole.Admin{ID: a.ID, Username: a.Username, LogsIn: a.LogsIn, Disabled: a.Disabled})
 			}
@@ -29,11 +30,11 @@ func (p *consoleParts) credentials() webconsole.Credentials {
 		BearerOff: !p.config.Auth.Bearer,
 
 		AddConsumer: func(ctx context.Context, name, callback string) (adapter.Consumer, error) {
-			added, err := addConsumer(ctx, db, adapter.Consumer{Name: name, Callback: callback})
+			added, err := credentials.AddConsumer(ctx, db, adapter.Consumer{Name: name, Callback: callback})
 			return added, changed(err)
 		},
 		AddToken: func(ctx context.Context, consumerKey string, adminID, customerID int64) (adapter.Token, error) {
-			added, err := addToken(ctx, db, consumerKey, adapter.Token{AdminID: adminID, CustomerID: customerID})
+			added, err := credentials.AddToken(ctx, db, consumerKey, adapter.Token{AdminID: adminID, CustomerID: customerID})
 			return added, changed(err)
 		},
 		AddKey: func(ctx context.Context, name, username string, customerID int64) (adapter.APIKey, string, error) {
@@ -41,29 +42,29 @@ func (p *consoleParts) credentials() webconsole.Credentials {
 			if customerID != 0 {
 				key.Kind, key.CustomerID = adapter.CustomerKey, customerID
 			}
-			added, text, err := addKey(ctx, db, key, username)
+			added, text, err := credentials.AddKey(ctx, db, key, username)
 			return added, text, changed(err)
 		},
 		AddAdmin: func(ctx context.Context, username, password string) (int64, error) {
-			if err := checkPassword(password); err != nil {
+			if err := credentials.CheckPassword(password); err != nil {
 				return 0, refusalOf(err)
 			}
-			id, err := addAdmin(ctx, db, username, password, false)
+			id, err := credentials.AddAdmin(ctx, db, username, password, false)
 			return int64(id), refusalOf(err)
 		},
 
 		RemoveConsumer: func(ctx context.Context, key string) (int64, error) {
-			tokens, err := removeConsumer(ctx, db, key)
+			tokens, err := credentials.RemoveConsumer(ctx, db, key)
 			return tokens, changed(err)
 		},
-		RevokeToken: func(ctx context.Context, token string) error { return changed(revokeToken(ctx, db, token)) },
-		RevokeKey:   func(ctx context.Context, id int64) error { return changed(revokeKey(ctx, db, id)) },
+		RevokeToken: func(ctx context.Context, token string) error { return changed(credentials.RevokeToken(ctx, db, token)) },
+		RevokeKey:   func(ctx context.Context, id int64) error { return changed(credentials.RevokeKey(ctx, db, id)) },
 		DisableAdmin: func(ctx context.Context, username string) error {
-			_, err := disableAdmin(ctx, db, username)
+			_, err := credentials.DisableAdmin(ctx, db, username)
 			return changed(err)
 		},
 		EnableAdmin: func(ctx context.Context, username string) error {
-			_, err := enableAdmin(ctx, db, username)
+			_, err := credentials.EnableAdmin(ctx, db, username)
 			return changed(err)
 		},
 	}

@@ -3,8 +3,9 @@ package app
 import (
 	"context"
 
-	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
-	"github.com/portico-commerce/portico/mapping/migration"
+	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
 )
 
 // differences returns what shadow reads of this process and the last sweep have found.
@@ -32,11 +33,11 @@ func (p *consoleParts) differences(ctx context.Context) (*webconsole.DifferenceR
 			})
 		}
 	}
-	sweep, err := noted[migration.Sweep](ctx, p.db, sweepEvidence)
+	sweep, err := program.Noted[migration.Sweep](ctx, p.db, migration.SweepEvidence)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := noted[[]sweptField](ctx, p.db, sweptFieldsEvidence)
+	fields, err := program.Noted[[]migration.SweptField](ctx, p.db, migration.SweptFieldsEvidence)
 	if err != nil {
 		return nil, err
 	}

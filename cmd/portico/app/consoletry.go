@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
+	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
 	"github.com/portico-commerce/portico/config/buildinfo"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,15 +11,15 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	stored "github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 )
 
 // adminHash returns the password hash of an administrator.
 func adminHash(t *testing.T, path, username string) string {
 	t.Helper()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, SecretKey: secretKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := apptest.OpenRecords(t, sqlstore.Options{DSN: "sqlite:" + path, SecretKey: apptest.SecretKey})
 	defer func() { _ = db.Close() }()
 	store, err := db.Adapter().Store(adapter.Admins)
 	if err != nil {
@@ -42,11 +41,7 @@ func adminHash(t *testing.T, path, username string) string {
 // fileWith returns an open file with the given text.
 func fileWith(t *testing.T, text string) *os.File {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
+	file, err := os.Open(apptest.NewFile(t, "file", text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +78,10 @@ func terminal(t *testing.T, typed string) *os.File {
 // TestAddAdmin adds an administrator with passwords from a terminal and from files, and
 // checks the errors.
 func TestAddAdmin(t *testing.T) {
-	path, commands := newStore(t, secretKey)
+	path, commands := apptest.NewStore(t, apptest.SecretKey)
 	add := func(in *os.File, flags ...string) (stdout, stderr string, err error) {
 		t.Helper()
-		return commands.runWith(t, in, waitTimeout, append([]string{"credentials", "add-admin", "--username", "erp"}, flags...)...)
+		return commands.RunWith(t, in, apptest.WaitTimeout, append([]string{"credentials", "add-admin", "--username", "erp"}, flags...)...)
 	}
 	for _, c := range []struct {
 		name, want string
@@ -124,29 +119,29 @@ func TestAddAdmin(t *testing.T) {
 	if ok, _ := adapter.VerifyPassword(adminHash(t, path, "erp"), "another one"); !ok {
 		t.Error("the new password does not verify")
 	}
-	if listed := commands.mustRun(t, "credentials", "list", "admins"); !strings.Contains(listed, "erp") || !strings.Contains(listed, "true") || strings.Contains(listed, "$2") {
+	if listed := commands.MustRun(t, "credentials", "list", "admins"); !strings.Contains(listed, "erp") || !strings.Contains(listed, "true") || strings.Contains(listed, "$2") {
 		t.Errorf("list shows\n%s", listed)
 	}
 }
 
 // TestAPIKeyCommands adds, lists and revokes API keys, and checks the errors.
 func TestAPIKeyCommands(t *testing.T) {
-	_, commands := newStore(t, secretKey)
-	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	var admin, customer printedKey
-	parse(t, commands.mustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--json"), &admin)
-	parse(t, commands.mustRun(t, "credentials", "add-key", "--name", "app", "--customer", "2", "--json"), &customer)
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
+	var admin, customer credentials.PrintedKey
+	apptest.Parse(t, commands.MustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--json"), &admin)
+	apptest.Parse(t, commands.MustRun(t, "credentials", "add-key", "--name", "app", "--customer", "2", "--json"), &customer)
 	if admin.Key == "" || admin.CustomerID != 0 || customer.Key == admin.Key || customer.CustomerID != 2 {
 		t.Errorf("%+v, %+v", admin, customer)
 	}
-	if text := commands.mustRun(t, "credentials", "add-key", "--name", "text", "--admin"); !strings.Contains(text, "key") {
+	if text := commands.MustRun(t, "credentials", "add-key", "--name", "text", "--admin"); !strings.Contains(text, "key") {
 		t.Errorf("prints\n%s", text)
 	}
-	if printed := commands.mustRun(t, "credentials", "revoke", "--key", fmt.Sprint(customer.ID)); printed != "revoked\n" {
+	if printed := commands.MustRun(t, "credentials", "revoke", "--key", fmt.Sprint(customer.ID)); printed != "revoked\n" {
 		t.Errorf("revoke prints %q", printed)
 	}
-	var keys []printedKey
-	parse(t, commands.mustRun(t, "credentials", "list", "keys", "--json"), &keys)
+	var keys []credentials.PrintedKey
+	apptest.Parse(t, commands.MustRun(t, "credentials", "list", "keys", "--json"), &keys)
 	if len(keys) != 3 || keys[0].Kind != "admin" || keys[1].Kind != "customer" || keys[0].Revoked || !keys[1].Revoked || keys[0].Key != "" || keys[1].Name != "app" {
 		t.Errorf("list shows %+v", keys)
 	}
@@ -161,11 +156,11 @@ func TestAPIKeyCommands(t *testing.T) {
 		{"for an unknown customer", "no such customer", []string{"add-key", "--name", "x", "--customer", "99"}},
 		{"for customer zero", "must be positive", []string{"add-key", "--name", "x", "--customer", "0"}},
 		{"revoke an unknown key", "no such key", []string{"revoke", "--key", "99"}},
-		{"revoke a key and a token", "one at a time", []string{"revoke", "--key", "1", ownToken}},
+		{"revoke a key and a token", "one at a time", []string{"revoke", "--key", "1", apptest.DatasetToken}},
 		{"list what there is not", "invalid argument", []string{"list", "secrets"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := commands.run(t, append([]string{"credentials"}, c.arguments...)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, _, err := commands.Run(t, append([]string{"credentials"}, c.arguments...)...); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
@@ -175,54 +170,54 @@ func TestAPIKeyCommands(t *testing.T) {
 // TestDisableAdminCommands checks that a server refuses all credentials of a disabled
 // administrator.
 func TestDisableAdminCommands(t *testing.T) {
-	_, commands := newStore(t, secretKey)
-	commands.mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	commands.addAdmin(t, "erp")
-	var admins []printedAdmin
-	list := func() printedAdmin {
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
+	commands.AddAdmin(t, "erp")
+	var admins []credentials.PrintedAdmin
+	list := func() credentials.PrintedAdmin {
 		t.Helper()
-		parse(t, commands.mustRun(t, "credentials", "list", "admins", "--json"), &admins)
+		apptest.Parse(t, commands.MustRun(t, "credentials", "list", "admins", "--json"), &admins)
 		return admins[len(admins)-1]
 	}
 	erp := list()
-	consumer := commands.addConsumer(t, "ERP")
-	token := commands.addToken(t, consumer.Key, "--admin", fmt.Sprint(erp.ID))
-	var key printedKey
-	parse(t, commands.mustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--username", "ERP", "--json"), &key)
+	consumer := commands.AddConsumer(t, "ERP")
+	token := commands.AddToken(t, consumer.Key, "--admin", fmt.Sprint(erp.ID))
+	var key credentials.PrintedKey
+	apptest.Parse(t, commands.MustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--username", "ERP", "--json"), &key)
 	if key.AdminID != erp.ID || !erp.LogsIn || erp.Disabled {
 		t.Fatalf("%+v, %+v", key, erp)
 	}
 	calls := map[string]string{
-		"token": plaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret),
+		"token": apptest.PlaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret),
 		"key":   "Bearer " + key.Key,
 	}
 	check := func(want int) {
 		t.Helper()
-		p := start(t, commands.with("PORTICO_AUTH_BEARER=true"))
-		defer p.stop(t)
+		p := apptest.Start(t, commands.With("PORTICO_AUTH_BEARER=true"))
+		defer p.Stop(t)
 		for name, authorization := range calls {
-			if got := send(t, "GET", p.contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", authorization); got.status != want {
-				t.Errorf("with the %s: %d %s, want %d", name, got.status, got.body, want)
+			if got := apptest.Send(t, "GET", p.Contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", authorization); got.Status != want {
+				t.Errorf("with the %s: %d %s, want %d", name, got.Status, got.Body, want)
 			}
 		}
 	}
 	check(http.StatusOK)
-	if printed := commands.mustRun(t, "credentials", "disable-admin", "--username", "erp"); !strings.Contains(printed, "tokens revoked    1\nAPI keys revoked  1\n") {
+	if printed := commands.MustRun(t, "credentials", "disable-admin", "--username", "erp"); !strings.Contains(printed, "tokens revoked    1\nAPI keys revoked  1\n") {
 		t.Errorf("prints\n%s", printed)
 	}
 	if erp := list(); erp.LogsIn || !erp.Disabled {
 		t.Errorf("%+v", erp)
 	}
 	check(http.StatusUnauthorized)
-	if _, _, err := commands.run(t, "credentials", "add-token", "--consumer", consumer.Key, "--admin", fmt.Sprint(erp.ID)); err == nil || !strings.Contains(err.Error(), "disabled") {
+	if _, _, err := commands.Run(t, "credentials", "add-token", "--consumer", consumer.Key, "--admin", fmt.Sprint(erp.ID)); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("a new token: %v", err)
 	}
-	commands.mustRun(t, "credentials", "enable-admin", "--username", "erp")
+	commands.MustRun(t, "credentials", "enable-admin", "--username", "erp")
 	if erp := list(); !erp.LogsIn || erp.Disabled {
 		t.Errorf("%+v", erp)
 	}
 	for _, command := range []string{"disable-admin", "enable-admin"} {
-		if _, _, err := commands.run(t, "credentials", command, "--username", "nobody"); err == nil || !strings.Contains(err.Error(), "no such administrator") {
+		if _, _, err := commands.Run(t, "credentials", command, "--username", "nobody"); err == nil || !strings.Contains(err.Error(), "no such administrator") {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
@@ -230,27 +225,27 @@ func TestDisableAdminCommands(t *testing.T) {
 
 // TestConsumerCommands adds, lists and removes consumers with their tokens.
 func TestConsumerCommands(t *testing.T) {
-	_, commands := newStore(t, secretKey)
-	var consumer printedConsumer
-	parse(t, commands.mustRun(t, "credentials", "add-consumer", "--name", "ERP", "--callback", "https://erp.example/back?a=1", "--rejected-callback", "http://erp.example:8080/no", "--json"), &consumer)
-	commands.addToken(t, consumer.Key, "--admin", commands.addAdmin(t, "erp"))
-	var listed []printedConsumer
-	parse(t, commands.mustRun(t, "credentials", "list", "consumers", "--json"), &listed)
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	var consumer credentials.PrintedConsumer
+	apptest.Parse(t, commands.MustRun(t, "credentials", "add-consumer", "--name", "ERP", "--callback", "https://erp.example/back?a=1", "--rejected-callback", "http://erp.example:8080/no", "--json"), &consumer)
+	commands.AddToken(t, consumer.Key, "--admin", commands.AddAdmin(t, "erp"))
+	var listed []credentials.PrintedConsumer
+	apptest.Parse(t, commands.MustRun(t, "credentials", "list", "consumers", "--json"), &listed)
 	if len(listed) != 1 || listed[0].Callback != "https://erp.example/back?a=1" || listed[0].RejectedCallback != "http://erp.example:8080/no" || len(listed[0].Tokens) != 1 {
 		t.Errorf("%+v", listed)
 	}
 	for _, callback := range []string{"oob", "javascript:alert(1)", "//erp.example/", "https://"} {
-		if _, _, err := commands.run(t, "credentials", "add-consumer", "--name", "x", "--callback", callback); err == nil || !strings.Contains(err.Error(), "absolute URL") {
+		if _, _, err := commands.Run(t, "credentials", "add-consumer", "--name", "x", "--callback", callback); err == nil || !strings.Contains(err.Error(), "absolute URL") {
 			t.Errorf("%s: %v, want it refused", callback, err)
 		}
 	}
-	if printed := commands.mustRun(t, "credentials", "revoke", "--consumer", strings.ToUpper(consumer.Key)); printed != "removed, with 1 tokens\n" {
+	if printed := commands.MustRun(t, "credentials", "revoke", "--consumer", strings.ToUpper(consumer.Key)); printed != "removed, with 1 tokens\n" {
 		t.Errorf("revoke prints %q", printed)
 	}
-	if _, _, err := commands.run(t, "credentials", "revoke", "--consumer", consumer.Key); err == nil || !strings.Contains(err.Error(), "no such consumer") {
+	if _, _, err := commands.Run(t, "credentials", "revoke", "--consumer", consumer.Key); err == nil || !strings.Contains(err.Error(), "no such consumer") {
 		t.Errorf("again: %v", err)
 	}
-	if printed := commands.mustRun(t, "credentials", "list", "--json"); strings.TrimSpace(printed) != "[]" {
+	if printed := commands.MustRun(t, "credentials", "list", "--json"); strings.TrimSpace(printed) != "[]" {
 		t.Errorf("list shows %s", printed)
 	}
 }
@@ -258,40 +253,40 @@ func TestConsumerCommands(t *testing.T) {
 // TestRekeyCommand encrypts the secrets of an unencrypted store under a key, and then
 // under another one.
 func TestRekeyCommand(t *testing.T) {
-	path, commands := newStore(t, "")
-	commands.mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"credentials": nil}))
-	consumer := commands.addConsumer(t, "ERP")
-	token := commands.addToken(t, consumer.Key, "--admin", "1")
-	if !strings.Contains(databaseBytes(t, path), token.Secret) {
+	path, commands := apptest.NewStore(t, "")
+	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, map[string]any{"credentials": nil}))
+	consumer := commands.AddConsumer(t, "ERP")
+	token := commands.AddToken(t, consumer.Key, "--admin", "1")
+	if !strings.Contains(apptest.DatabaseBytes(t, path), token.Secret) {
 		t.Fatal("the secret is not in the file: the search below proves nothing")
 	}
-	if _, _, err := commands.run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "set auth.secret_key") {
+	if _, _, err := commands.Run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "set auth.secret_key") {
 		t.Errorf("without a key: %v", err)
 	}
-	commands = commands.with("PORTICO_AUTH_SECRET_KEY=" + secretKey)
-	var done sqlstore.RekeyReport
-	parse(t, commands.mustRun(t, "credentials", "rekey", "--json"), &done)
-	if done != (sqlstore.RekeyReport{Sealed: 2}) {
+	commands = commands.With("PORTICO_AUTH_SECRET_KEY=" + apptest.SecretKey)
+	var done stored.RekeyReport
+	apptest.Parse(t, commands.MustRun(t, "credentials", "rekey", "--json"), &done)
+	if done != (stored.RekeyReport{Sealed: 2}) {
 		t.Errorf("%+v", done)
 	}
 	another := strings.Repeat("ab", 32)
-	commands = commands.with("PORTICO_AUTH_SECRET_KEY=" + another)
-	if _, _, err := commands.run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "nothing is changed") {
+	commands = commands.With("PORTICO_AUTH_SECRET_KEY=" + another)
+	if _, _, err := commands.Run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "nothing is changed") {
 		t.Errorf("without the old key: %v", err)
 	}
-	if _, _, err := commands.run(t, "credentials", "add-consumer", "--name", "x"); err == nil {
+	if _, _, err := commands.Run(t, "credentials", "add-consumer", "--name", "x"); err == nil {
 		t.Error("the new key counts before its time")
 	}
-	if printed, _, err := commands.runWith(t, fileWith(t, secretKey+"\n"), waitTimeout, "credentials", "rekey", "--old-key-file", "-"); err != nil || !strings.HasPrefix(printed, "encrypted              2\n") {
+	if printed, _, err := commands.RunWith(t, fileWith(t, apptest.SecretKey+"\n"), apptest.WaitTimeout, "credentials", "rekey", "--old-key-file", "-"); err != nil || !strings.HasPrefix(printed, "encrypted              2\n") {
 		t.Errorf("%q, %v", printed, err)
 	}
-	if _, _, err := commands.runWith(t, fileWith(t, "a phrase"), waitTimeout, "credentials", "rekey", "--old-key-file", "-"); err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") {
+	if _, _, err := commands.RunWith(t, fileWith(t, "a phrase"), apptest.WaitTimeout, "credentials", "rekey", "--old-key-file", "-"); err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") {
 		t.Errorf("a phrase for a key: %v", err)
 	}
-	p := start(t, commands)
-	got := send(t, "GET", p.contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", plaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret))
-	if got.status != http.StatusOK {
-		t.Errorf("with the new key: %d %s", got.status, got.body)
+	p := apptest.Start(t, commands)
+	got := apptest.Send(t, "GET", p.Contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", apptest.PlaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret))
+	if got.Status != http.StatusOK {
+		t.Errorf("with the new key: %d %s", got.Status, got.Body)
 	}
-	p.stop(t)
+	p.Stop(t)
 }

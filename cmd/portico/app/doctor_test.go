@@ -4,7 +4,6 @@ package app
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,20 +18,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/cmd/portico/doctor"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
-// diagnose runs "portico doctor --json" on free ports.
-func (c console) diagnose(t *testing.T, arguments ...string) *doctor.Report {
+// runDoctor runs "portico doctor --json" on free ports.
+func runDoctor(t *testing.T, c apptest.Environment, arguments ...string) *doctor.Report {
 	t.Helper()
-	anyPort := console{"PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0"}
-	stdout, stderr, err := anyPort.with(c...).run(t, append([]string{"doctor", "--json"}, arguments...)...)
+	anyPort := apptest.Environment{"PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0"}
+	stdout, stderr, err := anyPort.With(c...).Run(t, append([]string{"doctor", "--json"}, arguments...)...)
 	r := &doctor.Report{}
 	if json.Unmarshal([]byte(stdout), r) != nil {
 		t.Fatalf("%v\n%s%s", err, stdout, stderr)
 	}
-	if want := r.Level == doctor.Fault; want != (err != nil) || errors.As(err, new(cannotRun)) {
+	if want := r.Level == doctor.Fault; want != (err != nil) || apptest.ExitCode(err) == program.ExitCannotRun {
 		t.Errorf("level %s, and the command ends with %v", r.Level, err)
 	}
 	if strings.Contains(stdout+stderr+fmt.Sprint(err), "swordfish") {
@@ -54,29 +55,27 @@ func requireFinding(t *testing.T, r *doctor.Report, check string, level doctor.L
 
 // demoStore returns a console for a store with the records and credentials of the demo store, and
 // the path of its file.
-func demoStore(t *testing.T) (console, string) {
+func demoStore(t *testing.T) (apptest.Environment, string) {
 	t.Helper()
 	dsn := demotest.SQLite(t)
-	return console{"PORTICO_SQL_DSN=" + dsn}, sqlstore.File(dsn)
+	return apptest.Environment{"PORTICO_SQL_DSN=" + dsn}, engine.File(dsn)
 }
 
 // TestDoctorGood examines a good configuration, with a database, Redis and an old shop, and
 // compares the whole text.
 func TestDoctorGood(t *testing.T) {
-	redis := newRedis(t)
-	redis.command("CONFIG SET maxmemory 64mb")
-	redis.command("CONFIG SET maxmemory-policy allkeys-lru")
+	redis := apptest.NewRedis(t)
+	redis.Command("CONFIG SET maxmemory 64mb")
+	redis.Command("CONFIG SET maxmemory-policy allkeys-lru")
 	shop := newShop(t, time.Now, http.StatusOK, "application/json", `{"1":{"entity_id":"1"}}`)
 	folder := t.TempDir()
 	file := filepath.Join(folder, "portico.yaml")
-	text := "legacy: {url: '" + shop + "'}\nauth: {secret_key: " + secretKey + "}\nops: {token: a-token-for-operators}\ntrusted_proxies: 10.0.0.0/8\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	commands := console{"PORTICO_SQL_DSN=" + demotest.Postgres(t), "PORTICO_SQL_MEDIA_DIR=" + filepath.Join(folder, "media"), "PORTICO_CACHE_REDIS_URL=" + redis.url()}.with(
+	text := "legacy: {url: '" + shop + "'}\nauth: {secret_key: " + apptest.SecretKey + "}\nops: {token: a-token-for-operators}\ntrusted_proxies: 10.0.0.0/8\n"
+	apptest.WriteFile(t, file, text)
+	commands := apptest.Environment{"PORTICO_SQL_DSN=" + demotest.Postgres(t), "PORTICO_SQL_MEDIA_DIR=" + filepath.Join(folder, "media"), "PORTICO_CACHE_REDIS_URL=" + redis.URL()}.With(
 		"PORTICO_CONFIG="+file, "PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0", "PORTICO_LISTS_SPOOL_DIR="+folder, "PORTICO_LISTS_SPOOL_BYTES=1MiB", "PORTICO_SERVER_MAX_CONNECTIONS=100")
-	commands.mustRun(t, "credentials", "revoke", "--consumer", demotest.Data(t).Consumer.Key)
-	got := commands.mustRun(t, "doctor", "--strict")
+	commands.MustRun(t, "credentials", "revoke", "--consumer", demotest.Data(t).Consumer.Key)
+	got := commands.MustRun(t, "doctor", "--strict")
 	for _, replaced := range [][2]string{
 		{regexp.QuoteMeta(folder), "FOLDER"}, {`127\.0\.0\.1:\d\d+`, "127.0.0.1:PORT"}, {`/test_\d+`, "/TEST"}, {`(PostgreSQL|Redis) [\d.]+`, "$1 VERSION"},
 		{`[\d.]+ GiB`, "SIZE"}, {`\d+ are allowed`, "NUMBER are allowed"}, {`\d+ differ`, "NUMBER differ"}, {`this (container|machine)\n`, "this machine\n"},
@@ -130,16 +129,16 @@ no faults, no warnings
 // TestDoctorChangesNothing examines a store that does not exist, and one that does.
 func TestDoctorChangesNothing(t *testing.T) {
 	folder := t.TempDir()
-	r := console{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(folder, "new.db")}.diagnose(t)
+	r := runDoctor(t, apptest.Environment{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(folder, "new.db")})
 	requireFinding(t, r, "server", doctor.OK, "does not exist yet: portico serve creates it")
 	requireFinding(t, r, "images", doctor.OK, "does not exist yet: portico serve creates it")
 	if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil {
 		t.Errorf("the folder now has %v, %v", entries, err)
 	}
 	commands, path := demoStore(t)
-	before := databaseBytes(t, path)
-	commands.diagnose(t)
-	if databaseBytes(t, path) != before {
+	before := apptest.DatabaseBytes(t, path)
+	runDoctor(t, commands)
+	if apptest.DatabaseBytes(t, path) != before {
 		t.Error("the database has changed")
 	}
 }
@@ -147,7 +146,7 @@ func TestDoctorChangesNothing(t *testing.T) {
 // TestDoctorExitCodes checks the exit codes as users see them.
 func TestDoctorExitCodes(t *testing.T) {
 	commands, _ := demoStore(t) // which has warnings
-	commands = commands.with("PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0")
+	commands = commands.With("PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0")
 	for _, tt := range []struct {
 		name      string
 		arguments []string
@@ -161,8 +160,8 @@ func TestDoctorExitCodes(t *testing.T) {
 		{"an argument", []string{"database"}, "unknown command", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := commands.run(t, append([]string{"doctor"}, tt.arguments...)...)
-			if (err != nil) != (tt.want != "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) || errors.As(err, new(cannotRun)) != tt.misuse {
+			_, _, err := commands.Run(t, append([]string{"doctor"}, tt.arguments...)...)
+			if (err != nil) != (tt.want != "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) || (apptest.ExitCode(err) == program.ExitCannotRun) != tt.misuse {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
@@ -176,7 +175,7 @@ func TestDoctorConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("all faults at once", func(t *testing.T) {
-		r := console{}.diagnose(t, "--config", file)
+		r := runDoctor(t, apptest.Environment{}, "--config", file)
 		requireFinding(t, r, "settings", doctor.Fault, "did you mean listen?")
 		requireFinding(t, r, "settings", doctor.Fault, "dialect: \"latin\" must be")
 		requireFinding(t, r, "settings", doctor.Fault, "auth.secret_key: value must")
@@ -185,7 +184,7 @@ func TestDoctorConfiguration(t *testing.T) {
 		}
 	})
 	t.Run("no such file", func(t *testing.T) {
-		requireFinding(t, console{}.diagnose(t, "--config", file+"x"), "settings", doctor.Fault, "no such file")
+		requireFinding(t, runDoctor(t, apptest.Environment{}, "--config", file+"x"), "settings", doctor.Fault, "no such file")
 	})
 	commands, _ := demoStore(t)
 	secret := filepath.Join(t.TempDir(), "ops.token")
@@ -206,7 +205,7 @@ func TestDoctorConfiguration(t *testing.T) {
 		{"read-only spool folder", "LISTS_SPOOL_DIR=/proc", "temporary files", doctor.Fault, "lists.spool_dir"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			requireFinding(t, commands.with("PORTICO_"+tt.setting).diagnose(t), tt.check, tt.level, tt.want)
+			requireFinding(t, runDoctor(t, commands.With("PORTICO_"+tt.setting)), tt.check, tt.level, tt.want)
 		})
 	}
 }
@@ -218,26 +217,26 @@ func TestDoctorPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	contract, ops := freeAddress(t), freeAddress(t)
-	p := launch(t, []string{"PORTICO_OPS_TOKEN=" + opsToken}, "--demo", "--listen", contract, "--ops-listen", ops)
-	p.awaitAddresses(t, true)
+	contract, ops := apptest.FreeAddress(t), apptest.FreeAddress(t)
+	p := apptest.Launch(t, []string{"PORTICO_OPS_TOKEN=" + apptest.OpsToken}, "--demo", "--listen", contract, "--ops-listen", ops)
+	p.AwaitAddresses(t, true)
 	for _, tt := range []struct {
 		name, listen, ops, token string
 		check                    string
 		level                    doctor.Level
 		want                     string
 	}{
-		{"running Portico", contract, ops, opsToken, "contract port", doctor.OK, "in use by the running Portico"},
-		{"its operators' port", contract, ops, opsToken, "operators' port", doctor.OK, "in use by the running Portico; asks for ops.token"},
-		{"another token", contract, ops, opsToken + "x", "operators' port", doctor.Warning, "wants another ops.token"},
-		{"another program", other.Addr().String(), freeAddress(t), "", "contract port", doctor.Fault, "in use by another program"},
-		{"another program beside Portico", other.Addr().String(), ops, opsToken, "contract port", doctor.Fault, "in use by another program: the Portico at ops.listen listens on " + contract},
+		{"running Portico", contract, ops, apptest.OpsToken, "contract port", doctor.OK, "in use by the running Portico"},
+		{"its operators' port", contract, ops, apptest.OpsToken, "operators' port", doctor.OK, "in use by the running Portico; asks for ops.token"},
+		{"another token", contract, ops, apptest.OpsToken + "x", "operators' port", doctor.Warning, "wants another ops.token"},
+		{"another program", other.Addr().String(), apptest.FreeAddress(t), "", "contract port", doctor.Fault, "in use by another program"},
+		{"another program beside Portico", other.Addr().String(), ops, apptest.OpsToken, "contract port", doctor.Fault, "in use by another program: the Portico at ops.listen listens on " + contract},
 		{"another machine", "192.0.2.1:80", "127.0.0.1:0", "", "contract port", doctor.Fault, "Set listen to an address of this machine"},
 		{"a port without a token", "127.0.0.1:0", "127.0.0.1:0", "", "operators' port", doctor.OK, "open to all users of this machine"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			commands, _ := demoStore(t)
-			r := commands.with("PORTICO_LISTEN="+tt.listen, "PORTICO_OPS_LISTEN="+tt.ops, "PORTICO_OPS_TOKEN="+tt.token).diagnose(t)
+			r := runDoctor(t, commands.With("PORTICO_LISTEN="+tt.listen, "PORTICO_OPS_LISTEN="+tt.ops, "PORTICO_OPS_TOKEN="+tt.token))
 			requireFinding(t, r, tt.check, tt.level, tt.want)
 		})
 	}
@@ -245,11 +244,11 @@ func TestDoctorPorts(t *testing.T) {
 
 // TestDoctorCertificate examines certificates of the contract's port.
 func TestDoctorCertificate(t *testing.T) {
-	long, short, past := newKeyPair(t, 2000), newKeyPair(t, 24), newKeyPairUntil(t, 1, time.Now().Add(-time.Hour))
+	long, short, past := apptest.NewKeyPair(t, 2000), apptest.NewKeyPair(t, 24), apptest.NewKeyPairUntil(t, 1, time.Now().Add(-time.Hour))
 	commands, _ := demoStore(t)
 	for _, tt := range []struct {
 		name, publicURL string
-		pair            keyPair
+		pair            apptest.KeyPair
 		level           doctor.Level
 		want            string
 	}{
@@ -258,12 +257,12 @@ func TestDoctorCertificate(t *testing.T) {
 		{"ends soon", "", short, doctor.Warning, "valid for 0 more days"},
 		{"expired", "", past, doctor.Fault, "expired on"},
 		{"another name", "https://shop.example", long, doctor.Warning, "is not for shop.example"},
-		{"another key", "", keyPair{long.cert, short.key}, doctor.Fault, "private key does not match public key"},
-		{"no key", "", keyPair{long.cert, nil}, doctor.Fault, "set server.tls_cert"},
+		{"another key", "", apptest.KeyPair{Cert: long.Cert, Key: short.Key}, doctor.Fault, "private key does not match public key"},
+		{"no key", "", apptest.KeyPair{Cert: long.Cert, Key: nil}, doctor.Fault, "set server.tls_cert"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := commands.with(newKeyFolder(t, tt.pair).environ()...).with("PORTICO_PUBLIC_URL=" + tt.publicURL)
-			requireFinding(t, c.diagnose(t), "certificate", tt.level, tt.want)
+			c := commands.With(apptest.NewKeyFolder(t, tt.pair).Environ()...).With("PORTICO_PUBLIC_URL=" + tt.publicURL)
+			requireFinding(t, runDoctor(t, c), "certificate", tt.level, tt.want)
 		})
 	}
 }

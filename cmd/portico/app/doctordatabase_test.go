@@ -3,40 +3,41 @@
 package app
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/cmd/portico/doctor"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
+	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 )
 
 // TestDoctorDatabase examines databases that are unavailable, of other versions, or not
 // Portico's, and what they hold.
 func TestDoctorDatabase(t *testing.T) {
-	noStatement := func(*testing.T, console) {}
+	noStatement := func(*testing.T, apptest.Environment) {}
 	for _, tt := range []struct {
 		name       string
 		statements []string
 		settings   []string // without PORTICO_
-		prepare    func(*testing.T, console)
+		prepare    func(*testing.T, apptest.Environment)
 		check      string
 		level      doctor.Level
 		want       string
 	}{
-		{"no server", nil, []string{"SQL_DSN=postgres://u:swordfish@" + freeAddress(t) + "/shop"}, noStatement, "server", doctor.Fault, "connection refused"},
+		{"no server", nil, []string{"SQL_DSN=postgres://u:swordfish@" + apptest.FreeAddress(t) + "/shop"}, noStatement, "server", doctor.Fault, "connection refused"},
 		{"no folder", nil, []string{"SQL_DSN=sqlite:/nowhere/at/all.db"}, noStatement, "server", doctor.Fault, "cannot be created"},
 		{"a server without its prefix", nil, []string{"SQL_DSN=u:swordfish@tcp(db:3306)/shop"}, noStatement, "server", doctor.Fault, "sqlite cannot be created: no such file"},
-		{"a file in place of a folder", nil, []string{"SQL_DSN=sqlite:doctor.go/shop.db"}, noStatement, "server", doctor.Fault, "not a directory"},
+		{"a file in place of a folder", nil, []string{"SQL_DSN=sqlite:app.go/shop.db"}, noStatement, "server", doctor.Fault, "not a directory"},
 		{"no database", nil, []string{"SQL_DSN=sqlite:nowhere.db", "SQL_MIGRATE=off"}, noStatement, "server", doctor.Fault, "sql.migrate is off"},
 		{"not a database", nil, []string{"SQL_DSN=sqlite:doctor_test.go"}, noStatement, "server", doctor.Fault, "is no database of Portico's"},
 		{"a pending migration", []string{"DELETE FROM goose_db_version WHERE version_id = 15"}, nil, noStatement, "migrations", doctor.Warning, "migration 15 not made yet"},
 		{"a pending migration that nobody makes", []string{"DELETE FROM goose_db_version WHERE version_id = 15"}, []string{"SQL_MIGRATE=off"}, noStatement, "migrations", doctor.Fault, "sql.migrate is off"},
 		{"a newer version", []string{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"}, nil, noStatement, "migrations", doctor.Fault, "does not know the migration 99"},
 		{"no secret key", nil, nil, noStatement, "secret key", doctor.Warning, "are stored unencrypted"},
-		{"another secret key", nil, []string{"AUTH_SECRET_KEY=" + secretKey}, func(t *testing.T, c console) {
-			c.with("PORTICO_AUTH_SECRET_KEY="+strings.Repeat("ab", 32)).mustRun(t, "credentials", "add-consumer", "--name", "ERP")
+		{"another secret key", nil, []string{"AUTH_SECRET_KEY=" + apptest.SecretKey}, func(t *testing.T, c apptest.Environment) {
+			c.With("PORTICO_AUTH_SECRET_KEY="+strings.Repeat("ab", 32)).MustRun(t, "credentials", "add-consumer", "--name", "ERP")
 		}, "secret key", doctor.Fault, "set auth.secret_key (PORTICO_AUTH_SECRET_KEY) to the key the store was filled with"},
 		{"a disabled administrator", []string{"UPDATE admin SET disabled = 1"}, nil, noStatement, "administrators", doctor.Fault, "administrator 1, who is disabled"},
 		{"no administrator", []string{"DELETE FROM admin"}, nil, noStatement, "administrators", doctor.Fault, "administrator 1, who does not exist"},
@@ -47,47 +48,40 @@ func TestDoctorDatabase(t *testing.T) {
 			commands, path := demoStore(t)
 			changeFile(t, path, tt.statements...)
 			for _, s := range tt.settings {
-				commands = commands.with("PORTICO_" + s)
+				commands = commands.With("PORTICO_" + s)
 			}
 			tt.prepare(t, commands)
-			requireFinding(t, commands.diagnose(t), tt.check, tt.level, tt.want)
+			requireFinding(t, runDoctor(t, commands), tt.check, tt.level, tt.want)
 		})
 	}
 	t.Run("empty", func(t *testing.T) {
-		_, commands := newStore(t, secretKey)
-		commands.mustRun(t, "credentials", "list")
-		requireFinding(t, commands.diagnose(t), "records", doctor.Warning, "the store is empty")
+		_, commands := apptest.NewStore(t, apptest.SecretKey)
+		commands.MustRun(t, "credentials", "list")
+		requireFinding(t, runDoctor(t, commands), "records", doctor.Warning, "the store is empty")
 	})
 }
 
 // TestDoctorRights examines a database as a user who may only read.
 func TestDoctorRights(t *testing.T) {
 	dsn := demotest.Postgres(t)
-	db, err := sql.Open("pgx", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	execute(t, db, "CREATE ROLE doctor_reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO doctor_reader")
-	defer execute(t, db, "DROP OWNED BY doctor_reader", "DROP ROLE doctor_reader")
-	r := console{"PORTICO_SQL_DSN=" + strings.Replace(dsn, "portico@", "doctor_reader@", 1), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()}.diagnose(t)
+	db := apptest.OpenStore(t, "postgres", dsn)
+	shops.Execute(t, db, "CREATE ROLE doctor_reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO doctor_reader")
+	defer shops.Execute(t, db, "DROP OWNED BY doctor_reader", "DROP ROLE doctor_reader")
+	r := runDoctor(t, apptest.Environment{"PORTICO_SQL_DSN=" + strings.Replace(dsn, "portico@", "doctor_reader@", 1), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()})
 	requireFinding(t, r, "rights", doctor.Fault, "the user cannot serve clients: it lacks INSERT on")
 }
 
 // changeFile executes statements on a file of SQLite.
 func changeFile(t *testing.T, path string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := apptest.OpenStore(t, "sqlite", path)
 	defer func() { _ = db.Close() }()
-	execute(t, db, statements...)
+	shops.Execute(t, db, statements...)
 }
 
 // TestDoctorNoTables examines a database of a server before the first start.
 func TestDoctorNoTables(t *testing.T) {
-	r := console{"PORTICO_SQL_DSN=" + sqltest.Postgres(t), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()}.diagnose(t)
+	r := runDoctor(t, apptest.Environment{"PORTICO_SQL_DSN=" + sqltest.Postgres(t), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()})
 	requireFinding(t, r, "migrations", doctor.OK, "portico serve creates them")
 	for _, check := range []string{"records", "secret key", "administrators", "demo credentials"} {
 		requireFinding(t, r, check, doctor.NotChecked, "the tables are made first")

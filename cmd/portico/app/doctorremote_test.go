@@ -7,31 +7,32 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/cmd/portico/doctor"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
+	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 )
 
 // TestDoctorRedis examines a Redis that evicts nothing, one without a limit, and none.
 func TestDoctorRedis(t *testing.T) {
-	redis := newRedis(t)
+	redis := apptest.NewRedis(t)
 	commands, _ := demoStore(t)
-	commands = commands.with("PORTICO_CACHE_REDIS_URL=" + strings.Replace(redis.url(), "//", "//:swordfish@", 1))
-	redis.command("CONFIG SET requirepass swordfish")
-	requireFinding(t, commands.diagnose(t), "Redis memory", doctor.Warning, "is not limited")
-	other := commands.with("PORTICO_CACHE_REDIS_URL=" + redis.url())
-	requireFinding(t, other.diagnose(t), "Redis", doctor.Fault, "NOAUTH")
-	requireFinding(t, commands.with("PORTICO_CACHE_REDIS_URL=redis://:swordfish-2@"+redis.address).diagnose(t), "Redis", doctor.Fault, "WRONGPASS")
-	redis.kill()
-	requireFinding(t, commands.diagnose(t), "Redis", doctor.Fault, "connection refused")
-	redis.start()
-	redis.command("CONFIG SET maxmemory 64mb")
-	requireFinding(t, other.diagnose(t), "Redis memory", doctor.Warning, "nothing is evicted")
+	commands = commands.With("PORTICO_CACHE_REDIS_URL=" + strings.Replace(redis.URL(), "//", "//:swordfish@", 1))
+	redis.Command("CONFIG SET requirepass swordfish")
+	requireFinding(t, runDoctor(t, commands), "Redis memory", doctor.Warning, "is not limited")
+	other := commands.With("PORTICO_CACHE_REDIS_URL=" + redis.URL())
+	requireFinding(t, runDoctor(t, other), "Redis", doctor.Fault, "NOAUTH")
+	requireFinding(t, runDoctor(t, commands.With("PORTICO_CACHE_REDIS_URL=redis://:swordfish-2@"+redis.Address)), "Redis", doctor.Fault, "WRONGPASS")
+	redis.Kill()
+	requireFinding(t, runDoctor(t, commands), "Redis", doctor.Fault, "connection refused")
+	redis.Start()
+	redis.Command("CONFIG SET maxmemory 64mb")
+	requireFinding(t, runDoctor(t, other), "Redis memory", doctor.Warning, "nothing is evicted")
 }
 
 // newShop returns the URL of an old shop with a clock that answers every call alike.
@@ -77,7 +78,7 @@ func TestDoctorOldShop(t *testing.T) {
 		{"another interface", newShop(t, time.Now, 404, "application/json", `{"error":"not found"}`), "old shop", doctor.Fault, "without messages of the interface"},
 		{"elsewhere", newShop(t, time.Now, 301, "text/html", ""), "old shop", doctor.Fault, "redirects calls"},
 		{"closed", newShop(t, time.Now, 503, "text/html", ""), "old shop", doctor.Fault, "cannot answer calls now (status 503)"},
-		{"not there", "http://" + freeAddress(t), "old shop", doctor.Fault, "connection refused"},
+		{"not there", "http://" + apptest.FreeAddress(t), "old shop", doctor.Fault, "connection refused"},
 		{"a little ahead", newShop(t, ahead(2*time.Minute), 200, "application/json", "[]"), "old shop clock", doctor.Warning, "2m0s ahead of this machine's"},
 		{"far behind", newShop(t, ahead(-time.Hour), 200, "application/json", "[]"), "old shop clock", doctor.Fault, "1h0m0s behind this machine's; timestamps of signed calls may be 10m0s ahead"},
 		{"credentials accepted", newShop(t, time.Now, 200, "application/json", "[]"), "old shop credentials", doctor.OK, "accepted"},
@@ -85,13 +86,13 @@ func TestDoctorOldShop(t *testing.T) {
 		{"credentials without rights", newShop(t, time.Now, 403, "application/json", refused), "old shop credentials", doctor.Warning, "may not read products"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := commands.with(ownConsumer()...).with("PORTICO_LEGACY_URL=" + tt.url).diagnose(t)
+			r := runDoctor(t, commands.With(apptest.LegacyConsumer()...).With("PORTICO_LEGACY_URL="+tt.url))
 			requireFinding(t, r, tt.check, tt.level, tt.want)
 		})
 	}
 	t.Run("untrusted", func(t *testing.T) {
 		shop := newTLSServer(t, http.NotFoundHandler())
-		r := commands.with("PORTICO_LEGACY_URL=" + shop.URL).diagnose(t)
+		r := runDoctor(t, commands.With("PORTICO_LEGACY_URL="+shop.URL))
 		requireFinding(t, r, "old shop certificate", doctor.Fault, "unknown authority")
 		requireFinding(t, r, "old shop", doctor.Fault, "unknown authority")
 	})
@@ -100,22 +101,19 @@ func TestDoctorOldShop(t *testing.T) {
 // TestDoctorFollow examines databases of old shops.
 func TestDoctorFollow(t *testing.T) {
 	commands, _ := demoStore(t)
-	requireFinding(t, commands.with("PORTICO_FOLLOW_DSN=mysql:u:swordfish@tcp("+freeAddress(t)+")/old").diagnose(t), "followed database", doctor.Fault, "connection refused")
-	requireFinding(t, commands.with("PORTICO_FOLLOW_DSN="+sqltest.MariaDB(t)).diagnose(t), "followed database", doctor.Warning, `log_bin`)
+	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN=mysql:u:swordfish@tcp("+apptest.FreeAddress(t)+")/old")), "followed database", doctor.Fault, "connection refused")
+	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN="+sqltest.MariaDB(t))), "followed database", doctor.Warning, `log_bin`)
 }
 
 // TestDoctorBackend examines backends.
 func TestDoctorBackend(t *testing.T) {
 	commands, _ := demoStore(t)
-	mapping := filepath.Join(t.TempDir(), "people.yaml")
-	if err := os.WriteFile(mapping, []byte(peopleMapping), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	good := httptest.NewServer(&peopleBackend{})
+	mapping := apptest.NewFile(t, "people.yaml", shops.PeopleMapping)
+	good := httptest.NewServer(&shops.People{})
 	defer good.Close()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer refusing.Close()
-	secure := newTLSServer(t, &peopleBackend{})
+	secure := newTLSServer(t, &shops.People{})
 	for _, tt := range []struct {
 		name, url, mapping string
 		check              string
@@ -124,13 +122,13 @@ func TestDoctorBackend(t *testing.T) {
 	}{
 		{"good", good.URL, mapping, "backend", doctor.OK, "answers"},
 		{"refused", refusing.URL, mapping, "backend", doctor.Fault, "401"},
-		{"not there", "http://" + freeAddress(t), mapping, "backend", doctor.Fault, "connection refused"},
+		{"not there", "http://" + apptest.FreeAddress(t), mapping, "backend", doctor.Fault, "connection refused"},
 		{"a faulty mapping", good.URL, filepath.Join("doctor_test.go"), "backend", doctor.Fault, "doctor_test.go"},
 		{"no mapping", good.URL, "./nowhere.yaml", "backend", doctor.Fault, "rest.mapping"},
 		{"untrusted", secure.URL, mapping, "backend certificate", doctor.Fault, "unknown authority"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := commands.with("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+tt.url, "PORTICO_REST_MAPPING="+tt.mapping, "PORTICO_REST_SECRET=swordfish").diagnose(t)
+			r := runDoctor(t, commands.With("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+tt.url, "PORTICO_REST_MAPPING="+tt.mapping, "PORTICO_REST_SECRET=swordfish"))
 			requireFinding(t, r, tt.check, tt.level, tt.want)
 		})
 	}

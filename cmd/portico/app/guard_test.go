@@ -5,12 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // metric returns the value of a series on the operators' port, or "" if it is missing.
 func (l *localServer) metric(t *testing.T, series string) string {
 	t.Helper()
-	for line := range strings.Lines(send(t, "GET", l.ops+"/metrics", "").body) {
+	for line := range strings.Lines(apptest.Send(t, "GET", l.ops+"/metrics", "").Body) {
 		if value, ok := strings.CutPrefix(line, series+" "); ok {
 			return strings.TrimSpace(value)
 		}
@@ -36,25 +38,25 @@ func TestUpstreamGone(t *testing.T) {
 				headers       []string
 				body          string // "" for any
 			}{
-				{"administrator", item, []string{"Authorization", demoAdmin()}, `{"messages":{"error":[{"code":503,"message":"Resource internal error."}]}}`},
-				{"administrator with a signature", item, []string{"Authorization", signedHeader("GET", item, "once")}, ""},
-				{"unknown consumer", item, []string{"Authorization", plaintextHeader(strings.Repeat("x", 32), "x", strings.Repeat("y", 32), "y")}, ""},
+				{"administrator", item, []string{"Authorization", apptest.DemoAdmin()}, `{"messages":{"error":[{"code":503,"message":"Resource internal error."}]}}`},
+				{"administrator with a signature", item, []string{"Authorization", apptest.SignedHeader("GET", item, "once")}, ""},
+				{"unknown consumer", item, []string{"Authorization", apptest.PlaintextHeader(strings.Repeat("x", 32), "x", strings.Repeat("y", 32), "y")}, ""},
 				{"guest", l.contract + "/api/rest/products/1", nil, ""},
 				{"image", l.contract + "/media/catalog/product/i/m/image.png", nil, "The image cannot be read now\n"},
 			}
 			for range 2 { // the breaker opens meanwhile
 				for _, c := range calls {
-					got := send(t, "GET", c.address, "", append(c.headers, "Accept", "application/json")...)
-					if got.status != http.StatusServiceUnavailable || c.body != "" && got.body != c.body {
-						t.Errorf("%s is answered %d %s", c.name, got.status, got.body)
+					got := apptest.Send(t, "GET", c.address, "", append(c.headers, "Accept", "application/json")...)
+					if got.Status != http.StatusServiceUnavailable || c.body != "" && got.Body != c.body {
+						t.Errorf("%s is answered %d %s", c.name, got.Status, got.Body)
 					}
-					if after, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || after < 1 || after > 600 {
-						t.Errorf("%s gets Retry-After %q", c.name, got.header.Get("Retry-After"))
+					if after, err := strconv.Atoi(got.Header.Get("Retry-After")); err != nil || after < 1 || after > 600 {
+						t.Errorf("%s gets Retry-After %q", c.name, got.Header.Get("Retry-After"))
 					}
 				}
 			}
-			if got := send(t, "GET", l.ops+"/readyz", ""); got.status != http.StatusServiceUnavailable {
-				t.Errorf("/readyz answers %d", got.status)
+			if got := apptest.Send(t, "GET", l.ops+"/readyz", ""); got.Status != http.StatusServiceUnavailable {
+				t.Errorf("/readyz answers %d", got.Status)
 			}
 			for series, want := range map[string]string{
 				`portico_breaker_state{breaker="sql"}`:                                                   "2",

@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -60,14 +61,14 @@ func openReplyCache(cfg *config.Config, changes cache.Changes, registry promethe
 // replyFingerprint returns a hash of the build, the store and all settings that can affect
 // replies. Processes with equal fingerprints may share cached replies. It is a hash
 // because some of the settings are secret. store is the storeIdentity.
-func (p *program) replyFingerprint(cfg *config.Config, store string) string {
+func replyFingerprint(p *program.Program, cfg *config.Config, store string) string {
 	sum := sha256.New()
 	write := func(texts ...string) {
 		for _, text := range texts {
 			fmt.Fprintf(sum, "%d %s\n", len(text), text)
 		}
 	}
-	write(p.build.Version, buildRevision())
+	write(p.Build.Version, buildRevision())
 	for _, row := range cfg.Rows() {
 		if section, _, _ := strings.Cut(row.Name, "."); !slices.Contains(settingsWithoutEffect(), section) {
 			write(row.Name, row.Value)
@@ -85,7 +86,7 @@ func (p *program) replyFingerprint(cfg *config.Config, store string) string {
 // storeIdentity returns a text that tells the store from those that other processes may have
 // under the same settings.
 func storeIdentity(cfg *config.Config, demoStore bool) (string, error) {
-	dsn := cfg.Sections[sqlSection]["dsn"]
+	dsn := cfg.Sections[program.SQLSection]["dsn"]
 	switch {
 	case demoStore: // no other process has this store
 		return rand.Text(), nil

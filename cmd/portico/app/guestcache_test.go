@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -18,28 +19,28 @@ func TestCachedReplies(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			l := serveLocal(t, true, "PORTICO_DIALECT="+dialect)
 			const target = "/api/rest/products/1"
-			get := func(header ...string) reply {
-				return send(t, "GET", l.contract+target, "", append([]string{"Accept", "application/json"}, header...)...)
+			get := func(header ...string) apptest.Reply {
+				return apptest.Send(t, "GET", l.contract+target, "", append([]string{"Accept", "application/json"}, header...)...)
 			}
 			first, second := get(), get()
-			if first.header.Get("X-Cache") != "MISS" || second.header.Get("X-Cache") != "HIT" {
-				t.Errorf("X-Cache is %q, then %q", first.header.Get("X-Cache"), second.header.Get("X-Cache"))
+			if first.Header.Get("X-Cache") != "MISS" || second.Header.Get("X-Cache") != "HIT" {
+				t.Errorf("X-Cache is %q, then %q", first.Header.Get("X-Cache"), second.Header.Get("X-Cache"))
 			}
 			formKey := regexp.MustCompile(`form_key\\?/[A-Z0-9]{16}`)
-			if a, b := formKey.ReplaceAllString(first.body, ""), formKey.ReplaceAllString(second.body, ""); a != b || first.body == second.body {
-				t.Errorf("first  %s\ncached %s", first.body, second.body)
+			if a, b := formKey.ReplaceAllString(first.Body, ""), formKey.ReplaceAllString(second.Body, ""); a != b || first.Body == second.Body {
+				t.Errorf("first  %s\ncached %s", first.Body, second.Body)
 			}
-			tag := second.header.Get("Etag")
+			tag := second.Header.Get("Etag")
 			if dialect == "magento" {
 				for _, name := range []string{"Etag", "Vary"} {
-					if value := second.header.Get(name); value != "" {
+					if value := second.Header.Get(name); value != "" {
 						t.Errorf("%s is %q", name, value)
 					}
 				}
 				return
 			}
-			if tag == "" || tag != first.header.Get("Etag") || second.header.Get("Vary") != "Accept, Authorization" || second.header.Get("Cache-Control") != "no-cache" {
-				t.Errorf("%v", second.header)
+			if tag == "" || tag != first.Header.Get("Etag") || second.Header.Get("Vary") != "Accept, Authorization" || second.Header.Get("Cache-Control") != "no-cache" {
+				t.Errorf("%v", second.Header)
 			}
 			for _, c := range []struct {
 				sent   string
@@ -48,15 +49,15 @@ func TestCachedReplies(t *testing.T) {
 				{tag, 304}, {"*", 304}, {strings.TrimPrefix(tag, "W/"), 304}, {`"other", ` + tag, 304}, {`"other"`, 200}, {"rubbish", 200}, {"", 200},
 			} {
 				got := get("If-None-Match", c.sent)
-				if got.status != c.status || (got.body == "") != (c.status == 304) || got.header.Get("Etag") != tag {
-					t.Errorf("If-None-Match %q is answered %d %v", c.sent, got.status, got.header)
+				if got.Status != c.status || (got.Body == "") != (c.status == 304) || got.Header.Get("Etag") != tag {
+					t.Errorf("If-None-Match %q is answered %d %v", c.sent, got.Status, got.Header)
 				}
 			}
-			if got := send(t, "PUT", l.contract+target, `{"name":"Other"}`, "Authorization", demoAdmin(), "Content-Type", "application/json"); got.status != http.StatusOK {
-				t.Fatalf("%d %s", got.status, got.body)
+			if got := apptest.Send(t, "PUT", l.contract+target, `{"name":"Other"}`, "Authorization", apptest.DemoAdmin(), "Content-Type", "application/json"); got.Status != http.StatusOK {
+				t.Fatalf("%d %s", got.Status, got.Body)
 			}
-			if got := get("If-None-Match", tag); got.status != http.StatusOK || got.header.Get("Etag") == tag {
-				t.Errorf("after a write: %d %v", got.status, got.header)
+			if got := get("If-None-Match", tag); got.Status != http.StatusOK || got.Header.Get("Etag") == tag {
+				t.Errorf("after a write: %d %v", got.Status, got.Header)
 			}
 		})
 	}
@@ -67,8 +68,8 @@ func TestCachedReplies(t *testing.T) {
 func TestPurge(t *testing.T) {
 	l := serveLocal(t, true)
 	read := func() (text, how string) {
-		got := send(t, "GET", l.contract+"/api/rest/products/1?attrs=name", "", "Accept", "application/json")
-		return got.body, got.header.Get("X-Cache")
+		got := apptest.Send(t, "GET", l.contract+"/api/rest/products/1?attrs=name", "", "Accept", "application/json")
+		return got.Body, got.Header.Get("X-Cache")
 	}
 	before, _ := read()
 	products, err := l.app.db.Adapter().Store(adapter.Products)
@@ -86,8 +87,8 @@ func TestPurge(t *testing.T) {
 	if text, how := read(); text != before || how != "HIT" {
 		t.Errorf("before a purge: %s %s", how, text)
 	}
-	if got := send(t, "POST", l.ops+"/cache/purge", ""); got.status != http.StatusOK || got.body != "purged\n" {
-		t.Errorf("/cache/purge answers %d %q", got.status, got.body)
+	if got := apptest.Send(t, "POST", l.ops+"/cache/purge", ""); got.Status != http.StatusOK || got.Body != "purged\n" {
+		t.Errorf("/cache/purge answers %d %q", got.Status, got.Body)
 	}
 	if text, how := read(); text == before || how != "MISS" {
 		t.Errorf("after it: %s %s", how, text)
@@ -98,18 +99,18 @@ func TestPurge(t *testing.T) {
 // it has cached replies.
 func TestReadyWithReplies(t *testing.T) {
 	l := serveLocal(t, true)
-	send(t, "GET", l.contract+"/api/rest/products", "")
+	apptest.Send(t, "GET", l.contract+"/api/rest/products", "")
 	if err := l.app.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := send(t, "GET", l.ops+"/readyz", ""); got.status != http.StatusOK || !strings.Contains(got.body, "upstream unavailable") {
-		t.Errorf("/readyz answers %d %q", got.status, got.body)
+	if got := apptest.Send(t, "GET", l.ops+"/readyz", ""); got.Status != http.StatusOK || !strings.Contains(got.Body, "upstream unavailable") {
+		t.Errorf("/readyz answers %d %q", got.Status, got.Body)
 	}
-	if got := send(t, "POST", l.ops+"/cache/purge", ""); got.status != http.StatusOK {
-		t.Errorf("/cache/purge answers %d %q", got.status, got.body)
+	if got := apptest.Send(t, "POST", l.ops+"/cache/purge", ""); got.Status != http.StatusOK {
+		t.Errorf("/cache/purge answers %d %q", got.Status, got.Body)
 	}
-	if got := send(t, "GET", l.ops+"/readyz", ""); got.status != http.StatusServiceUnavailable {
-		t.Errorf("/readyz answers %d %q with an empty cache", got.status, got.body)
+	if got := apptest.Send(t, "GET", l.ops+"/readyz", ""); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("/readyz answers %d %q with an empty cache", got.Status, got.Body)
 	}
 }
 
@@ -118,7 +119,7 @@ func TestFingerprint(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.db")
 	of := func(demoStore bool, environ ...string) string {
 		t.Helper()
-		cfg, err := config.Load(config.Sources{Environ: environ, Sections: newProgram().sections()})
+		cfg, err := config.Load(config.Sources{Environ: environ, Sections: newProgram().Sections()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,7 @@ func TestFingerprint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return newProgram().replyFingerprint(cfg, store)
+		return replyFingerprint(newProgram(), cfg, store)
 	}
 	const server = "PORTICO_SQL_DSN=postgres://portico:secret@db/portico"
 	base := of(false, server)

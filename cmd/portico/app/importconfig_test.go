@@ -1,36 +1,26 @@
 package app
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
 // loadText loads a configuration file with this text.
 func loadText(t *testing.T, text string) (*config.Config, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "portico.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return config.Load(config.Sources{Sections: newProgram().sections(), File: path, Attribute: checkAttribute, Fields: checkFieldList})
+	return config.Load(config.Sources{Sections: newProgram().Sections(), File: apptest.NewFile(t, "portico.yaml", text), Attribute: program.CheckAttribute, Fields: program.CheckFieldList})
 }
 
 // TestImportConfig prints the configuration of a shop, loads it, serves with it, and looks at
 // what it says.
 func TestImportConfig(t *testing.T) {
 	dsn, _ := magento1test.NewShop(t, magento1test.Rich, "")
-	printed := mustRun(t, "import", "config", "--from", dsn)
+	printed := apptest.MustRun(t, "import", "config", "--from", dsn)
 	cfg, err := loadText(t, printed)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, printed)
@@ -41,109 +31,15 @@ func TestImportConfig(t *testing.T) {
 	if settings, comments := strings.Count(printed, "\n  "), strings.Count(printed, "# from "); comments < 8 || comments > settings {
 		t.Errorf("%d comments at %d settings:\n%s", comments, settings, printed)
 	}
-	file := filepath.Join(t.TempDir(), "portico.yaml")
-	if err := os.WriteFile(file, []byte(printed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, commands := newStore(t, secretKey)
-	start(t, commands, "--config", file).stop(t)
+	file := apptest.NewFile(t, "portico.yaml", printed)
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	apptest.Start(t, commands, "--config", file).Stop(t)
 
 	// The part attributes says the same.
-	if got := commands.mustRun(t, "import", "--from", dsn, "attributes"); !strings.Contains(got, "Add to portico.yaml") || !strings.Contains(got, "  - {resource: products, name: ") {
+	if got := commands.MustRun(t, "import", "--from", dsn, "attributes"); !strings.Contains(got, "Add to portico.yaml") || !strings.Contains(got, "  - {resource: products, name: ") {
 		t.Errorf("without the file it prints %s", got)
 	}
-	if got := commands.mustRun(t, "import", "--from", dsn, "--config", file, "attributes"); !strings.Contains(got, "the configuration has all") {
+	if got := commands.MustRun(t, "import", "--from", dsn, "--config", file, "attributes"); !strings.Contains(got, "the configuration has all") {
 		t.Errorf("with the file it prints %s", got)
-	}
-}
-
-// TestShopConfig checks that no text of the old shop gets out of its place in the file.
-func TestShopConfig(t *testing.T) {
-	text := shopConfig([]magento1.Setting{
-		{Name: "store.timezone", Value: "Europe/Berlin", From: "core_config_data\nlisten: 0.0.0.0:80\r\u2028adapter: rest"},
-		{Name: "stock.min_qty", Value: "2.0000", From: "b"},
-		{Name: "store.currency", Value: "EUR", From: "c", Warning: "look at it"},
-		{Name: "public_url", Value: "https://shop.example/a#b: c", From: "d"},
-		{Name: "attributes", Value: "{resource: products, name: size, kind: integer, roles: [admin]}", From: "e"},
-		{Warning: "no such setting\nadapter: rest", From: "f"},
-	})
-	const want = `# The settings of an old shop, by "portico import config". Read them through.
-
-# What clients of the old shop expect. "documented" is for clients that follow the contract to the letter.
-dialect: magento
-
-store:
-  # from core_config_data listen: 0.0.0.0:80 adapter: rest
-  timezone: Europe/Berlin
-  # from c
-  # look at it
-  currency: EUR
-
-stock:
-  # from b
-  min_qty: 2.0000
-
-# from d
-public_url: "https://shop.example/a#b: c"
-
-attributes:
-  # from e
-  - {resource: products, name: size, kind: integer, roles: [admin]}
-
-# Portico has no settings for these:
-# no such setting adapter: rest (from f)
-`
-	if difference := cmp.Diff(want, text); difference != "" {
-		t.Errorf("want -, got +:\n%s", difference)
-	}
-}
-
-// TestYAMLScalar checks that texts read as they are written.
-func TestYAMLScalar(t *testing.T) {
-	for _, text := range []string{"", " ", "UTC", "4,9", "null", "~", "true", "012", "1e3", "a: b", "a #b", "[a]", "{a}", "*", "&a", "'", `"`, "\\", "a\nb", "- a", "é", "\u2028"} {
-		f := &configWriter{}
-		f.set("x.y", text)
-		var got struct{ X struct{ Y *string } }
-		if err := yaml.Unmarshal([]byte(f.String()), &got); err != nil || got.X.Y == nil || *got.X.Y != text {
-			t.Errorf("%q reads as %v (%v) from %q", text, got.X.Y, err, f.String())
-		}
-	}
-}
-
-// TestMissingSettings checks what the part attributes names.
-func TestMissingSettings(t *testing.T) {
-	cfg, err := loadText(t, "store: {attribute_sets: '4', tax_classes: '0,2', themes: 'base/default'}\nattributes:\n  - {resource: products, name: size, kind: integer, roles: [admin]}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	attribute := func(name string) magento1.Setting {
-		return magento1.Setting{Name: "attributes", Value: "{resource: products, name: " + name + ", kind: text, roles: [admin]}", From: "eav_attribute 9",
-			Attribute: &magento1.Attribute{AddedAttribute: adapter.AddedAttribute{Resource: adapter.Products, Name: name}}}
-	}
-	schemas, err := storeSchemas(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	missing := transfer.MissingSettings(settingLists(cfg), schemas, []magento1.Setting{
-		{Name: "store.timezone", Value: "Asia/Tokyo"},
-		{Name: "store.attribute_sets", Value: "4,9,11", From: "eav_attribute_set"},
-		{Name: "store.tax_classes", Value: "0,2"},
-		{Name: "store.themes", Value: "base/default,shop/summer"},
-		attribute("size"), attribute("care"),
-	})
-	const want = `store:
-  # eav_attribute_set
-  attribute_sets: 4,9,11
-  themes: base/default,shop/summer
-
-attributes:
-  # eav_attribute 9
-  - {resource: products, name: care, kind: text, roles: [admin]}
-`
-	if difference := cmp.Diff(want, settingLines(missing)); difference != "" {
-		t.Errorf("want -, got +:\n%s", difference)
-	}
-	if len(missing) != 3 || !cmp.Equal(missing[0].Lacking, []string{"9", "11"}) {
-		t.Errorf("%+v", missing)
 	}
 }

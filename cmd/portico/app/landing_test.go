@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // acceptOfBrowser is the Accept header of a browser that opens a page.
@@ -13,7 +15,7 @@ const acceptOfBrowser = "text/html,application/xhtml+xml,application/xml;q=0.9,*
 // answers there. All other clients get what they get for any path that Portico does not serve.
 func TestLanding(t *testing.T) {
 	t.Parallel()
-	old := newLegacyStub(t)
+	old := apptest.NewLegacyStub(t)
 	legacy := "PORTICO_LEGACY_AUTH=caller"
 	plain, below := serveLocal(t, false), serveLocal(t, true, belowShop, "PORTICO_DIALECT=magento")
 	for _, tt := range []struct {
@@ -43,29 +45,29 @@ func TestLanding(t *testing.T) {
 			if tt.accept != "-" {
 				headers = []string{"Accept", tt.accept}
 			}
-			got := send(t, http.MethodGet, tt.shop.contract+tt.path, "", headers...)
-			if asked := old.last() != nil; got.status != tt.status || asked != tt.asked {
-				t.Fatalf("%d, want %d; the legacy system was asked: %t, want %t\n%s", got.status, tt.status, asked, tt.asked, got.body)
+			got := apptest.Send(t, http.MethodGet, tt.shop.contract+tt.path, "", headers...)
+			if asked := old.Last() != nil; got.Status != tt.status || asked != tt.asked {
+				t.Fatalf("%d, want %d; the legacy system was asked: %t, want %t\n%s", got.Status, tt.status, asked, tt.asked, got.Body)
 			}
 			if tt.asked {
-				if got.body != "old" {
-					t.Errorf("not the reply of the legacy system:\n%s", got.body)
+				if got.Body != "old" {
+					t.Errorf("not the reply of the legacy system:\n%s", got.Body)
 				}
 				return
 			}
 			if tt.status == http.StatusOK {
-				if !strings.Contains(got.body, "/api/rest</code>") || strings.Contains(got.body, "Portico "+newProgram().build.Version) {
-					t.Errorf("the page:\n%s", got.body)
+				if !strings.Contains(got.Body, "/api/rest</code>") || strings.Contains(got.Body, "Portico "+newProgram().Build.Version) {
+					t.Errorf("the page:\n%s", got.Body)
 				}
 				return
 			}
-			reference := send(t, http.MethodGet, tt.shop.contract+"/nowhere", "", headers...)
-			for _, header := range []http.Header{got.header, reference.header} {
+			reference := apptest.Send(t, http.MethodGet, tt.shop.contract+"/nowhere", "", headers...)
+			for _, header := range []http.Header{got.Header, reference.Header} {
 				header.Del("X-Request-Id")
 				header.Del("Date")
 			}
-			if got.body != "Not found\n" || got.header.Get("Vary") != "" || len(got.header) != len(reference.header) {
-				t.Errorf("%q with %v, want the reply to any other path, with %v", got.body, got.header, reference.header)
+			if got.Body != "Not found\n" || got.Header.Get("Vary") != "" || len(got.Header) != len(reference.Header) {
+				t.Errorf("%q with %v, want the reply to any other path, with %v", got.Body, got.Header, reference.Header)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/mapping/httpapi"
 )
 
@@ -15,10 +16,7 @@ import (
 // subdirectory, each on its side of Portico's own, and that it may refuse them.
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: demotest.SQLite(t), MediaDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := apptest.OpenRecords(t, sqlstore.Options{DSN: demotest.SQLite(t)})
 	sign := func(header string) gin.HandlerFunc {
 		return func(c *gin.Context) {
 			address := httpapi.AddressOf(c)

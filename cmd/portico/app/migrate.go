@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
 // migrateCommand returns the command "migrate".
-func (p *program) migrateCommand() *cobra.Command {
+func migrateCommand(p *program.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -36,7 +37,7 @@ database can do so (MariaDB and MySQL cannot).`,
   PORTICO_SQL_DSN_FILE=/run/secrets/dsn portico migrate --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			migrations, err := p.migrate(cmd)
+			migrations, err := migrate(p, cmd)
 			if err != nil {
 				return err
 			}
@@ -51,19 +52,19 @@ database can do so (MariaDB and MySQL cannot).`,
 			return nil
 		},
 	}
-	p.addSettingFlags(cmd, "log.level", "log.format")
+	p.AddSettingFlags(cmd, "log.level", "log.format")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 // migrate updates the tables of the configured database, and returns the names of the
 // migrations that it lacked.
-func (p *program) migrate(cmd *cobra.Command) ([]string, error) {
-	cfg, err := p.loadConfig(cmd)
+func migrate(p *program.Program, cmd *cobra.Command) ([]string, error) {
+	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
 		return nil, err
 	}
-	options, err := storeOptions(cfg, newLogger(cmd.ErrOrStderr(), cfg))
+	options, err := program.StoreOptions(cfg, program.NewLogger(cmd.ErrOrStderr(), cfg))
 	if err != nil {
 		return nil, err
 	}

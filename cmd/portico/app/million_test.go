@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // million enables the benchmark of a large catalog, which takes a minute and 1.5 GB to
@@ -38,8 +41,8 @@ func BenchmarkMillion(b *testing.B) {
 	large, small := serveCatalogue(b, *million), serveCatalogue(b, 1000)
 	get := func(base, path string) {
 		response := openReply(b, base+"/api/rest"+path, "")
-		if reply := readReply(b, response); len(reply.body) < 100 {
-			b.Fatalf("%s: %s", path, reply.body)
+		if reply := apptest.ReadReply(b, response); len(reply.Body) < 100 {
+			b.Fatalf("%s: %s", path, reply.Body)
 		}
 	}
 	const rounds = 31
@@ -58,7 +61,7 @@ func BenchmarkMillion(b *testing.B) {
 
 	sku := func(base string, most int) func(int) {
 		return func(i int) {
-			get(base, "/products?filter[0][attribute]=sku&filter[0][eq]=MADE-"+strconv.Itoa(firstGeneratedID+4+100*(i*7919%(most/100))))
+			get(base, "/products?filter[0][attribute]=sku&filter[0][eq]=MADE-"+strconv.Itoa(demotest.FirstGeneratedID+4+100*(i*7919%(most/100))))
 		}
 	}
 	took = medians(rounds, sku(small, 1000), sku(large, *million))
@@ -77,8 +80,8 @@ func BenchmarkMillion(b *testing.B) {
 // serveCatalogue serves a catalog without limits on lists, and returns the base URL.
 func serveCatalogue(b *testing.B, products int) string {
 	b.Helper()
-	db, data := newCatalog(b, b.TempDir(), products)
-	_, server := serveApp(b, db, data, "documented", withoutReplyCache, "PORTICO_LISTS_MAX_ROWS="+strconv.Itoa(products), "PORTICO_SERVER_WRITE_TIMEOUT=24h")
+	db, data := demotest.NewCatalog(b, b.TempDir(), products)
+	_, server := serveApp(b, db, data, "documented", apptest.WithoutReplyCache, "PORTICO_LISTS_MAX_ROWS="+strconv.Itoa(products), "PORTICO_SERVER_WRITE_TIMEOUT=24h")
 	return server.URL
 }
 

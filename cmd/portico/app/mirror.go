@@ -3,25 +3,27 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/migration"
-	"github.com/portico-commerce/portico/mapping/mirror"
-	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/follow"
+	"github.com/portico-commerce/portico/mapping/legacy/mirror"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
 
 const (
@@ -40,7 +42,7 @@ type mirroring struct {
 	db        *sqlstore.DB
 	gate      *mirror.Gate
 	deliverer mirror.Deliverer
-	writes    *transfer.Writes
+	writes    *follow.Writes
 	metrics   *mirrorMetrics
 	holder    string
 	log       *slog.Logger
@@ -48,8 +50,8 @@ type mirroring struct {
 
 // A mirrorSource is the old shop's database, which completes deliveries of an outbox.
 type mirrorSource struct {
-	*transfer.Writes
-	box sqlstore.Outbox
+	*follow.Writes
+	box outboxes.Store
 }
 
 // Settle completes deliveries.
@@ -57,23 +59,15 @@ func (s mirrorSource) Settle(ctx context.Context, deliveries ...outbox.Delivery)
 	return s.Writes.Settle(ctx, s.box, deliveries...)
 }
 
-// canMirror reports whether a configuration lets writes be mirrored, now or after a reload.
-func canMirror(cfg *config.Config) bool {
-	return cfg.Follow.DSN != "" && cfg.Legacy.URL != ""
-}
-
 // newMirroring returns what repeats writes, and the adapter to serve. records are Portico's, and trial
 // those in which creates are tried, both behind their guard.
-func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *transfer.Writes, legacy *legacySystem, rules func() passthrough.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
-	metrics, err := newMirrorMetrics(registry)
+func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *legacysystem.System, rules func() passthrough.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
+	metrics := newMirrorMetrics(registry)
+	schemas, err := program.Schemas(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	schemas, err := storeSchemas(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	fields, err := storeFields(cfg)
+	fields, err := program.Fields(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +75,7 @@ func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Ad
 	if err != nil {
 		return nil, nil, err
 	}
-	parts, err := resourceParts(cfg)
+	parts, err := program.ResourceParts(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,7 +86,7 @@ func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Ad
 		}
 	}
 	metrics.start(written)
-	m := &mirroring{db: db, writes: writes, metrics: metrics, holder: holderName(), log: log}
+	m := &mirroring{db: db, writes: writes, metrics: metrics, holder: program.HolderName(), log: log}
 	m.gate = mirror.NewGate(mirror.GateOptions{
 		Owners: db.WriteOwners(), Process: m.holder, Resources: written, CaughtUp: writes.CaughtUp, Drain: cfg.Mirror.Drain, Log: log,
 		Wishes: func() map[adapter.Resource]bool { return mirror.WishesOf(rules(), written) },
@@ -100,10 +94,10 @@ func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Ad
 		GaveUp: func(r adapter.Resource) { metrics.turns.WithLabelValues(string(r), gaveUp).Inc() },
 	})
 	sender := &mirror.Sender{
-		System: legacy.client, Table: contract.NewTable(contract.Routes(fields)), Timeout: cfg.Legacy.Timeout,
+		System: legacy.Client, Table: contract.NewTable(contract.Routes(fields)), Timeout: cfg.Legacy.Timeout,
 		Signer: auth.NewSigner(cfg.Legacy.ConsumerKey, cfg.Legacy.ConsumerSecret, cfg.Legacy.Token, cfg.Legacy.TokenSecret),
 	}
-	m.deliverer = mirror.Deliverer{Records: db.Adapter(), States: transfer.States, Requests: requests, Sender: sender, Log: log,
+	m.deliverer = mirror.Deliverer{Records: db.Adapter(), States: follow.States, Requests: requests, Sender: sender, Log: log,
 		Count: func(r adapter.Resource, outcome string) { metrics.deliveries.WithLabelValues(string(r), outcome).Inc() }}
 	served := mirror.NewAdapter(records, mirror.CreateOptions{
 		Trial: trial, Mirrors: m.gate.Mirrors, Outbox: db.Outbox(), Source: mirrorSource{writes, db.Outbox()},
@@ -139,7 +133,7 @@ func startMirroring(ctx context.Context, a *app) (stop func()) {
 // deliver delivers whenever no other process does.
 func (m *mirroring) deliver(ctx context.Context) {
 	for ctx.Err() == nil {
-		_, err := m.db.Leases().Hold(ctx, mirrorLease, m.holder, mirrorLeaseTTL, func(ctx context.Context, lease sqlstore.Lease, valid func() bool) error {
+		_, err := m.db.Leases().Hold(ctx, mirrorLease, m.holder, mirrorLeaseTTL, func(ctx context.Context, lease leases.Lease, valid func() bool) error {
 			box := m.db.Outbox().Fenced(lease)
 			d := m.deliverer
 			d.Outbox, d.Source, d.MayDeliver = box, mirrorSource{m.writes, box}, valid
@@ -150,7 +144,7 @@ func (m *mirroring) deliver(ctx context.Context) {
 			return nil
 		})
 		switch {
-		case errors.Is(err, sqlstore.ErrLeaseLost):
+		case errors.Is(err, leases.ErrLeaseLost):
 			m.log.Warn("another process delivers to the old shop now, as this one did not respond in time")
 		case err != nil && ctx.Err() == nil:
 			m.log.Warn("changes cannot be delivered to the old shop now", "error", err)
@@ -166,45 +160,11 @@ func (m *mirroring) deliver(ctx context.Context) {
 // repeat them.
 func newBystander(db *sqlstore.DB, log *slog.Logger) *mirror.Gate {
 	return mirror.NewGate(mirror.GateOptions{
-		Owners: db.WriteOwners(), Process: holderName(), Log: log,
+		Owners: db.WriteOwners(), Process: program.HolderName(), Log: log,
 		Wishes:   func() map[adapter.Resource]bool { return nil },
 		CaughtUp: func(adapter.Resource) bool { return false },
 		Turned:   func(adapter.Resource) {},
 	})
-}
-
-// checkOwners fails if Portico has the writes of some resources, which other processes repeat at the
-// old shop, and this process would let clients write without that.
-func checkOwners(ctx context.Context, cfg *config.Config, owners sqlstore.WriteOwners) error {
-	all, err := owners.All(ctx)
-	if err != nil || canMirror(cfg) {
-		return err
-	}
-	rules := newRules(cfg.Routes)
-	for _, o := range all {
-		if !o.Mirrored && !o.Turning {
-			continue
-		}
-		if others, err := owners.Live(ctx); err != nil || others {
-			return errors.Join(fmt.Errorf("other processes repeat the writes of %s at the old shop, and this one would not: stop all of them, and start this one ten seconds later, or set follow.dsn and legacy.url as they have them", o.Resource), err)
-		}
-		if cfg.Legacy.URL != "" && rules.For(&contract.Address{Route: &contract.Route{Resource: string(o.Resource)}}).To == passthrough.Legacy {
-			return fmt.Errorf("portico has the writes of %s, and the old shop may not have all of them yet: set follow.dsn until they have turned back", o.Resource)
-		}
-	}
-	return nil
-}
-
-// checkRoutes returns what is wrong with the table routes as a whole.
-func checkRoutes(cfg *config.Config) []string {
-	if cfg.Legacy.URL == "" {
-		return nil
-	}
-	parts, err := resourceParts(cfg)
-	if err != nil {
-		return nil // there is another fault
-	}
-	return slices.Compact(migration.CheckRules(newRules(cfg.Routes), parts, cfg.Follow.DSN != ""))
 }
 
 // mirrorMetrics are the metrics of a mirroring.
@@ -216,26 +176,23 @@ type mirrorMetrics struct {
 	oldest                     prometheus.Gauge
 }
 
-func newMirrorMetrics(registry prometheus.Registerer) (*mirrorMetrics, error) {
+// newMirrorMetrics registers the metrics. It panics if they are registered already.
+func newMirrorMetrics(registerer prometheus.Registerer) *mirrorMetrics {
+	register := promauto.With(registerer)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "portico_mirror_" + name, Help: help}, labels)
+		return register.NewCounterVec(prometheus.CounterOpts{Name: "portico_mirror_" + name, Help: help}, labels)
 	}
 	gauge := func(name, help string) prometheus.GaugeOpts {
 		return prometheus.GaugeOpts{Name: "portico_mirror_" + name, Help: help}
 	}
-	m := &mirrorMetrics{
+	return &mirrorMetrics{
 		deliveries: counter("deliveries_total", "Attempts to repeat a change at the old shop, by resource and outcome: accepted, empty if nothing had to be sent, superseded if a client has changed the record again, refused and so parked, failed and so repeated, unavailable if the old shop cannot be reached.", "resource", "outcome"),
 		creates:    counter("creates_total", "Records that were to be created at the old shop first, by resource and outcome: created, found after the reply was lost, refused, unsent, or unknown.", "resource", "outcome"),
 		turns:      counter("turns_total", "How often the writes of a resource were to move, to Portico or back to the old shop, as far as this process has seen it. outcome is turned if they have moved, and given_up if they stayed and are to move later.", "resource", "outcome"),
-		entries:    prometheus.NewGaugeVec(gauge("entries", "What the old shop still has to be told, by resource and state: waiting, parked, held if its interface has no form for it, or unknown for records of which nobody knows whether they were created. 0 where another process delivers."), []string{"resource", "state"}),
-		conflicts:  prometheus.NewGaugeVec(gauge("conflicts", "Values that both a client and the old shop have changed, by what has become of them, as far as they are noted. 0 where another process delivers."), []string{"outcome"}),
-		oldest:     prometheus.NewGauge(gauge("oldest_seconds", "Age of the oldest change that waits to be repeated at the old shop. 0 if there is none, and where another process delivers.")),
+		entries:    register.NewGaugeVec(gauge("entries", "What the old shop still has to be told, by resource and state: waiting, parked, held if its interface has no form for it, or unknown for records of which nobody knows whether they were created. 0 where another process delivers."), []string{"resource", "state"}),
+		conflicts:  register.NewGaugeVec(gauge("conflicts", "Values that both a client and the old shop have changed, by what has become of them, as far as they are noted. 0 where another process delivers."), []string{"outcome"}),
+		oldest:     register.NewGauge(gauge("oldest_seconds", "Age of the oldest change that waits to be repeated at the old shop. 0 if there is none, and where another process delivers.")),
 	}
-	var faults []error
-	for _, c := range []prometheus.Collector{m.deliveries, m.creates, m.turns, m.entries, m.conflicts, m.oldest} {
-		faults = append(faults, registry.Register(c))
-	}
-	return m, errors.Join(faults...)
 }
 
 // start lets the metrics of some resources begin at zero, so that their first event counts as an
@@ -260,7 +217,7 @@ func (m *mirrorMetrics) start(resources []adapter.Resource) {
 const turned, gaveUp = "turned", "given_up"
 
 // keepCounting renews the gauges until ctx ends, and then sets them to 0.
-func (m *mirrorMetrics) keepCounting(ctx context.Context, box sqlstore.Outbox, log *slog.Logger) {
+func (m *mirrorMetrics) keepCounting(ctx context.Context, box outboxes.Store, log *slog.Logger) {
 	defer m.set(nil, nil, time.Time{})
 	for {
 		if err := m.count(ctx, box); err != nil && ctx.Err() == nil {
@@ -274,7 +231,7 @@ func (m *mirrorMetrics) keepCounting(ctx context.Context, box sqlstore.Outbox, l
 	}
 }
 
-func (m *mirrorMetrics) count(ctx context.Context, box sqlstore.Outbox) error {
+func (m *mirrorMetrics) count(ctx context.Context, box outboxes.Store) error {
 	counts, err := box.Count(ctx)
 	if err != nil {
 		return err
@@ -294,10 +251,10 @@ func (m *mirrorMetrics) count(ctx context.Context, box sqlstore.Outbox) error {
 }
 
 // set sets the gauges. oldest is when the oldest change that waits was noted; zero: none waits.
-func (m *mirrorMetrics) set(counts map[adapter.Resource]sqlstore.OutboxCount, conflicts map[outbox.ConflictOutcome]int64, oldest time.Time) {
-	all := map[adapter.Resource]sqlstore.OutboxCount{}
+func (m *mirrorMetrics) set(counts map[adapter.Resource]outboxes.Count, conflicts map[outbox.ConflictOutcome]int64, oldest time.Time) {
+	all := map[adapter.Resource]outboxes.Count{}
 	for _, r := range m.resources {
-		all[r] = sqlstore.OutboxCount{}
+		all[r] = outboxes.Count{}
 	}
 	maps.Copy(all, counts)
 	m.entries.Reset()

@@ -12,18 +12,17 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/config"
 )
 
 // ownersStore returns a store in which Portico has the writes of stock items, and a process that
 // repeats them.
-func ownersStore(t *testing.T) (owners sqlstore.WriteOwners, db *sqlstore.DB) {
+func ownersStore(t *testing.T) (owners outboxes.Owners, db *sqlstore.DB) {
 	t.Helper()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "store.db"), MediaDir: t.TempDir(), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db = apptest.OpenRecords(t, sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "store.db"), Migrate: true})
 	owners = db.WriteOwners()
 	announceMirror(t, owners)
 	if err := errors.Join(owners.Begin(t.Context(), adapter.StockItems, true), owners.Complete(t.Context(), adapter.StockItems, 1)); err != nil {
@@ -33,7 +32,7 @@ func ownersStore(t *testing.T) (owners sqlstore.WriteOwners, db *sqlstore.DB) {
 }
 
 // announceMirror announces a process that repeats writes.
-func announceMirror(t *testing.T, owners sqlstore.WriteOwners) {
+func announceMirror(t *testing.T, owners outboxes.Owners) {
 	t.Helper()
 	mirrors := outbox.Process{ID: "mirrors", Wishes: map[adapter.Resource]bool{adapter.StockItems: true}, Known: map[adapter.Resource]int64{adapter.StockItems: 1}}
 	if _, err := owners.Announce(t.Context(), mirrors, time.Hour); err != nil {
@@ -63,7 +62,7 @@ func TestCheckOwners(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := checkOwners(t.Context(), &tt.config, owners)
+			err := legacysystem.CheckOwners(t.Context(), &tt.config, owners)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -75,7 +74,7 @@ func TestCheckOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 		announceMirror(t, db.WriteOwners())
-		if err := checkOwners(t.Context(), &config.Config{}, db.WriteOwners()); err != nil {
+		if err := legacysystem.CheckOwners(t.Context(), &config.Config{}, db.WriteOwners()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -94,7 +93,7 @@ func TestBystander(t *testing.T) {
 	if _, err := owners.Announce(t.Context(), wishing, time.Nanosecond); err != nil { // which has expired
 		t.Fatal(err)
 	}
-	pollUntil(t, "the bystander", func() bool {
+	apptest.Await(t, "the bystander", func() bool {
 		live, err := owners.Live(t.Context())
 		return err == nil && live
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -20,7 +21,7 @@ import (
 )
 
 // openapiCommand returns the command "openapi".
-func (p *program) openapiCommand() *cobra.Command {
+func openapiCommand(p *program.Program) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "openapi",
@@ -38,12 +39,12 @@ serve" offers the same document on the operators' port, at /openapi.json.`,
   npx openapi-typescript store.yaml -o store.ts`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := p.loadConfig(cmd)
+			cfg, err := p.LoadConfig(cmd)
 			if err != nil {
 				return err
 			}
 			var missing []*contract.Route
-			if a := p.adapter(cfg.Adapter); a != nil {
+			if a := p.Adapter(cfg.Adapter); a != nil {
 				if missing, err = routesNotOffered(cmd, cfg, a); err != nil {
 					return err
 				}
@@ -51,7 +52,7 @@ serve" offers the same document on the operators' port, at /openapi.json.`,
 			isOffered := func(r *contract.Route) bool {
 				return !slices.ContainsFunc(missing, func(m *contract.Route) bool { return m.Path == r.Path })
 			}
-			document, err := p.openAPI(cfg, isOffered)
+			document, err := openAPI(p, cfg, isOffered)
 			if err != nil {
 				return err
 			}
@@ -67,7 +68,7 @@ serve" offers the same document on the operators' port, at /openapi.json.`,
 			return err
 		},
 	}
-	p.addSettingFlags(cmd, "dialect", "adapter", "public_url")
+	p.AddSettingFlags(cmd, "dialect", "adapter", "public_url")
 	cmd.Flags().StringVar(&format, "format", "yaml", "yaml or json")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is the one above
 	return cmd
@@ -75,16 +76,16 @@ serve" offers the same document on the operators' port, at /openapi.json.`,
 
 // openAPI returns the document of the store that cfg describes, with the routes of the
 // records that its backend has.
-func (p *program) openAPI(cfg *config.Config, isOffered func(*contract.Route) bool) (*openapi.Document, error) {
-	d, err := dialect(cfg.Dialect)
+func openAPI(p *program.Program, cfg *config.Config, isOffered func(*contract.Route) bool) (*openapi.Document, error) {
+	d, err := program.Dialect(cfg.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	schemas, err := storeSchemas(cfg)
+	schemas, err := program.Schemas(cfg)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := storeFields(cfg)
+	fields, err := program.Fields(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (p *program) openAPI(cfg *config.Config, isOffered func(*contract.Route) bo
 		return nil, err
 	}
 	return openapi.Build(openapi.Options{
-		Dialect: d, Fields: fields, Schemas: schemas, Version: p.build.Version, Server: cfg.PublicURL,
+		Dialect: d, Fields: fields, Schemas: schemas, Version: p.Build.Version, Server: cfg.PublicURL,
 		Offers: isOffered, APIKeys: cfg.Auth.Bearer, JSONWithoutAccept: cfg.AcceptMissing == "json", Examples: examples,
 	}), nil
 }
@@ -106,8 +107,8 @@ type interfaceReference struct {
 }
 
 // newReference returns the reference of the store that cfg describes.
-func (p *program) newReference(cfg *config.Config, isOffered func(*contract.Route) bool) *interfaceReference {
-	document := sync.OnceValues(func() (*openapi.Document, error) { return p.openAPI(cfg, isOffered) })
+func newReference(p *program.Program, cfg *config.Config, isOffered func(*contract.Route) bool) *interfaceReference {
+	document := sync.OnceValues(func() (*openapi.Document, error) { return openAPI(p, cfg, isOffered) })
 	return &interfaceReference{
 		document: sync.OnceValues(func() ([]byte, error) {
 			d, err := document()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/mapping/landing"
 )
 
@@ -15,7 +16,7 @@ func TestOpenAPI(t *testing.T) {
 	for dialect, format := range map[string]string{"documented": "yaml", "magento": "json"} {
 		t.Run(dialect+" "+format, func(t *testing.T) {
 			t.Parallel()
-			doc, err := openapi3.NewLoader().LoadFromData([]byte(mustRun(t, "openapi", "--dialect", dialect, "--format", format)))
+			doc, err := openapi3.NewLoader().LoadFromData([]byte(apptest.MustRun(t, "openapi", "--dialect", dialect, "--format", format)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +32,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := run(t, "openapi", "--format", "xml"); err == nil || !strings.Contains(err.Error(), "--format: must be yaml or json") {
+	if _, _, err := apptest.Run(t, "openapi", "--format", "xml"); err == nil || !strings.Contains(err.Error(), "--format: must be yaml or json") {
 		t.Errorf("another format: %v", err)
 	}
 }
@@ -41,17 +42,17 @@ func TestOpenAPI(t *testing.T) {
 func TestOpenAPIOfStore(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret-key-of-the-store"
-	file := writeSettings(t, storeFieldsFile)
+	file := apptest.NewFile(t, "portico.yaml", storeFieldsFile)
 	shop := serveLocal(t, true, "PORTICO_CONFIG="+file, "PORTICO_AUTH_BEARER=true", "PORTICO_LEGACY_CONSUMER_SECRET="+secret)
-	served := send(t, http.MethodGet, shop.ops+"/openapi.json", "")
-	printed := console{"PORTICO_AUTH_BEARER=true"}.mustRun(t, "openapi", "--config", file, "--format", "json")
-	if served.status != http.StatusOK || served.body != printed {
-		t.Fatalf("%d: %d bytes are served, and %d are printed", served.status, len(served.body), len(printed))
+	served := apptest.Send(t, http.MethodGet, shop.ops+"/openapi.json", "")
+	printed := apptest.Environment{"PORTICO_AUTH_BEARER=true"}.MustRun(t, "openapi", "--config", file, "--format", "json")
+	if served.Status != http.StatusOK || served.Body != printed {
+		t.Fatalf("%d: %d bytes are served, and %d are printed", served.Status, len(served.Body), len(printed))
 	}
-	if strings.Contains(served.body, secret) {
+	if strings.Contains(served.Body, secret) {
 		t.Error("the document has a secret")
 	}
-	doc, err := openapi3.NewLoader().LoadFromData([]byte(served.body))
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(served.Body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +77,11 @@ func TestReferencePages(t *testing.T) {
 	demo, store := serveLocal(t, true), serveLocal(t, false)
 	demo.app.landing.SetDemo(func(string) landing.Demo { return landing.Demo{} }, demo.app.ops.reference.topics()...)
 	for path, part := range map[string]string{"/reference": `id="listProducts"`, "/differences": `id="difference-1"`} {
-		if got := send(t, http.MethodGet, demo.contract+path, "", "Accept", acceptOfBrowser); got.status != http.StatusOK || !strings.Contains(got.body, part) {
-			t.Errorf("%s: %d\n%.500s", path, got.status, got.body)
+		if got := apptest.Send(t, http.MethodGet, demo.contract+path, "", "Accept", acceptOfBrowser); got.Status != http.StatusOK || !strings.Contains(got.Body, part) {
+			t.Errorf("%s: %d\n%.500s", path, got.Status, got.Body)
 		}
-		if got := send(t, http.MethodGet, store.contract+path, "", "Accept", acceptOfBrowser); got.status != http.StatusNotFound {
-			t.Errorf("%s of a store that is no demo: %d", path, got.status)
+		if got := apptest.Send(t, http.MethodGet, store.contract+path, "", "Accept", acceptOfBrowser); got.Status != http.StatusNotFound {
+			t.Errorf("%s of a store that is no demo: %d", path, got.Status)
 		}
 	}
 }

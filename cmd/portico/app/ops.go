@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	webconsole "github.com/portico-commerce/portico/cmd/portico/console"
+	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
-
-// readyTimeout limits the readiness check of the upstream.
-const readyTimeout = 2 * time.Second
 
 // ops serves the operators' port.
 type ops struct {
@@ -37,7 +36,7 @@ type ops struct {
 	restore          func(context.Context) error // the part of reset that changes the database
 	pprof            bool                        // whether profiles are served
 	shadowSamples    http.HandlerFunc            // samples of differences
-	migration        http.HandlerFunc            // the migrationStatus
+	migration        http.HandlerFunc            // the Status
 	reference        *interfaceReference
 	// reload reads the configuration again on behalf of by, a phrase for the log; nil: not
 	// offered. It returns the changed settings, or why it took over none of them.
@@ -48,13 +47,13 @@ type ops struct {
 	contractAddress string
 }
 
-// newBuildInfo returns a metric with the constant value 1, whose labels describe the
+// registerBuildInfo registers a metric with the constant value 1, whose labels describe the
 // build.
-func (p *program) newBuildInfo(dialect, adapter string) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+func registerBuildInfo(registerer prometheus.Registerer, p *program.Program, dialect, adapter string) {
+	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "portico_build_info",
 		Help:        "1, with the version of the program, the Go it was built with, its dialect and its adapter.",
-		ConstLabels: prometheus.Labels{"version": p.build.Version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
+		ConstLabels: prometheus.Labels{"version": p.Build.Version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
 	}, func() float64 { return 1 })
 }
 
@@ -146,7 +145,7 @@ func (o *ops) requireToken(next http.Handler) http.Handler {
 // serveReady answers 503 while the program drains, and while neither the upstream nor the
 // cache can answer calls.
 func (o *ops) serveReady(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), program.ReadyTimeout)
 	defer cancel()
 	ready, answer := o.ready(ctx)
 	if !ready {
@@ -193,7 +192,7 @@ func (o *ops) reloadConfig(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		status, answer = http.StatusConflict, struct {
 			Faults config.Faults `json:"faults"`
-		}{faultsOf(err)}
+		}{program.Faults(err)}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

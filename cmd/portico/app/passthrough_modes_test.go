@@ -7,60 +7,24 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 )
-
-// A legacyStub stands in for a legacy system: it records requests, and answers all of them
-// with "old".
-type legacyStub struct {
-	*httptest.Server
-	mu    sync.Mutex
-	asked []*http.Request
-}
-
-// newLegacyStub starts a legacyStub.
-func newLegacyStub(t *testing.T) *legacyStub {
-	t.Helper()
-	s := &legacyStub{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		s.asked = append(s.asked, r)
-		s.mu.Unlock()
-		w.Header().Set("Content-Type", "text/xml")
-		_, _ = io.WriteString(w, "old")
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-// last returns the last request and forgets all requests. It returns nil if there was none
-// since the last call.
-func (s *legacyStub) last() *http.Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.asked) == 0 {
-		return nil
-	}
-	r := s.asked[len(s.asked)-1]
-	s.asked = nil
-	return r
-}
 
 // serveFront serves a demo store in front of the legacy system at the URL old. routes are
 // entries of the setting routes.
 func serveFront(t *testing.T, old string, routes []string, environ ...string) *localServer {
 	t.Helper()
-	return serveLocal(t, false, append(environ, routesFile(t, routes...), "PORTICO_LEGACY_URL="+old)...)
+	return serveLocal(t, false, append(environ, apptest.RoutesFile(t, routes...), "PORTICO_LEGACY_URL="+old)...)
 }
 
 // TestRoutesTable checks which system answers which calls.
 func TestRoutesTable(t *testing.T) {
 	t.Parallel()
-	old := newLegacyStub(t)
+	old := apptest.NewLegacyStub(t)
 	const item, order = "/api/rest/stockitems/1", "/api/rest/orders/1"
 	type call struct {
 		method, path string
@@ -87,12 +51,12 @@ func TestRoutesTable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			front := serveFront(t, old.URL, tt.routes)
 			for _, c := range tt.calls {
-				got := send(t, c.method, front.contract+c.path, "", "Authorization", demoAdmin(), "X-Request-Id", "mine")
-				if asked := old.last() != nil; asked != c.legacy || c.legacy != (got.body == "old") {
-					t.Errorf("%s %s: the legacy system was asked: %t, want %t; %d %s", c.method, c.path, asked, c.legacy, got.status, got.body)
+				got := apptest.Send(t, c.method, front.contract+c.path, "", "Authorization", apptest.DemoAdmin(), "X-Request-Id", "mine")
+				if asked := old.Last() != nil; asked != c.legacy || c.legacy != (got.Body == "old") {
+					t.Errorf("%s %s: the legacy system was asked: %t, want %t; %d %s", c.method, c.path, asked, c.legacy, got.Status, got.Body)
 				}
 				// The reply has no headers but those of the legacy system.
-				if id := got.header.Get("X-Request-Id"); (id == "mine") == c.legacy {
+				if id := got.Header.Get("X-Request-Id"); (id == "mine") == c.legacy {
 					t.Errorf("%s %s: X-Request-Id %q", c.method, c.path, id)
 				}
 			}
@@ -102,11 +66,11 @@ func TestRoutesTable(t *testing.T) {
 
 // TestForwardedRequestsAreCounted checks that metrics and log contain forwarded requests.
 func TestForwardedRequestsAreCounted(t *testing.T) {
-	old := newLegacyStub(t)
+	old := apptest.NewLegacyStub(t)
 	front := serveFront(t, old.URL, []string{allToLegacy})
-	send(t, "GET", front.contract+"/api/rest/stockitems/1?secret", "", "Authorization", demoAdmin())
-	send(t, "GET", front.contract+"/api/rest/products", "")
-	send(t, "GET", front.contract+"/shop/secret", "")
+	apptest.Send(t, "GET", front.contract+"/api/rest/stockitems/1?secret", "", "Authorization", apptest.DemoAdmin())
+	apptest.Send(t, "GET", front.contract+"/api/rest/products", "")
+	apptest.Send(t, "GET", front.contract+"/shop/secret", "")
 	for series, want := range map[string]string{
 		`portico_requests_total{call="getStockItem",cause="",format="xml",role="unknown",status="200"}`:       "1",
 		`portico_requests_total{call="listProducts",cause="",format="xml",role="guest",status="200"}`:         "1",
@@ -124,19 +88,19 @@ func TestForwardedRequestsAreCounted(t *testing.T) {
 			t.Errorf("%s is %q, want %q", series, got, want)
 		}
 	}
-	log := front.log.text()
+	log := front.log.Text()
 	if strings.Count(log, " side=legacy") != 3 || strings.Contains(log, "secret") {
 		t.Errorf("logged\n%s", log)
 	}
-	if got := send(t, "GET", front.ops+"/readyz", ""); got.status != http.StatusOK {
-		t.Errorf("/readyz answers %d", got.status)
+	if got := apptest.Send(t, "GET", front.ops+"/readyz", ""); got.Status != http.StatusOK {
+		t.Errorf("/readyz answers %d", got.Status)
 	}
 }
 
 // TestLegacyAway checks the replies in each format while the legacy system is unavailable,
 // and that it is used again afterwards.
 func TestLegacyAway(t *testing.T) {
-	address := freeAddress(t)
+	address := apptest.FreeAddress(t)
 	front := serveFront(t, "http://"+address, []string{allToLegacy},
 		"PORTICO_DIALECT=magento", "PORTICO_UPSTREAM_BREAKER_FAILURES=3", "PORTICO_UPSTREAM_BREAKER_OPEN=50ms")
 	calls := []struct{ name, method, path, accept, body string }{
@@ -147,12 +111,12 @@ func TestLegacyAway(t *testing.T) {
 		{"outside", "GET", "/oauth/token", "", "The store cannot answer now\n"},
 	}
 	for _, c := range calls {
-		got := send(t, c.method, front.contract+c.path, "", "Accept", c.accept, "Authorization", demoAdmin())
-		if after, err := strconv.Atoi(got.header.Get("Retry-After")); got.status != http.StatusServiceUnavailable || err != nil || after < 1 || c.body != "" && got.body != c.body {
-			t.Errorf("%s: %d %q %s", c.name, got.status, got.header.Get("Retry-After"), got.body)
+		got := apptest.Send(t, c.method, front.contract+c.path, "", "Accept", c.accept, "Authorization", apptest.DemoAdmin())
+		if after, err := strconv.Atoi(got.Header.Get("Retry-After")); got.Status != http.StatusServiceUnavailable || err != nil || after < 1 || c.body != "" && got.Body != c.body {
+			t.Errorf("%s: %d %q %s", c.name, got.Status, got.Header.Get("Retry-After"), got.Body)
 		}
-		if len(got.header["X-Request-Id"]) != 1 {
-			t.Errorf("%s: X-Request-Id %q", c.name, got.header["X-Request-Id"])
+		if len(got.Header["X-Request-Id"]) != 1 {
+			t.Errorf("%s: X-Request-Id %q", c.name, got.Header["X-Request-Id"])
 		}
 	}
 	if got := front.metric(t, `portico_breaker_transitions_total{breaker="legacy",to="open"}`); got != "1" {
@@ -162,7 +126,7 @@ func TestLegacyAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "back") }), ReadHeaderTimeout: waitTimeout}
+	old := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "back") }), ReadHeaderTimeout: apptest.WaitTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -174,8 +138,8 @@ func TestLegacyAway(t *testing.T) {
 		}
 		<-ended
 	})
-	await(t, "the legacy system to be asked again", func() bool {
-		return send(t, "GET", front.contract+"/api/rest/products", "").body == "back"
+	apptest.Await(t, "the legacy system to be asked again", func() bool {
+		return apptest.Send(t, "GET", front.contract+"/api/rest/products", "").Body == "back"
 	})
 	if got := front.metric(t, `portico_breaker_state{breaker="legacy"}`); got != "0" {
 		t.Errorf("the breaker is at %q", got)
@@ -202,11 +166,11 @@ func TestLegacyBreaksOff(t *testing.T) {
 	if _, err := io.Copy(io.Discard, response.Body); err != io.ErrUnexpectedEOF {
 		t.Errorf("the client sees %v", err)
 	}
-	await(t, "the request to be logged", func() bool { return strings.Contains(front.log.text(), "cut=true") })
+	apptest.Await(t, "the request to be logged", func() bool { return strings.Contains(front.log.Text(), "cut=true") })
 	if got := front.metric(t, `portico_replies_cut_total{call="listProducts"}`); got != "1" {
 		t.Errorf("%q replies are counted as cut", got)
 	}
-	if log := front.log.text(); strings.Count(log, "level=ERROR") != 1 || !strings.Contains(log, "broke off") {
+	if log := front.log.Text(); strings.Count(log, "level=ERROR") != 1 || !strings.Contains(log, "broke off") {
 		t.Errorf("logged\n%s", log)
 	}
 }
@@ -215,7 +179,7 @@ func TestLegacyBreaksOff(t *testing.T) {
 // open the breaker of the legacy system.
 func TestSlowClientsAreNoFailure(t *testing.T) {
 	t.Parallel()
-	old := newLegacyStub(t)
+	old := apptest.NewLegacyStub(t)
 	front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_UPSTREAM_BREAKER_FAILURES=1", "PORTICO_SERVER_READ_TIMEOUT=50ms", "PORTICO_SERVER_READ_HEADER_TIMEOUT=50ms")
 	for range 3 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(front.contract, "http://"))
@@ -235,8 +199,8 @@ func TestSlowClientsAreNoFailure(t *testing.T) {
 	if got := front.metric(t, `portico_breaker_transitions_total{breaker="legacy",to="open"}`); got != "0" {
 		t.Errorf("the breaker opened %q times", got)
 	}
-	if got := send(t, "GET", front.contract+"/api/rest/products", ""); got.body != "old" {
-		t.Errorf("%d %s", got.status, got.body)
+	if got := apptest.Send(t, "GET", front.contract+"/api/rest/products", ""); got.Body != "old" {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }
 
@@ -245,14 +209,14 @@ func TestLegacyTimeout(t *testing.T) {
 	old := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer old.Close()
 	front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_LEGACY_TIMEOUT=20ms", "PORTICO_UPSTREAM_BREAKER_FAILURES=1")
-	if got := send(t, "GET", front.contract+"/api/rest/products", ""); got.status != http.StatusServiceUnavailable {
-		t.Errorf("%d %s", got.status, got.body)
+	if got := apptest.Send(t, "GET", front.contract+"/api/rest/products", ""); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	if got := front.metric(t, `portico_breaker_transitions_total{breaker="legacy",to="open"}`); got != "1" {
 		t.Errorf("the breaker opened %q times", got)
 	}
-	if got := send(t, "GET", front.ops+"/readyz", ""); got.status != http.StatusServiceUnavailable {
-		t.Errorf("/readyz answers %d", got.status)
+	if got := apptest.Send(t, "GET", front.ops+"/readyz", ""); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("/readyz answers %d", got.Status)
 	}
 }
 
@@ -260,18 +224,15 @@ func TestLegacyTimeout(t *testing.T) {
 // which verifies them, too.
 func TestSignedAgain(t *testing.T) {
 	t.Parallel()
-	credentials, err := contracttests.DemoCredentials()
-	if err != nil {
-		t.Fatal(err)
-	}
-	real, shown := serveLocal(t, false), newLegacyStub(t)
+	credentials := apptest.Credentials(t)
+	real, shown := serveLocal(t, false), apptest.NewLegacyStub(t)
 	own := []string{"PORTICO_LEGACY_CONSUMER_KEY=" + credentials.Consumer.Key, "PORTICO_LEGACY_CONSUMER_SECRET=" + credentials.Consumer.Secret,
 		"PORTICO_LEGACY_TOKEN=" + credentials.Admin.Token, "PORTICO_LEGACY_TOKEN_SECRET=" + credentials.Admin.Secret}
 	as := func(caller contracttests.Token) string {
-		return plaintextHeader(credentials.Consumer.Key, credentials.Consumer.Secret, caller.Token, caller.Secret)
+		return apptest.PlaintextHeader(credentials.Consumer.Key, credentials.Consumer.Secret, caller.Token, caller.Secret)
 	}
 	admin, customer := as(credentials.Admin), as(credentials.Customer1)
-	wrong := plaintextHeader(credentials.Consumer.Key, "wrong", credentials.Admin.Token, credentials.Admin.Secret)
+	wrong := apptest.PlaintextHeader(credentials.Consumer.Key, "wrong", credentials.Admin.Token, credentials.Admin.Secret)
 	const item, me, product = "/api/rest/stockitems/1", "/api/rest/customers/1", "/api/rest/products/1?a=b+c&d=%C3%A9&e"
 	tests := []struct {
 		name, auth, authorization, path string
@@ -296,19 +257,16 @@ func TestSignedAgain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			headers := []string{"Accept", "application/json"}
-			if tt.authorization != "" {
-				headers = append(headers, "Authorization", tt.authorization)
-			}
+			headers := []string{"Accept", "application/json", "Authorization", tt.authorization}
 			front := fronts[tt.auth+" real"]
-			if got := send(t, "GET", front.contract+tt.path, "", headers...); got.status != tt.status {
-				t.Errorf("%d %s", got.status, got.body)
+			if got := apptest.Send(t, "GET", front.contract+tt.path, "", headers...); got.Status != tt.status {
+				t.Errorf("%d %s", got.Status, got.Body)
 			}
-			if log := front.log.text(); tt.role != "" && !strings.Contains(log[strings.LastIndex(strings.TrimSpace(log), "\n")+1:], " role="+tt.role+" ") {
+			if log := front.log.Text(); tt.role != "" && !strings.Contains(log[strings.LastIndex(strings.TrimSpace(log), "\n")+1:], " role="+tt.role+" ") {
 				t.Errorf("logged\n%s", log)
 			}
-			send(t, "GET", fronts[tt.auth+" shown"].contract+tt.path, "", headers...)
-			asked := shown.last()
+			apptest.Send(t, "GET", fronts[tt.auth+" shown"].contract+tt.path, "", headers...)
+			asked := shown.Last()
 			switch {
 			case asked == nil:
 				if tt.status == 200 {
@@ -328,12 +286,12 @@ func TestSignedAgain(t *testing.T) {
 	t.Run("form", func(t *testing.T) {
 		// The contract refuses the body, after it has verified the signature that covers it.
 		const body = "a=1+2&b=%26"
-		got := send(t, "POST", fronts["caller real"].contract+"/api/rest/customers", body,
+		got := apptest.Send(t, "POST", fronts["caller real"].contract+"/api/rest/customers", body,
 			"Accept", "application/json", "Content-Type", "application/x-www-form-urlencoded", "Authorization", admin)
-		want := send(t, "POST", real.contract+"/api/rest/customers", body,
+		want := apptest.Send(t, "POST", real.contract+"/api/rest/customers", body,
 			"Accept", "application/json", "Content-Type", "application/x-www-form-urlencoded", "Authorization", admin)
-		if got.status != want.status || got.body != want.body || got.status == 401 {
-			t.Errorf("%d %s, want %d %s", got.status, got.body, want.status, want.body)
+		if got.Status != want.Status || got.Body != want.Body || got.Status == 401 {
+			t.Errorf("%d %s, want %d %s", got.Status, got.Body, want.Status, want.Body)
 		}
 	})
 	t.Run("refusals are counted", func(t *testing.T) {
@@ -345,14 +303,14 @@ func TestSignedAgain(t *testing.T) {
 
 // TestAnnounceRoutes checks that the program prints the routes at start.
 func TestAnnounceRoutes(t *testing.T) {
-	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: []string{
-		routesFile(t, allToLegacy, "resource: orders, calls: reads, to: portico, shadow: true"), "PORTICO_LEGACY_URL=https://old.example/shop",
+	cfg, err := config.Load(config.Sources{Sections: newProgram().Sections(), Environ: []string{
+		apptest.RoutesFile(t, allToLegacy, "resource: orders, calls: reads, to: portico, shadow: true"), "PORTICO_LEGACY_URL=https://old.example/shop",
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	newProgram().printStartup(&said, cfg, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2}, nil)
+	printStartup(newProgram(), &said, cfg, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2}, nil)
 	want := "  old system  https://old.example/shop  (legacy.auth keep)\n  routes      all to legacy; orders reads to portico, shadowed\n"
 	if !strings.Contains(said.String(), want) {
 		t.Errorf("said\n%s, want\n%s", said.String(), want)

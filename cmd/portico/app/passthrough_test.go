@@ -7,16 +7,16 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -194,23 +194,6 @@ func sameMessages(t *testing.T, outside, inside []rawExchange, but ...string) {
 	}
 }
 
-// routesFile writes a configuration with entries of the setting routes, and returns the
-// environment variable that names it.
-func routesFile(t testing.TB, entries ...string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "routes.yaml")
-	if err := os.WriteFile(name, []byte("routes:\n  - {"+strings.Join(entries, "}\n  - {")+"}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return "PORTICO_CONFIG=" + name
-}
-
-// ownConsumer has Portico sign as the administrator of the demo shop.
-func ownConsumer() []string {
-	of := func(letter string) string { return strings.Repeat(letter, 32) }
-	return []string{"PORTICO_LEGACY_CONSUMER_KEY=" + of("a"), "PORTICO_LEGACY_CONSUMER_SECRET=" + of("b"), "PORTICO_LEGACY_TOKEN=" + of("c"), "PORTICO_LEGACY_TOKEN_SECRET=" + of("d")}
-}
-
 const allToLegacy = "resource: all, to: legacy"
 
 // TestRecordedExchangesPassThrough replays recorded exchanges through a server in front,
@@ -218,10 +201,7 @@ const allToLegacy = "resource: all, to: legacy"
 // must be correct, and all bytes the same on both ends of the front server.
 func TestRecordedExchangesPassThrough(t *testing.T) {
 	t.Parallel()
-	cases, err := contracttests.Exchanges()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := apptest.Exchanges(t)
 	signedAnew := slices.DeleteFunc(slices.Clone(cases), func(c contracttests.Exchange) bool {
 		return !strings.HasPrefix(c.File, "stock") && !strings.HasPrefix(c.File, "orders")
 	})
@@ -230,17 +210,14 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 		cases      []contracttests.Exchange
 		changed    []string // headers
 	}{
-		{"keep", "keep", sampleExchanges(t, cases, 8), []string{"x-http-method-override"}},
-		{"caller", "caller", sampleExchanges(t, signedAnew, 2), []string{"authorization", "host", "x-http-method-override"}},
+		{"keep", "keep", apptest.SampleExchanges(t, cases, 8), []string{"x-http-method-override"}},
+		{"caller", "caller", apptest.SampleExchanges(t, signedAnew, 2), []string{"authorization", "host", "x-http-method-override"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			outside, connectOutside := newRecordingRelay(t)
 			inside, connectInside := newRecordingRelay(t)
-			data, err := demo.Load()
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := demotest.Data(t)
 			old := demoDB(t, "sqlite:"+filepath.Join(t.TempDir(), "old.db"))
 			if err := old.Load(t.Context(), data, nil); err != nil {
 				t.Fatal(err)
@@ -254,7 +231,7 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, frontServer := serveApp(t, front, nil, "magento", routesFile(t, allToLegacy),
+			_, frontServer := serveApp(t, front, nil, "magento", apptest.RoutesFile(t, allToLegacy),
 				"PORTICO_LEGACY_URL=http://"+inside.address, "PORTICO_LEGACY_AUTH="+tt.auth)
 			connectOutside(frontServer.URL)
 
@@ -281,9 +258,6 @@ func newFrontDSN(t testing.TB) string {
 // demoDB opens an empty database, which serveApp closes.
 func demoDB(t testing.TB, dsn string) *sqlstore.DB {
 	t.Helper()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn, Migrate: true})
 	return db
 }

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"maps"
 	"math"
@@ -23,10 +21,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/mapping/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/follow"
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
 )
 
 // A planShop is an old shop with a Portico in front of it, whose configuration is a file.
@@ -78,10 +79,8 @@ func (s *planShop) paste(lines ...string) *config.Config {
 			lines = append(lines, section)
 		}
 	}
-	if err := os.WriteFile(s.file, []byte(s.settings+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), File: s.file, Environ: []string{fastPasswordHashing}, Routes: checkRoutes})
+	apptest.WriteFile(s.t, s.file, s.settings+strings.Join(lines, "\n")+"\n")
+	cfg, err := config.Load(config.Sources{Sections: newProgram().Sections(), File: s.file, Environ: []string{apptest.FastPasswordHashing}, Routes: program.CheckRoutes})
 	if err != nil {
 		s.t.Fatalf("%v in\n%s", err, strings.Join(lines, "\n"))
 	}
@@ -112,10 +111,8 @@ func (s *planShop) plan() (*migration.Plan, string) {
 		arguments[len(arguments)-1] = s.ops.URL
 	}
 	plan := &migration.Plan{}
-	if err := json.Unmarshal([]byte(mustRun(s.t, append(arguments, "--json")...)), plan); err != nil {
-		s.t.Fatal(err)
-	}
-	return plan, mustRun(s.t, arguments...)
+	apptest.Parse(s.t, apptest.MustRun(s.t, append(arguments, "--json")...), plan)
+	return plan, apptest.MustRun(s.t, arguments...)
 }
 
 // expect returns a resource of the present plan, and checks its state, its step and the texts
@@ -128,7 +125,7 @@ func (s *planShop) expect(name string, state migration.State, step string, texts
 		s.t.Errorf("%s is %s, then %s; want %s, then %s\n%s", name, r.State, r.Step.Name, state, step, text)
 	}
 	// Several resources may share a paragraph.
-	shown := regexp.MustCompile(`\n[a-z_, ]*` + name + `[a-z_, ]*: ` + stateText(state)).MatchString(text)
+	shown := regexp.MustCompile(`\n[a-z_, ]*` + name + `[a-z_, ]*: ` + strings.ReplaceAll(string(state), "_", " ")).MatchString(text)
 	for _, want := range texts {
 		if !strings.Contains(text, want) {
 			s.t.Errorf("no %q in\n%s", want, text)
@@ -153,11 +150,11 @@ func (s *planShop) pasteable(name string) []string {
 // get reads a path as an Admin and reports whether the old shop answered.
 func (s *planShop) get(path string) (old bool) {
 	s.t.Helper()
-	got := send(s.t, "GET", s.front.URL+path, "", "Authorization", demoAdmin(), "Accept", "application/json", "User-Agent", "Connector/3 (ada@example.com)")
-	if got.status != http.StatusOK {
-		s.t.Fatalf("%s: %d %s", path, got.status, got.body)
+	got := apptest.Send(s.t, "GET", s.front.URL+path, "", "Authorization", apptest.DemoAdmin(), "Accept", "application/json", "User-Agent", "Connector/3 (ada@example.com)")
+	if got.Status != http.StatusOK {
+		s.t.Fatalf("%s: %d %s", path, got.Status, got.Body)
 	}
-	return got.header.Get("X-Old") == "yes"
+	return got.Header.Get("X-Old") == "yes"
 }
 
 // TestPlan moves a resource with the lines that the plan prints, and then the whole shop.
@@ -176,9 +173,9 @@ func TestPlan(t *testing.T) {
 				t.Error("Portico answered")
 			}
 		}
-		send(t, "POST", s.front.URL+"/index.php/api/v2_soap/", "<x/>", "User-Agent", "PHP-SOAP/5.3")
-		send(t, "GET", s.front.URL+"/admin/dashboard/", "", "User-Agent", "Mozilla/5.0 (Ada)")
-		send(t, "GET", s.front.URL+"/", "", "User-Agent", "Mozilla/5.0 (Ada)")
+		apptest.Send(t, "POST", s.front.URL+"/index.php/api/v2_soap/", "<x/>", "User-Agent", "PHP-SOAP/5.3")
+		apptest.Send(t, "GET", s.front.URL+"/admin/dashboard/", "", "User-Agent", "Mozilla/5.0 (Ada)")
+		apptest.Send(t, "GET", s.front.URL+"/", "", "User-Agent", "Mozilla/5.0 (Ada)")
 	})
 	s.ops = nil
 	r := s.expect(stock, migration.InFront, "import", "soap        PHP-SOAP  1  last ", "storefront  Mozilla   1  last ", "Calls of stock_items: 3, the last one at ")
@@ -198,11 +195,13 @@ func TestPlan(t *testing.T) {
 		t.Error("Portico answered while it only compares")
 	}
 	settled := func() bool { return s.app.rules.current().watchers.shadowReads.Idle() }
-	pollUntil(t, "the comparison", settled)
+	apptest.Await(t, "the comparison", settled)
 	s.expect(stock, migration.Shadowed, "move_reads", "Shadow of stock_items: 1 same since ")
-	change(t, s.old.URL, [3]string{http.MethodPut, "/stockitems/2", `{"qty":"57"}`})
+	if got, err := apptest.NewClient(t, s.old.URL, apptest.DemoAdmin()).Call(t.Context(), http.MethodPut, "/stockitems/2", `{"qty":"57"}`); err != nil || got.Status != http.StatusOK {
+		t.Fatalf("%d %s %v", got.Status, got.Body, err)
+	}
 	s.get("/api/rest/stockitems/2")
-	pollUntil(t, "the second comparison", settled)
+	apptest.Await(t, "the second comparison", settled)
 	s.expect(stock, migration.Shadowed, "move_reads", "The shadow of stock_items: 1 of 2 answers differed since ", ", in qty; 0 have been the same since.")
 
 	lines := s.pasteable(stock)
@@ -305,10 +304,10 @@ func (s *planShop) put(lines []string) *config.Config {
 			s.t.Fatal(err)
 		}
 	}
-	if !canMirror(cfg) {
+	if !program.CanMirror(cfg) {
 		return cfg
 	}
-	parts, err := resourceParts(cfg)
+	parts, err := program.ResourceParts(cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -316,14 +315,14 @@ func (s *planShop) put(lines []string) *config.Config {
 	defer func() { _ = db.Close() }()
 	for _, part := range parts {
 		if part.Writes {
-			s.turnWrites(db.WriteOwners(), adapter.Resource(part.Name), newRules(cfg.Routes).Mirrors(part.Name))
+			s.turnWrites(db.WriteOwners(), adapter.Resource(part.Name), program.Rules(cfg.Routes).Mirrors(part.Name))
 		}
 	}
 	return cfg
 }
 
 // turnWrites lets the writes of a resource change sides, as the only process that serves would.
-func (s *planShop) turnWrites(owners sqlstore.WriteOwners, r adapter.Resource, mirror bool) {
+func (s *planShop) turnWrites(owners outboxes.Owners, r adapter.Resource, mirror bool) {
 	s.t.Helper()
 	process := outbox.Process{ID: "only", Wishes: map[adapter.Resource]bool{r: mirror}, Known: map[adapter.Resource]int64{r: math.MaxInt64}}
 	all, err := owners.Announce(s.t.Context(), process, time.Hour)
@@ -355,7 +354,7 @@ func (s *planShop) checkWayBack(cfg *config.Config) {
 		refused := func(calls string) bool {
 			back := *cfg
 			back.Routes = append([]config.Route{{Resource: r.Name, Calls: calls, To: "legacy"}}, cfg.Routes...)
-			return len(checkRoutes(&back)) > 0
+			return len(program.CheckRoutes(&back)) > 0
 		}
 		switch {
 		case strings.HasPrefix(r.Back, "Restore the former lines"):
@@ -381,7 +380,7 @@ func (s *planShop) checkWayBack(cfg *config.Config) {
 func TestPlanFollowed(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
-	s.noteImport(sqlstore.Parked{Part: "stock", Key: 1, ParkedAt: time.Now(), RetryAt: time.Now()}, sqlstore.Parked{Part: "stock", Key: 2, ParkedAt: time.Now(), RetryAt: time.Now()})
+	s.noteImport(importlog.Parked{Part: "stock", Key: 1, ParkedAt: time.Now(), RetryAt: time.Now()}, importlog.Parked{Part: "stock", Key: 2, ParkedAt: time.Now(), RetryAt: time.Now()})
 	s.prepareMirror()
 	s.paste(inFront()...)
 	r := s.expect("stock_items", migration.Followed, "shadow", "Unknown: How far the store is behind the old shop", "First: Changed records that could not be stored: 2.")
@@ -393,26 +392,23 @@ func TestPlanFollowed(t *testing.T) {
 // open opens Portico's store.
 func (s *planShop) open() *sqlstore.DB {
 	s.t.Helper()
-	db, err := sqlstore.Open(s.t.Context(), sqlstore.Options{DSN: s.dsn, MediaDir: s.t.TempDir()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	db := apptest.OpenRecords(s.t, sqlstore.Options{DSN: s.dsn})
 	return db
 }
 
 // noteImport notes that the store was filled from an old shop, and which records could not be
 // stored since.
-func (s *planShop) noteImport(parked ...sqlstore.Parked) {
+func (s *planShop) noteImport(parked ...importlog.Parked) {
 	s.t.Helper()
 	db := s.open()
 	defer db.Close()
-	if err := db.Imports().NoteSource(s.t.Context(), sqlstore.ImportSource{Name: "magento1", Database: "shop"}); err != nil {
+	if err := db.Imports().NoteSource(s.t.Context(), importlog.Source{Name: "magento1", Database: "shop"}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := db.Imports().Park(s.t.Context(), "magento1", parked...); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := noteImport(s.t.Context(), db, migration.Import{At: time.Now(), Database: "shop"}); err != nil {
+	if err := db.NoteEvidence(s.t.Context(), migration.ImportEvidence, `{"at":"`+time.Now().Format(time.RFC3339)+`","database":"shop"}`); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -421,12 +417,7 @@ func (s *planShop) noteImport(parked ...sqlstore.Parked) {
 func (s *planShop) sweep() {
 	s.t.Helper()
 	_, candidate := startDemo(s.t, "magento")
-	credentials := filepath.Join(s.t.TempDir(), "credentials.yaml")
-	file, _, _ := strings.Cut(string(contracttests.DemoCredentialsFile()), "customer_1:\n")
-	if err := os.WriteFile(credentials, []byte(file), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	mustRun(s.t, append([]string{"compare"}, sweepArguments(s.old.URL, candidate.URL, "--credentials", credentials, "--note", "--config", s.file)...)...)
+	apptest.MustRun(s.t, append([]string{"compare"}, apptest.SweepArguments(s.old.URL, candidate.URL, "--credentials", apptest.CredentialsBefore(s.t, "customer_1"), "--note", "--config", s.file)...)...)
 }
 
 // TestPlanServers checks what the plan makes of the answers of operators' ports.
@@ -445,7 +436,7 @@ func TestPlanServers(t *testing.T) {
 	}
 	first, second := answer(200, strings.Replace(count, "%s", "1", 1)), answer(200, strings.Replace(count, "%s", "2", 1))
 	folder := t.TempDir()
-	file := configFile(t, "legacy: {url: http://old}\nroutes:\n  - {resource: all, to: legacy}\nops: {token: a-token-of-sixteen}\nsql: {dsn: 'sqlite:"+filepath.Join(folder, "none.db")+"', media_dir: "+filepath.Join(folder, "media")+"}\n")
+	file := apptest.NewFile(t, "portico.yaml", "legacy: {url: http://old}\nroutes:\n  - {resource: all, to: legacy}\nops: {token: a-token-of-sixteen}\nsql: {dsn: 'sqlite:"+filepath.Join(folder, "none.db")+"', media_dir: "+filepath.Join(folder, "media")+"}\n")
 	for _, tt := range []struct {
 		name     string
 		servers  []string
@@ -466,9 +457,7 @@ func TestPlanServers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var plan migration.Plan
-			if err := json.Unmarshal([]byte(mustRun(t, "plan", "--json", "--config", file, "--ops", strings.Join(tt.servers, ","))), &plan); err != nil {
-				t.Fatal(err)
-			}
+			apptest.Parse(t, apptest.MustRun(t, "plan", "--json", "--config", file, "--ops", strings.Join(tt.servers, ",")), &plan)
 			at := slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == "products" })
 			var compared int64
 			if c := plan.Resources[at].Compared; c != nil {
@@ -494,38 +483,6 @@ func TestPlanServers(t *testing.T) {
 	}
 }
 
-// TestPlanText checks the parts of the text that a shop rarely shows: colors, and resources
-// that share a paragraph.
-func TestPlanText(t *testing.T) {
-	part := func(name, step string, state migration.State) migration.Resource {
-		return migration.Resource{Name: name, State: state, Back: "b", Step: migration.Step{Name: step, Title: "Title of " + step + ".", Lines: []string{"routes: []"}}}
-	}
-	plan := &migration.Plan{
-		Legacy: "http://old", Next: "orders", Warnings: []string{"w"}, Unknown: []string{"u"}, Follow: &migration.Follow{LagSeconds: new(2.4), Compared: time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)},
-		Sweep:     &migration.Sweep{Sample: "1%", Resources: map[string]migration.Compared{"products": {Answers: 9, Different: 2, Accepted: 1}}},
-		Resources: []migration.Resource{part("products", "shadow", migration.InFront), part("orders", "move_reads", migration.Shadowed), part("order_items", "move_reads", migration.Shadowed)},
-	}
-	for _, colored := range []bool{false, true} {
-		var out strings.Builder
-		if err := (&planText{Plan: plan, colored: colored}).write(&out); err != nil {
-			t.Fatal(err)
-		}
-		text := out.String()
-		want := []string{"products     in front", "orders, order_items: shadowed (next)", "Warning: w", "Unknown: u", "2 seconds behind, everything compared at 2024-03-01 12:00 UTC", ", a sample of 1%, of ", "2 of 9 differ, and 1 as accepted"}
-		if colored {
-			want = append(want, "\x1b[33mWarning: w\x1b[0m\n", "\n\x1b[1mproducts: in front\x1b[0m\n")
-		}
-		for _, w := range want {
-			if !strings.Contains(text, w) {
-				t.Errorf("colored %t: no %q in\n%s", colored, w, text)
-			}
-		}
-		if strings.Count(text, "\nroutes: []\n") != 2 || strings.Contains(text, "\x1b") != colored {
-			t.Errorf("colored %t:\n%s", colored, text)
-		}
-	}
-}
-
 // TestFollowStatus checks what the metrics of a follower say of it.
 func TestFollowStatus(t *testing.T) {
 	t.Run("does not follow", func(t *testing.T) {
@@ -533,9 +490,7 @@ func TestFollowStatus(t *testing.T) {
 		if got := followStatus(registry); got != nil {
 			t.Errorf("without a follower: %+v", got)
 		}
-		if _, err := transfer.NewFollowMetrics(registry); err != nil {
-			t.Fatal(err)
-		}
+		follow.NewMetrics(registry)
 		if got := followStatus(registry); got != nil {
 			t.Errorf("while another process follows: %+v", got)
 		}
@@ -559,20 +514,6 @@ func TestFollowStatus(t *testing.T) {
 		}
 		if got := followStatus(registry); got == nil || *got.LagSeconds != 2.5 || !got.Compared.Equal(at) {
 			t.Errorf("%+v", got)
-		}
-	})
-	t.Run("configured", func(t *testing.T) {
-		cfg := &config.Config{Follow: config.Follow{DSN: "x"}}
-		lag := 1.0
-		follows := serverStatus{migrationStatus: migrationStatus{Follow: &migration.Follow{LagSeconds: &lag}}}
-		if got := followOf(cfg, []serverStatus{{}, follows}); got.LagSeconds != &lag {
-			t.Errorf("%+v", got)
-		}
-		if got := followOf(cfg, []serverStatus{{}}); got == nil || got.LagSeconds != nil {
-			t.Errorf("no server says that it follows: %+v", got)
-		}
-		if got := followOf(&config.Config{}, []serverStatus{{}}); got != nil {
-			t.Errorf("not configured: %+v", got)
 		}
 	})
 }
@@ -627,11 +568,7 @@ func TestPlanMirrored(t *testing.T) {
 		t.Errorf("to be settled before the old shop is left: %q", first)
 	}
 
-	store, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	store := apptest.OpenStore(t, "sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
 	for _, statement := range []string{
 		"UPDATE write_owner SET turning = 1 WHERE resource = 'customers'",
 		"INSERT INTO outbox_conflict (resource, record_key, store_id, attribute, ours, theirs, outcome, noted_ms) VALUES ('products', 1, 0, 'name', 'A', 'B', 'kept', 1), ('stock_items', 1, 0, 'qty', '1', '2', 'added', 1), ('stock_items', 2, 0, 'qty', '1', '2', 'added', 1)",

@@ -12,16 +12,13 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/mask"
-	"github.com/portico-commerce/portico/mapping/recording"
+	"github.com/portico-commerce/portico/mapping/legacy/mask"
+	"github.com/portico-commerce/portico/mapping/legacy/recording"
 )
-
-// exchangesFolder is the subfolder of record.dir with the recorded exchanges. The files
-// with counts are beside it. The command compare and the contract suite read this folder.
-const exchangesFolder = "exchanges"
 
 // newMasker returns a masker with a random key, which is lost when the program ends:
 // nobody can undo its masks afterwards.
@@ -88,9 +85,7 @@ func (p *recorderPool) release(cfg *config.Config) error {
 
 // openFolder opens the recorders of record.dir.
 func (p *recorderPool) openFolder(cfg *config.Config) (*recorders, error) {
-	if err := p.initMetrics(); err != nil {
-		return nil, err
-	}
+	p.initMetrics()
 	instance, err := instanceName(cfg.Listen)
 	if err != nil {
 		return nil, err
@@ -103,7 +98,7 @@ func (p *recorderPool) openFolder(cfg *config.Config) (*recorders, error) {
 		return nil, explain(err)
 	}
 	recorder, err := recording.NewRecorder(recording.Options{
-		Dir: filepath.Join(cfg.Record.Dir, exchangesFolder), Instance: instance, Mask: p.masker,
+		Dir: filepath.Join(cfg.Record.Dir, recording.ExchangesFolder), Instance: instance, Mask: p.masker,
 		Bases: []string{cfg.PublicURL, cfg.Legacy.URL}, BasePath: cfg.BasePath(), Limits: recordLimits(cfg),
 		Count: func(outcome string) { p.outcomes.WithLabelValues(outcome).Inc() }, Log: p.log,
 	})
@@ -114,22 +109,17 @@ func (p *recorderPool) openFolder(cfg *config.Config) (*recorders, error) {
 }
 
 // initMetrics registers the metrics with the first recorder.
-func (p *recorderPool) initMetrics() error {
+func (p *recorderPool) initMetrics() {
 	if p.outcomes != nil {
-		return nil
+		return
 	}
-	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
+	p.outcomes = promauto.With(p.registry).NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_recorded_exchanges_total",
 		Help: "Exchanges selected for recording, by outcome: written, dropped, limited or unreadable.",
 	}, []string{"outcome"})
-	if err := p.registry.Register(outcomes); err != nil {
-		return err
-	}
 	for _, outcome := range recording.Outcomes() {
-		outcomes.WithLabelValues(outcome)
+		p.outcomes.WithLabelValues(outcome)
 	}
-	p.outcomes = outcomes
-	return nil
 }
 
 func recordLimits(cfg *config.Config) recording.Limits {

@@ -11,7 +11,9 @@ import (
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -58,18 +60,19 @@ func (r *reloader) inForce() *config.Config {
 }
 
 // newReloader returns the reloader of a program that runs with cfg.
-func newReloader(live *liveConfig, a *app, cfg *config.Config, log *slog.Logger) (*reloader, error) {
+func newReloader(live *liveConfig, a *app, cfg *config.Config, log *slog.Logger) *reloader {
+	register := promauto.With(a.ops.registry)
 	r := &reloader{
 		live: live, rules: a.rules, log: log, config: cfg,
-		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+		outcomes: register.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_config_reloads_total",
 			Help: "Reloads of the configuration, by outcome: applied, also if nothing had changed, or refused.",
 		}, []string{"outcome"}),
-		applied: prometheus.NewGauge(prometheus.GaugeOpts{
+		applied: register.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_config_last_reload_success_timestamp_seconds",
 			Help: "Unix time at which the configuration in force was read: that of the start or of the last reload that was not refused.",
 		}),
-		succeeds: prometheus.NewGauge(prometheus.GaugeOpts{
+		succeeds: register.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_config_last_reload_successful",
 			Help: "0 if the last reload of the configuration was refused, otherwise 1.",
 		}),
@@ -79,7 +82,7 @@ func newReloader(live *liveConfig, a *app, cfg *config.Config, log *slog.Logger)
 	}
 	r.applied.SetToCurrentTime()
 	r.succeeds.Set(1)
-	return r, errors.Join(a.ops.registry.Register(r.outcomes), a.ops.registry.Register(r.applied), a.ops.registry.Register(r.succeeds))
+	return r
 }
 
 // onHangup reloads the configuration at each signal, until the caller calls stop, which waits
@@ -107,7 +110,7 @@ func (r *reloader) onHangup(hangup <-chan os.Signal) (stop func()) {
 }
 
 // reload reads the configuration and puts it in force. by says for the log who asks. It
-// returns the names of the settings that have changed. After an error, for which faultsOf has
+// returns the names of the settings that have changed. After an error, for which Faults has
 // the faults, the former configuration remains in force unchanged.
 func (r *reloader) reload(by string) (changed []string, err error) {
 	r.mu.Lock()
@@ -125,7 +128,7 @@ func (r *reloader) reload(by string) (changed []string, err error) {
 	if err != nil {
 		r.outcomes.WithLabelValues(reloadRefused).Inc()
 		r.succeeds.Set(0)
-		for _, fault := range faultsOf(err) {
+		for _, fault := range program.Faults(err) {
 			r.log.Error("configuration not reloaded", "by", by, "fault", fault.String())
 		}
 		return nil, err
@@ -139,17 +142,6 @@ func (r *reloader) reload(by string) (changed []string, err error) {
 	r.log.Info("configuration reloaded", "by", by, "changed", changed)
 	r.live.level.Set(next.LogLevel)
 	return changed, nil
-}
-
-// maxReportedFaults limits how many faults of a file a reload reports.
-const maxReportedFaults = 50
-
-// faultsOf returns the faults of an error of a reload.
-func faultsOf(err error) config.Faults {
-	if faults, ok := errors.AsType[config.Faults](err); ok {
-		return faults[:min(len(faults), maxReportedFaults)]
-	}
-	return config.Faults{{Problem: err.Error()}}
 }
 
 // A settingError is the error of a setting whose value is valid but cannot be used.

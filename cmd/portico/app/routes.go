@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping"
@@ -34,7 +35,7 @@ type routeRow struct {
 }
 
 // routesCommand returns the command "routes".
-func (p *program) routesCommand() *cobra.Command {
+func routesCommand(p *program.Program) *cobra.Command {
 	var asJSON, asGaps bool
 	cmd := &cobra.Command{
 		Use:   "routes",
@@ -48,16 +49,16 @@ that make such calls, as a file for "contracttest --skip".`,
   portico routes --adapter warehouse --gaps > gaps.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := p.loadConfig(cmd)
+			cfg, err := p.LoadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			d, err := dialect(cfg.Dialect)
+			d, err := program.Dialect(cfg.Dialect)
 			if err != nil {
 				return err
 			}
 			var missing []*contract.Route
-			if a := p.adapter(cfg.Adapter); a != nil {
+			if a := p.Adapter(cfg.Adapter); a != nil {
 				if missing, err = routesNotOffered(cmd, cfg, a); err != nil {
 					return err
 				}
@@ -74,21 +75,11 @@ that make such calls, as a file for "contracttest --skip".`,
 			return writeRoutes(cmd.OutOrStdout(), rows)
 		},
 	}
-	p.addSettingFlags(cmd, "dialect", "adapter")
+	p.AddSettingFlags(cmd, "dialect", "adapter")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&asGaps, "gaps", false, `print the cases of calls that are not offered, for "contracttest --skip"`)
 	cmd.MarkFlagsMutuallyExclusive("json", "gaps")
 	return cmd
-}
-
-// dialect returns the dialect with the given name.
-func dialect(name string) (*contract.Dialect, error) {
-	for _, d := range contract.Dialects() {
-		if d.Name == name {
-			return d, nil
-		}
-	}
-	return nil, fmt.Errorf("there is no dialect %q: use documented or magento", name)
 }
 
 // routeRows returns a row for each call that d serves to any role. Those of missing routes
@@ -115,8 +106,8 @@ func routeRows(d *contract.Dialect, missing []*contract.Route) []routeRow {
 
 // routesNotOffered opens the adapter, and returns the routes of resources that it does not
 // offer.
-func routesNotOffered(cmd *cobra.Command, cfg *config.Config, a *Adapter) (missing []*contract.Route, err error) {
-	records, err := a.open(cmd.Context(), cfg, prometheus.NewRegistry(), newLogger(cmd.ErrOrStderr(), warningsOnly(cfg)))
+func routesNotOffered(cmd *cobra.Command, cfg *config.Config, a *program.Adapter) (missing []*contract.Route, err error) {
+	records, err := program.OpenAdapter(cmd.Context(), a, cfg, prometheus.NewRegistry(), program.NewLogger(cmd.ErrOrStderr(), program.WarningsOnly(cfg)))
 	if err != nil {
 		return nil, err
 	}

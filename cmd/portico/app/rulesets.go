@@ -9,14 +9,16 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/httpapi"
+	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
 // ruleParts are what all rule sets of a process are made from.
 type ruleParts struct {
-	program *program
+	program *program.Program
 	store   string           // the storeIdentity
 	service *mapping.Service // with the settings of the start, as api
 	api     *httpapi.API
@@ -38,22 +40,22 @@ type ruleSet struct {
 
 // newRuleSet returns the rule set of a configuration.
 func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
-	settings := mapping.Settings{Fingerprint: p.program.replyFingerprint(cfg, p.store)}
+	settings := mapping.Settings{ReplySettings: replycache.ReplySettings{Fingerprint: replyFingerprint(p.program, cfg, p.store)}}
 	setLimits(&settings, cfg)
 	service, err := p.service.WithSettings(settings)
 	if err != nil {
 		return nil, err
 	}
-	api, err := p.api.With(service, httpapi.Options{Rules: newRules(cfg.Routes), GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst)})
+	api, err := p.api.With(service, httpapi.Options{Rules: program.Rules(cfg.Routes), GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst)})
 	if err != nil {
 		return nil, err
 	}
 	engine := gin.New()
-	engine.Use(p.program.outerMiddleware...)
+	engine.Use(p.program.OuterMiddleware...)
 	if err := api.Mount(engine); err != nil {
 		return nil, err
 	}
-	engine.Use(p.program.middleware...)
+	engine.Use(p.program.Middleware...)
 	watchers, err := p.newWatchers(cfg, service, api.Rules)
 	if err != nil {
 		return nil, err

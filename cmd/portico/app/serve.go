@@ -22,14 +22,18 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/tracing/otlp"
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/cmd/portico/app/certificate"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/httpapi"
 	"github.com/portico-commerce/portico/mapping/landing"
 )
 
 // serveCommand returns the command "serve".
-func (p *program) serveCommand() *cobra.Command {
+func serveCommand(p *program.Program) *cobra.Command {
 	var demoStore, demoPublic bool
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -50,31 +54,31 @@ for them.`,
   PORTICO_SQL_DSN=sqlite:/var/lib/portico/store.db portico serve --dialect magento`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			live := newLiveConfig(func() (*config.Config, error) { return p.loadConfig(cmd) })
+			live := newLiveConfig(func() (*config.Config, error) { return p.LoadConfig(cmd) })
 			cfg, err := live.load()
 			if err != nil {
 				return err
 			}
 			live.level.Set(cfg.LogLevel)
-			log := newLeveledLogger(cmd.ErrOrStderr(), cfg, live.level)
+			log := program.NewLeveledLogger(cmd.ErrOrStderr(), cfg, live.level)
 			if demoStore {
-				p.demoPublic = demoPublic
-				return p.serveDemo(cmd.Context(), cmd.OutOrStdout(), cfg, live, demoPublic, log)
+				p.DemoPublic = demoPublic
+				return serveDemo(cmd.Context(), p, cmd.OutOrStdout(), cfg, live, demoPublic, log)
 			}
-			db, err := openStore(cmd.Context(), cfg, log)
+			db, err := program.OpenStore(cmd.Context(), cfg, log)
 			if err != nil {
 				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use, and sql.media_dir (PORTICO_SQL_MEDIA_DIR) to the folder of its images\n\"portico doctor\" says more", err)
 			}
-			if err := checkSecretKey(cmd.Context(), db.Credentials()); err != nil {
+			if err := program.CheckSecretKey(cmd.Context(), db.Credentials()); err != nil {
 				return errors.Join(err, db.Close())
 			}
 			if err := warnIfEmpty(cmd.Context(), cfg, db, log); err != nil {
 				return errors.Join(err, db.Close())
 			}
-			return p.serve(cmd.Context(), cmd.OutOrStdout(), cfg, live, db, nil, log)
+			return serve(cmd.Context(), p, cmd.OutOrStdout(), cfg, live, db, nil, log)
 		},
 	}
-	p.addSettingFlags(cmd, p.allSettings()...)
+	p.AddSettingFlags(cmd, p.AllSettings()...)
 	cmd.Flags().BoolVar(&demoStore, "demo", false, "serve the demo data set from a temporary store that keeps nothing")
 	cmd.Flags().BoolVar(&demoPublic, "demo-public", false, "let --demo listen on an address that others can reach, although its credentials are public")
 	return cmd
@@ -83,7 +87,7 @@ for them.`,
 // warnIfEmpty logs how to fill the store if it holds no records. The records of a backend
 // come by themselves.
 func warnIfEmpty(ctx context.Context, cfg *config.Config, db *sqlstore.DB, log *slog.Logger) error {
-	if cfg.Adapter != sqlSection {
+	if cfg.Adapter != program.SQLSection {
 		return nil
 	}
 	empty, err := db.Empty(ctx)
@@ -93,39 +97,23 @@ func warnIfEmpty(ctx context.Context, cfg *config.Config, db *sqlstore.DB, log *
 	return err
 }
 
-// newLogger returns a logger with the configured level and format.
-func newLogger(w io.Writer, cfg *config.Config) *slog.Logger {
-	return newLeveledLogger(w, cfg, cfg.LogLevel)
-}
-
-// newLeveledLogger returns a logger with the configured format and a level that may change.
-// Lines about a request have its id.
-func newLeveledLogger(w io.Writer, cfg *config.Config, level slog.Leveler) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	var handler slog.Handler = slog.NewTextHandler(w, options)
-	if cfg.LogFormat == "json" {
-		handler = slog.NewJSONHandler(w, options)
-	}
-	return slog.New(httpapi.NewLogHandler(handler))
-}
-
 // serveDemo serves the demo data set from a database in a temporary folder, and removes
 // the folder at the end.
-func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Config, live *liveConfig, public bool, log *slog.Logger) (err error) {
+func serveDemo(ctx context.Context, p *program.Program, out io.Writer, cfg *config.Config, live *liveConfig, public bool, log *slog.Logger) (err error) {
 	for _, listen := range []string{cfg.Listen, cfg.OpsListen} {
 		if !public && !config.Loopback(listen) {
 			return fmt.Errorf("--demo refuses to listen on %s: its credentials are public\nadd --demo-public if everybody may change this store, or use a loopback address", listen)
 		}
 	}
-	if cfg.Adapter != sqlSection {
-		return fmt.Errorf("--demo has a store of its own and needs no adapter %s: leave --demo out, or set adapter (--adapter, PORTICO_ADAPTER) to %s", cfg.Adapter, sqlSection)
+	if cfg.Adapter != program.SQLSection {
+		return fmt.Errorf("--demo has a store of its own and needs no adapter %s: leave --demo out, or set adapter (--adapter, PORTICO_ADAPTER) to %s", cfg.Adapter, program.SQLSection)
 	}
 	data, err := demo.Load()
 	if err != nil {
 		return err
 	}
-	data.Stock = stockDefaults(cfg.Stock)
-	schemas, err := storeSchemas(cfg)
+	data.Stock = program.StockDefaults(cfg.Stock)
+	schemas, err := program.Schemas(cfg)
 	if err != nil {
 		return err
 	}
@@ -138,7 +126,7 @@ func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Conf
 	if err != nil {
 		return err
 	}
-	return p.serve(ctx, out, cfg, live, db, data, log)
+	return serve(ctx, p, out, cfg, live, db, data, log)
 }
 
 // openDemo creates a database with the demo data set in dir. A nil schemas means
@@ -156,25 +144,15 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *a
 	return db, nil
 }
 
-// memoryReserve is the memory, in bytes, that the program takes beside what settings
-// limit.
-const memoryReserve = 32 << 20
-
-// memoryBudget returns the memory, in bytes, above which the garbage collector runs more often,
-// so that garbage left by attackers does not accumulate.
-func memoryBudget(cfg *config.Config) int64 {
-	return cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + memoryReserve
-}
-
 // serve serves the contract and the operators' port until ctx ends. It then drains, and
 // waits for requests in flight unless another signal arrives. live reloads the configuration
 // until then. It closes db.
-func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, live *liveConfig, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
+func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.Config, live *liveConfig, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if p.getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryBudget(cfg))
+	if p.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(program.MemoryBudget(cfg))
 	}
-	a, err := p.newApp(ctx, cfg, db, data, log)
+	a, err := newApp(ctx, p, cfg, db, data, log)
 	if err != nil {
 		return err
 	}
@@ -183,52 +161,24 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		defer startFollower(ctx, cfg, a.follower, log)()
 	}
 	defer startMirroring(context.WithoutCancel(ctx), a)() // until the last request has ended
-	reloads, err := newReloader(live, a, cfg, log)
+	reloads := newReloader(live, a, cfg, log)
+	a.ops.reload = reloads.reload
+	ports, err := openPorts(cfg, a, log)
 	if err != nil {
 		return err
 	}
-	a.ops.reload = reloads.reload
-	contractServer := newServer(cfg, a.contract, log)
-	contractServer.ConnContext, contractServer.ConnState = a.connections.Context, a.connections.State
-	if cfg.Server.TLSCert != "" {
-		reloader, err := newCertificateReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
-		if err != nil {
-			return err
-		}
-		if err := a.ops.registry.Register(newCertificateExpiry(reloader)); err != nil {
-			return err
-		}
-		contractServer.TLSConfig = reloader.tlsConfig()
-	}
-	contractListener, err := net.Listen("tcp", cfg.Listen)
-	if err != nil {
-		return fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address; \"portico doctor\" says who uses it", err)
-	}
-	opsListener, err := net.Listen("tcp", cfg.OpsListen)
-	if err != nil {
-		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address; \"portico doctor\" says who uses it", err), contractListener.Close())
-	}
-	a.ops.contractAddress = dialAddress(contractListener.Addr())
-	opsServer := newServer(cfg, a.ops.handler(), log)
-	if a.ops.console != nil {
-		opsServer.RegisterOnShutdown(a.ops.console.Close) // or its streams would hold up the end
-	}
 	if data != nil {
-		opsAddress := dialAddress(opsListener.Addr())
+		opsAddress := program.DialAddress(ports.opsListener.Addr())
 		a.landing.SetDemo(func(base string) landing.Demo {
 			return landing.Demo{Console: consoleURL(cfg, opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
 		}, a.ops.reference.topics()...)
 	}
-	p.printStartup(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
-	about := log.With(p.describe(cfg, data != nil)...)
-	about.Info("started", "listen", contractListener.Addr().String(), "ops", opsListener.Addr().String(), "routes", strings.Join(describeRoutes(cfg.Routes), "; "))
+	printStartup(p, out, cfg, ports.contractListener.Addr(), ports.opsListener.Addr(), data)
+	about := log.With(programAttributes(p, cfg, data != nil)...)
+	about.Info("started", "listen", ports.contractListener.Addr().String(), "ops", ports.opsListener.Addr().String(), "routes", strings.Join(program.DescribeRoutes(cfg.Routes), "; "))
 	started := time.Now()
 
-	contractListener = a.connections.Listener(netutil.LimitListener(contractListener, cfg.Server.MaxConnections))
-	failed := make(chan error, 2)
-	for server, listener := range map[*http.Server]net.Listener{contractServer: contractListener, opsServer: opsListener} {
-		go func() { failed <- serveListener(server, listener) }()
-	}
+	failed := ports.serve(a.connections, cfg.Server.MaxConnections)
 	defer reloads.onHangup(live.hangup)()
 	select {
 	case <-ctx.Done():
@@ -249,29 +199,80 @@ func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, 
 		case err = <-failed:
 		}
 	}
-	about.Info("stopping", "wait", cfg.Server.ShutdownTimeout, "ran", time.Since(started).Round(time.Second), "routes", strings.Join(describeRoutes(reloads.inForce().Routes), "; "))
-	shutdownCtx, cancel := context.WithTimeout(forced, cfg.Server.ShutdownTimeout)
-	defer cancel()
-	err = errors.Join(err, shutDown(shutdownCtx, contractServer, cfg), shutDown(shutdownCtx, opsServer, cfg))
-	if traces := a.traces; traces != nil {
-		if lost := traces.Close(shutdownCtx); lost != nil {
-			log.Warn("stopping", "error", lost)
-		}
-	}
+	about.Info("stopping", "wait", cfg.Server.ShutdownTimeout, "ran", time.Since(started).Round(time.Second), "routes", strings.Join(program.DescribeRoutes(reloads.inForce().Routes), "; "))
+	err = errors.Join(err, ports.shutDown(forced, cfg, a.traces, log))
 	if forced.Err() != nil {
 		err = errors.Join(err, errors.New("a second signal ended the program before its requests were finished"))
 	}
 	return err
 }
 
-// describe returns what the lines of the log about start and stop say of the program: its
+// ports are the servers of the two ports, with their listeners.
+type ports struct {
+	contract, ops                 *http.Server
+	contractListener, opsListener net.Listener
+}
+
+// openPorts listens on both ports, and serves nothing yet.
+func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err error) {
+	s = &ports{contract: newServer(cfg, a.contract, log)}
+	s.contract.ConnContext, s.contract.ConnState = a.connections.Context, a.connections.State
+	if cfg.Server.TLSCert != "" {
+		reloader, err := certificate.NewReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
+		if err != nil {
+			return nil, err
+		}
+		certificate.RegisterExpiry(reloader, a.ops.registry)
+		s.contract.TLSConfig = reloader.TLSConfig()
+	}
+	s.contractListener, err = net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address; \"portico doctor\" says who uses it", err)
+	}
+	s.opsListener, err = net.Listen("tcp", cfg.OpsListen)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address; \"portico doctor\" says who uses it", err), s.contractListener.Close())
+	}
+	a.ops.contractAddress = program.DialAddress(s.contractListener.Addr())
+	s.ops = newServer(cfg, a.ops.handler(), log)
+	if a.ops.console != nil {
+		s.ops.RegisterOnShutdown(a.ops.console.Close) // or its streams would hold up the end
+	}
+	return s, nil
+}
+
+// serve serves both ports. Whichever ends first sends why.
+func (s *ports) serve(connections *httpapi.Connections, most int) (failed <-chan error) {
+	ended := make(chan error, 2)
+	contract := connections.Listener(netutil.LimitListener(s.contractListener, most))
+	for server, listener := range map[*http.Server]net.Listener{s.contract: contract, s.ops: s.opsListener} {
+		go func() { ended <- serveListener(server, listener) }()
+	}
+	return ended
+}
+
+// shutDown waits for the requests of both ports, and sends the last traces, for at most
+// server.shutdown_timeout.
+func (s *ports) shutDown(ctx context.Context, cfg *config.Config, traces *otlp.Provider, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, cfg.Server.ShutdownTimeout)
+	defer cancel()
+	err := errors.Join(shutDown(ctx, s.contract, cfg), shutDown(ctx, s.ops, cfg))
+	if traces != nil {
+		if lost := traces.Close(ctx); lost != nil {
+			log.Warn("stopping", "error", lost)
+		}
+	}
+	return err
+}
+
+// programAttributes returns what the lines of the log about start and stop say of the program: its
 // version, and what it serves from.
-func (p *program) describe(cfg *config.Config, demoStore bool) []any {
+func programAttributes(p *program.Program, cfg *config.Config, demoStore bool) []any {
 	database := "temporary"
 	if !demoStore {
-		database = sqlstore.Location(cfg.Sections[sqlSection]["dsn"])
+		database = engine.Location(cfg.Sections[program.SQLSection]["dsn"])
 	}
-	about := []any{"version", p.build.Version, "dialect", cfg.Dialect, "adapter", cfg.Adapter, "database", database}
+	about := []any{"version", p.Build.Version, "dialect", cfg.Dialect, "adapter", cfg.Adapter, "database", database}
 	if cfg.Cache.RedisURL != "" {
 		about = append(about, "redis", cache.Location(cfg.Cache.RedisURL))
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
 
 // BenchmarkShadow compares, at full load, a server with shadowed reads to one without.
@@ -32,7 +33,7 @@ func BenchmarkShadow(b *testing.B) {
 			}
 			serve := func(shadow string) (*app, string) {
 				to := map[passthrough.Target]string{passthrough.Portico: "portico", passthrough.Legacy: "legacy"}[bb.to]
-				a, server := startDemoInMagento(b, routesFile(b, "resource: all, to: "+to+", shadow: "+shadow), "PORTICO_LEGACY_URL="+old.URL)
+				a, server := startDemo(b, "magento", apptest.RoutesFile(b, "resource: all, to: "+to+", shadow: "+shadow), "PORTICO_LEGACY_URL="+old.URL)
 				return a, server.URL
 			}
 			header := ""
@@ -50,14 +51,14 @@ func BenchmarkShadow(b *testing.B) {
 			requests := 0.0
 			for range pairs {
 				// Queued shadow reads would run while the other server is measured.
-				await(b, "the last questions", shadowed.rules.current().watchers.shadowReads.Idle)
+				apptest.Await(b, "the last questions", shadowed.rules.current().watchers.shadowReads.Idle)
 				f, _ := floor.run(b, slice)
 				o, _ := ours.run(b, slice)
 				ratios, requests = append(ratios, o/f), requests+o*slice.Seconds()
 			}
 			b.StopTimer()
 			slices.Sort(ratios)
-			by, _ := outcomes(b, shadowed)
+			by := outcomes(b, shadowed)
 			b.ReportMetric(ratios[pairs/2], "ratio")
 			b.ReportMetric((by["same"]+by["failed"]+by["different"])/requests, "compared")
 			b.ReportMetric(0, "ns/op")
@@ -66,4 +67,22 @@ func BenchmarkShadow(b *testing.B) {
 			}
 		})
 	}
+}
+
+// outcomes returns the number of reads by the outcome of their comparison.
+func outcomes(t testing.TB, a *app) map[string]float64 {
+	t.Helper()
+	families, err := a.ops.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.Metric {
+			if family.GetName() == "portico_shadow_reads_total" {
+				by[m.Label[1].GetValue()] += m.Counter.GetValue()
+			}
+		}
+	}
+	return by
 }

@@ -1,11 +1,11 @@
 package app
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
+	"maps"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // storeFieldsFile is a configuration with added attributes, and with fields that are
@@ -21,28 +21,18 @@ fields:
   - {resource: orders, role: admin, read: [increment_id]}
 `
 
-// writeSettings writes a configuration file and returns its path.
-func writeSettings(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "portico.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // TestStoreFieldsFromFileToWire seeds and serves a store with storeFieldsFile, and checks
 // which fields each role can read and write.
 func TestStoreFieldsFromFileToWire(t *testing.T) {
-	file := writeSettings(t, storeFieldsFile)
-	_, commands := newStore(t, secretKey)
-	commands.mustRun(t, "seed", "--config", file, "--dataset", withAddedValues(t))
-	token := commands.addToken(t, ownKey, "--customer", "1")
-	customer := plaintextHeader(ownKey, ownSecret, token.Token, token.Secret)
+	file := apptest.NewFile(t, "portico.yaml", storeFieldsFile)
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	commands.MustRun(t, "seed", "--config", file, "--dataset", withAddedValues(t))
+	token := commands.AddToken(t, apptest.DatasetKey, "--customer", "1")
+	customer := apptest.PlaintextHeader(apptest.DatasetKey, apptest.DatasetSecret, token.Token, token.Secret)
 	for dialect, absent := range map[string]string{"documented": `{"sku":"lamp-desk","deposit":null}`, "magento": `{"sku":"lamp-desk"}`} {
 		t.Run(dialect, func(t *testing.T) {
-			p := start(t, commands, "--config", file, "--dialect", dialect)
-			admin := plaintextHeader(ownKey, ownSecret, ownToken, ownTokenSecret)
+			p := apptest.Start(t, commands, "--config", file, "--dialect", dialect)
+			admin := apptest.PlaintextHeader(apptest.DatasetKey, apptest.DatasetSecret, apptest.DatasetToken, apptest.DatasetTokenSecret)
 			for _, c := range []struct{ name, authorization, path, want string }{
 				{"a customer", admin, "/customers/1?attrs=email,loyalty_number", `{"email":"ada@example.com","loyalty_number":"L 1"}`},
 				{"a list by an added attribute", admin, "/products?order=lead_days&dir=asc&filter[0][attribute]=lead_days&filter[0][gt]=1&attrs=lead_days", `{"1":{"lead_days":"3"},"2":{"lead_days":"14"}}`},
@@ -51,12 +41,8 @@ func TestStoreFieldsFromFileToWire(t *testing.T) {
 				{"an order", admin, "/orders/1", `{"increment_id":"100000001"}`},
 			} {
 				t.Run(c.name, func(t *testing.T) {
-					headers := []string{"Accept", "application/json"}
-					if c.authorization != "" {
-						headers = append(headers, "Authorization", c.authorization)
-					}
-					if got := send(t, "GET", p.contract+"/api/rest"+c.path, "", headers...); got.status != 200 || got.body != c.want {
-						t.Errorf("%d %s, want %s", got.status, got.body, c.want)
+					if got := apptest.Send(t, "GET", p.Contract+"/api/rest"+c.path, "", "Accept", "application/json", "Authorization", c.authorization); got.Status != 200 || got.Body != c.want {
+						t.Errorf("%d %s, want %s", got.Status, got.Body, c.want)
 					}
 				})
 			}
@@ -70,35 +56,35 @@ func TestStoreFieldsFromFileToWire(t *testing.T) {
 			} {
 				headers := []string{"Accept", "application/json", "Content-Type", "application/json", "Authorization", c.authorization}
 				path, _, _ := strings.Cut(c.path, "?")
-				got := send(t, "PUT", p.contract+"/api/rest"+path, c.body, headers...)
-				if got.status == 200 {
-					got = send(t, "GET", p.contract+"/api/rest"+c.path, "", headers...)
+				got := apptest.Send(t, "PUT", p.Contract+"/api/rest"+path, c.body, headers...)
+				if got.Status == 200 {
+					got = apptest.Send(t, "GET", p.Contract+"/api/rest"+c.path, "", headers...)
 				}
-				if got.body != c.want {
-					t.Errorf("%s: %d %s, want %s", c.body, got.status, got.body, c.want)
+				if got.Body != c.want {
+					t.Errorf("%s: %d %s, want %s", c.body, got.Status, got.Body, c.want)
 				}
 			}
-			p.stop(t)
+			p.Stop(t)
 		})
 	}
 	t.Run("demo", func(t *testing.T) {
-		p := start(t, nil, "--demo", "--config", file)
-		if got := send(t, "GET", p.contract+"/api/rest/products/1", "", "Accept", "application/json"); got.body != `{"sku":"kettle-steel","name":"Steel Kettle","lead_days":null}` {
-			t.Errorf("%d %s", got.status, got.body)
+		p := apptest.Start(t, nil, "--demo", "--config", file)
+		if got := apptest.Send(t, "GET", p.Contract+"/api/rest/products/1", "", "Accept", "application/json"); got.Body != `{"sku":"kettle-steel","name":"Steel Kettle","lead_days":null}` {
+			t.Errorf("%d %s", got.Status, got.Body)
 		}
-		if got := send(t, "POST", p.ops+"/demo/reset", ""); got.status != 200 {
-			t.Errorf("reset: %d %s", got.status, got.body)
+		if got := apptest.Send(t, "POST", p.Ops+"/demo/reset", ""); got.Status != 200 {
+			t.Errorf("reset: %d %s", got.Status, got.Body)
 		}
-		p.stop(t)
+		p.Stop(t)
 	})
 	t.Run("a data set without the settings", func(t *testing.T) {
-		_, commands := newStore(t, secretKey)
-		if _, _, err := commands.run(t, "seed", "--dataset", withAddedValues(t)); err == nil || !strings.Contains(err.Error(), "customers[0].loyalty_number: unknown") {
+		_, commands := apptest.NewStore(t, apptest.SecretKey)
+		if _, _, err := commands.Run(t, "seed", "--dataset", withAddedValues(t)); err == nil || !strings.Contains(err.Error(), "customers[0].loyalty_number: unknown") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("listed", func(t *testing.T) {
-		table := commands.mustRun(t, "config", "--config", file, "--json") // the table wraps long values
+		table := commands.MustRun(t, "config", "--config", file, "--json") // the table wraps long values
 		for _, want := range []string{"attributes[3]", "{resource: products, name: deposit, kind: decimal, roles: [admin]}", "writers: [admin, customer]}", "fields[0]", file + ":8"} {
 			if !strings.Contains(table, want) {
 				t.Errorf("no %q in\n%s", want, table)
@@ -111,35 +97,17 @@ func TestStoreFieldsFromFileToWire(t *testing.T) {
 // returns its path.
 func withAddedValues(t *testing.T) string {
 	t.Helper()
-	path := writeDataset(t, nil)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var data map[string]json.RawMessage
-	parse(t, string(text), &data)
-	add := func(list string, at int, values map[string]any) {
-		var records []map[string]json.RawMessage
-		parse(t, string(data[list]), &records)
-		for name, value := range values {
-			encoded, err := json.Marshal(value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			records[at][name] = encoded
-		}
-		if data[list], err = json.Marshal(records); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add("customers", 0, map[string]any{"loyalty_number": "L 1"})
-	add("products", 0, map[string]any{"lead_days": 3, "deposit": "2.5000"})
-	add("products", 1, map[string]any{"lead_days": 14})
-	if text, err = json.Marshal(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
+	path := apptest.WriteDataset(t, nil)
+	for _, added := range []struct {
+		list   string
+		at     int
+		values map[string]any
+	}{
+		{"customers", 0, map[string]any{"loyalty_number": "L 1"}},
+		{"products", 0, map[string]any{"lead_days": 3, "deposit": "2.5000"}},
+		{"products", 1, map[string]any{"lead_days": 14}},
+	} {
+		apptest.ChangeRecords(t, path, added.list, func(records []map[string]any) { maps.Copy(records[added.at], added.values) })
 	}
 	return path
 }
@@ -147,7 +115,7 @@ func withAddedValues(t *testing.T) string {
 // TestStoreFieldsRefused checks that every entry that does not fit the contract is
 // reported with its line and with valid alternatives.
 func TestStoreFieldsRefused(t *testing.T) {
-	file := writeSettings(t, `attributes:
+	file := apptest.NewFile(t, "portico.yaml", `attributes:
   - {resource: orders, name: note, kind: text, roles: admin}
   - {resource: customers, name: Note, kind: text, roles: admin}
   - {resource: customer_addresses, name: password, kind: text, roles: admin}
@@ -162,7 +130,7 @@ fields:
   - {resource: orders, role: admin}
 listenn: x
 `)
-	_, _, err := run(t, "serve", "--demo", "--config", file)
+	_, _, err := apptest.Run(t, "serve", "--demo", "--config", file)
 	if err == nil {
 		t.Fatal("the command succeeds")
 	}

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
 // newTraces returns what records traces as cfg says, or nil if nothing is traced.
-func (p *program) newTraces(ctx context.Context, cfg *config.Config, log *slog.Logger) (*otlp.Provider, error) {
+func newTraces(ctx context.Context, p *program.Program, cfg *config.Config, log *slog.Logger) (*otlp.Provider, error) {
 	t := cfg.Tracing
 	if t.Endpoint == "" {
 		return nil, nil
 	}
-	return otlp.New(ctx, otlp.Options{Endpoint: t.Endpoint, Header: t.Headers, Sample: t.Sample, Log: log})
+	return otlp.New(ctx, otlp.Options{Endpoint: t.SpansURL(), Header: t.Headers, Sample: t.Sample, Log: log})
 }
 
 // lastTraces limits the time to send the last traces of a program that could not start.

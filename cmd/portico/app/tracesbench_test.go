@@ -7,6 +7,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // BenchmarkTraces measures what traces cost a cache hit in memory and a read from the store,
@@ -23,10 +24,7 @@ func BenchmarkTraces(b *testing.B) {
 		{"not sampled", true, []string{"PORTICO_TRACING_ENDPOINT=" + collector.URL, "PORTICO_TRACING_SAMPLE=0"}},
 		{"sampled", true, []string{"PORTICO_TRACING_ENDPOINT=" + collector.URL, "PORTICO_TRACING_SAMPLE=1"}},
 	} {
-		db, err := sqlstore.Open(b.Context(), sqlstore.Options{DSN: demotest.SQLite(b), MediaDir: b.TempDir(), Trace: mode.traced})
-		if err != nil {
-			b.Fatal(err)
-		}
+		db := apptest.OpenRecords(b, sqlstore.Options{DSN: demotest.SQLite(b), Trace: mode.traced})
 		a, server := serveApp(b, db, demotest.Data(b), "documented", append(mode.environ, "PORTICO_CACHE_TTL=1h")...)
 		authorization := targetOf(b, a, server, "documented").Credentials.Authorization("admin")
 		for name, target := range map[string]string{"hit": "/api/rest/products/1", "read": "/api/rest/stockitems/1"} {

@@ -13,17 +13,24 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/cutover"
+	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/compare"
+	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/exchange"
-	"github.com/portico-commerce/portico/mapping/mask"
-	"github.com/portico-commerce/portico/mapping/migration"
-	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/compare"
+	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/legacy/mask"
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/shadow"
+	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/redact"
-	"github.com/portico-commerce/portico/mapping/shadow"
 )
 
 // maxComparedBody is the maximum size of an answer that is compared, in bytes.
@@ -34,7 +41,7 @@ var errBusy = errors.New("the other system cannot answer now")
 
 // A watching has what the watchers of all rule sets share.
 type watching struct {
-	legacy    *legacySystem
+	legacy    *legacysystem.System
 	masker    *mask.Masker
 	table     *contract.Table
 	registry  *prometheus.Registry
@@ -45,7 +52,7 @@ type watching struct {
 	reads, differences *prometheus.CounterVec
 }
 
-func newWatching(table *contract.Table, legacy *legacySystem, registry *prometheus.Registry, log *slog.Logger) *watching {
+func newWatching(table *contract.Table, legacy *legacysystem.System, registry *prometheus.Registry, log *slog.Logger) *watching {
 	masker := newMasker(table)
 	return &watching{
 		legacy: legacy, masker: masker, table: table, registry: registry, log: log, recorders: newRecorderPool(masker, registry, log),
@@ -70,10 +77,7 @@ func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service
 	w := &watchers{watching: shared, service: service, config: cfg}
 	shadowed := slices.ContainsFunc(rules, func(r passthrough.Rule) bool { return r.Shadow })
 	if shadowed && shared.reads == nil {
-		var err error
-		if shared.reads, shared.differences, err = newShadowMetrics(shared.table, shared.registry); err != nil {
-			return nil, err
-		}
+		shared.reads, shared.differences = newShadowMetrics(shared.table, shared.registry)
 	}
 	if cfg.Record.Dir != "" {
 		r, err := shared.recorders.acquire(cfg)
@@ -116,12 +120,13 @@ func (w *watchers) startShadow(rules passthrough.Rules) *shadow.Shadow {
 // newShadowMetrics returns the metrics of shadow reads. It initializes the counters of
 // reads, because rate functions would miss the first increase of a counter that is
 // missing.
-func newShadowMetrics(table *contract.Table, registry prometheus.Registerer) (reads, differences *prometheus.CounterVec, err error) {
-	reads = prometheus.NewCounterVec(prometheus.CounterOpts{
+func newShadowMetrics(table *contract.Table, registerer prometheus.Registerer) (reads, differences *prometheus.CounterVec) {
+	register := promauto.With(registerer)
+	reads = register.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_shadow_reads_total",
 		Help: "Reads on shadowed routes, by call and by the outcome of the comparison with the other system: " + strings.Join(shadow.Outcomes(), ", ") + ".",
 	}, []string{"call", "outcome"})
-	differences = prometheus.NewCounterVec(prometheus.CounterOpts{
+	differences = register.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_shadow_differences_total",
 		Help: "Differences between the answers of the two systems, by call and field.",
 	}, []string{"call", "field"})
@@ -132,7 +137,7 @@ func newShadowMetrics(table *contract.Table, registry prometheus.Registerer) (re
 			}
 		}
 	}
-	return reads, differences, errors.Join(registry.Register(reads), registry.Register(differences))
+	return reads, differences
 }
 
 // wrap returns api, with the watchers observing its exchanges.
@@ -157,33 +162,17 @@ func (w *watchers) serveShadow(rw http.ResponseWriter, r *http.Request) {
 	w.shadowReads.ServeHTTP(rw, r)
 }
 
-// A migrationStatus is what a process knows of a migration. The operators' port serves it
-// under /migration, for "portico plan".
-type migrationStatus struct {
-	Listen string   `json:"listen"` // address of the contract's port, as configured
-	Routes []string `json:"routes"` // in force, as describeRoutes says them
-	// Shadow has the counts of shadow reads, nil without a shadowed route.
-	Shadow *shadowStatus `json:"shadow"`
-	// Follow says how far the store follows the old shop, nil if this process does not follow.
-	Follow *migration.Follow `json:"follow"`
-}
-
-type shadowStatus struct {
-	Since time.Time          `json:"since"` // the counts begin
-	Calls []shadow.CallCount `json:"calls"`
-}
-
-// serveMigration serves the migrationStatus as JSON.
+// serveMigration serves the Status as JSON.
 func (w *watchers) serveMigration(rw http.ResponseWriter, _ *http.Request) {
 	rw.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(rw).Encode(w.status()) // fails only if the client has disconnected
 }
 
 // status returns what this process knows of the migration.
-func (w *watchers) status() migrationStatus {
-	status := migrationStatus{Listen: w.config.Listen, Routes: describeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
+func (w *watchers) status() cutover.Status {
+	status := cutover.Status{Listen: w.config.Listen, Routes: program.DescribeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
 	if s := w.counted; s != nil {
-		status.Shadow = &shadowStatus{s.Since().UTC(), s.Counts()}
+		status.Shadow = &cutover.ShadowStatus{Since: s.Since().UTC(), Calls: s.Counts()}
 	}
 	return status
 }
@@ -216,7 +205,7 @@ func (w *watchers) closeRecorders() error {
 
 // fetchOther repeats the read e at the system that has not answered it.
 func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {
-	r := e.Request.WithContext(mapping.WithShadowRead(ctx))
+	r := e.Request.WithContext(pipeline.WithShadowRead(ctx))
 	r.Body = http.NoBody
 	fetch := w.fetchLegacy
 	if e.Legacy {
@@ -234,12 +223,12 @@ func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compa
 func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	call := passthrough.Call{Address: e.Address, Scheme: e.Scheme}
-	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, &mapping.Request{HTTP: r, Scheme: e.Scheme}, nil)
+	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, &calls.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if !ok {
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}
 	call.Sign = admission.Sign
-	answer, err := w.legacy.client.Fetch(ctx, r, call, maxComparedBody)
+	answer, err := w.legacy.Client.Fetch(ctx, r, call, maxComparedBody)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +241,7 @@ func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.
 // is longer than maxComparedBody.
 func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
-	response := w.service.Serve(ctx, &mapping.Request{HTTP: r, Scheme: e.Scheme}, nil)
+	response := w.service.Serve(ctx, &calls.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if response.Stream != nil {
 		var body limitedBuffer
 		if _, err := response.Stream(ctx, &body); err != nil {
@@ -271,7 +260,7 @@ func (w *watchers) baseURLs(e *exchange.Exchange) [2]string {
 	if public == "" {
 		public = e.Scheme + "://" + e.Request.Host
 	}
-	if w.legacy.auth == mapping.UnchangedSignature {
+	if w.legacy.Auth == gate.UnchangedSignature {
 		return [2]string{public, public}
 	}
 	return [2]string{w.config.Legacy.URL, public}
@@ -295,4 +284,27 @@ func (b *limitedBuffer) Write(piece []byte) (int, error) {
 		return 0, io.ErrShortBuffer
 	}
 	return b.Buffer.Write(piece)
+}
+
+// followStatus returns how far a process follows the old shop, from its metrics, or nil if it
+// does not.
+func followStatus(registry prometheus.Gatherer) *migration.Follow {
+	families, err := registry.Gather()
+	if err != nil {
+		return nil
+	}
+	gauges := map[string]float64{}
+	for _, family := range families {
+		if metrics := family.GetMetric(); len(metrics) == 1 && metrics[0].Gauge != nil {
+			gauges[family.GetName()] = metrics[0].Gauge.GetValue()
+		}
+	}
+	if gauges["portico_follow_leader"] != 1 {
+		return nil
+	}
+	follow := &migration.Follow{LagSeconds: new(gauges["portico_follow_lag_seconds"])}
+	if at := gauges["portico_follow_last_comparison_timestamp_seconds"]; at > 0 {
+		follow.Compared = time.Unix(int64(at), 0).UTC()
+	}
+	return follow
 }

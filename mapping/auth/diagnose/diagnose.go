@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -83,9 +84,7 @@ func Diagnose(ctx context.Context, r *Request, o Options) (*Report, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Scheme == "" {
-		o.Scheme = "http"
-	}
+	o.Scheme = cmp.Or(o.Scheme, "http")
 	if r.Scheme != "" {
 		o.Scheme = r.Scheme
 	}

@@ -1,7 +1,6 @@
 package diagnose_test
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth/authtest"
 	"github.com/portico-commerce/portico/mapping/auth/diagnose"
 )
 
@@ -246,49 +246,28 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A registry has one consumer and one token.
-type registry struct {
-	consumer adapter.Consumer
-	token    adapter.Token
-}
-
-// Consumer returns the consumer if the key is its own.
-func (r registry) Consumer(_ context.Context, key string) (adapter.Consumer, error) {
-	if key != r.consumer.Key {
-		return adapter.Consumer{}, &adapter.Error{Kind: adapter.NotFound, Op: "find consumer"}
-	}
-	return r.consumer, nil
-}
-
-// Token returns the token if the text is its own.
-func (r registry) Token(_ context.Context, text string) (adapter.Token, error) {
-	if text != r.token.Token {
-		return adapter.Token{}, &adapter.Error{Kind: adapter.NotFound, Op: "find token"}
-	}
-	return r.token, nil
-}
-
 // TestCredentials looks the secrets up.
 func TestCredentials(t *testing.T) {
 	signature := sign("GET&"+escape("http://shop.example:8080/")+"&"+escape(oauth), rightKey())
 	for _, tt := range []struct {
 		name   string
-		change func(*registry)
+		change func(*adapter.Consumer, *adapter.Token)
 		want   []string
 	}{
-		{"right", func(*registry) {}, nil},
-		{"unknown consumer", func(r *registry) { r.consumer.Key = "x" }, []string{"unknown_consumer"}},
-		{"unknown token", func(r *registry) { r.token.Token = "x" }, []string{"unknown_token"}},
-		{"revoked", func(r *registry) { r.token.Revoked = true }, []string{"revoked_token"}},
-		{"request token", func(r *registry) { r.token.Type = adapter.RequestToken }, []string{"request_token"}},
-		{"of another consumer", func(r *registry) { r.token.ConsumerID = 2 }, []string{"foreign_token"}},
-		{"other secret", func(r *registry) { r.token.Secret = "x" }, []string{"signature"}},
-		{"no secret", func(r *registry) { r.consumer.Secret = "" }, []string{"no_secret", "signature"}},
+		{"right", func(*adapter.Consumer, *adapter.Token) {}, nil},
+		{"unknown consumer", func(c *adapter.Consumer, _ *adapter.Token) { c.Key = "x" }, []string{"unknown_consumer"}},
+		{"unknown token", func(_ *adapter.Consumer, t *adapter.Token) { t.Token = "x" }, []string{"unknown_token"}},
+		{"revoked", func(_ *adapter.Consumer, t *adapter.Token) { t.Revoked = true }, []string{"revoked_token"}},
+		{"request token", func(_ *adapter.Consumer, t *adapter.Token) { t.Type = adapter.RequestToken }, []string{"request_token"}},
+		{"of another consumer", func(_ *adapter.Consumer, t *adapter.Token) { t.ConsumerID = 2 }, []string{"foreign_token"}},
+		{"other secret", func(_ *adapter.Consumer, t *adapter.Token) { t.Secret = "x" }, []string{"signature"}},
+		{"no secret", func(c *adapter.Consumer, _ *adapter.Token) { c.Secret = "" }, []string{"no_secret", "signature"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := registry{adapter.Consumer{ID: 1, Key: key, Secret: consumerSecret}, adapter.Token{ConsumerID: 1, Type: adapter.AccessToken, Token: token, Secret: tokenSecret, AdminID: 1}}
-			tt.change(&r)
-			report, found := codes(t, request("GET /", header(signature)), diagnose.Options{Credentials: r})
+			client := adapter.Consumer{ID: 1, Key: key, Secret: consumerSecret}
+			access := adapter.Token{ConsumerID: 1, Type: adapter.AccessToken, Token: token, Secret: tokenSecret, AdminID: 1}
+			tt.change(&client, &access)
+			report, found := codes(t, request("GET /", header(signature)), diagnose.Options{Credentials: authtest.New(client, access)})
 			if !slices.Equal(found, tt.want) || (report.Verdict == diagnose.Accepted) != (tt.want == nil) {
 				t.Errorf("%s: %v, want %v", report.Verdict, found, tt.want)
 			}

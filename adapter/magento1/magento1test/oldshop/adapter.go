@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
@@ -42,7 +43,7 @@ func (s *Shop) Adapter(ctx context.Context, dsn string, schemas *adapter.Schemas
 		return nil, err
 	}
 	a.tables = strings.Join(tables, ", ")
-	a.legacy, err = magento1.Open(ctx, magento1.Options{DSN: dsn, Prefix: s.prefix, Schemas: schemas})
+	a.legacy, err = magento1.Open(ctx, magento1.Options{Options: server.Options{DSN: dsn, Prefix: s.prefix}, Schemas: schemas})
 	return a, err
 }
 

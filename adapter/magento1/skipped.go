@@ -1,0 +1,103 @@
+package magento1
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
+)
+
+// A Skipped is something in the tables that no record holds.
+type Skipped struct {
+	Part   Part   // "" with ReasonVersion
+	Table  string // without the prefix
+	Key    string // which row, column or attribute it is: "product 7, attribute 71, store 3"; "" for the table
+	Reason string // one of the constants Reason…
+}
+
+// Why something is skipped. They begin with a lower-case letter and read as the end of a
+// sentence about a row: "catalog_product_entity_int, product 7: its store view does not
+// exist".
+const (
+	ReasonNoStore     = "its store view does not exist"
+	ReasonNoWebsite   = "its website does not exist"
+	ReasonNoRecord    = "the record that it belongs to does not exist"
+	ReasonNoAttribute = "its attribute does not exist"
+	ReasonNoTable     = "its values are in a table that does not exist"
+	// ReasonNoSetting is given once for each attribute: see [Database.Settings].
+	ReasonNoSetting = "the store's configuration does not have the attribute"
+	// ReasonVersion is given once for each table, or column, that the old shop does not have.
+	ReasonVersion  = "the old shop's version does not have it"
+	ReasonKey      = "its id is not positive, or too great"
+	ReasonTree     = "its parents do not lead to a root category"
+	ReasonValue    = "the value is not of the attribute's kind and is null instead"
+	ReasonEncoding = "the text is not valid in its character set, and U+FFFD stands for what is not"
+	ReasonFile     = "it names no file, or none of the product's images"
+	ReasonNoTime   = "the old shop has neither of its times, so both are " + unknownTime
+	ReasonTimezone = "its time zone is none that is known here, so the setting store.timezone counts"
+	ReasonStock    = "it is not of the first stock"
+)
+
+// A connection is one to the server that also keeps what is skipped until the batch has been read in which it is.
+type connection struct {
+	*server.Conn
+	skipped func(Skipped)
+	pending []Skipped // what this batch has skipped
+	once    map[Skipped]bool
+}
+
+// retry is [server.Conn.Retry]. What a transaction has skipped that fails does not count.
+func (c *connection) retry(ctx context.Context, f func(*sql.Tx) error) error {
+	return c.Retry(ctx, func(tx *sql.Tx) error {
+		c.pending = c.pending[:0]
+		return f(tx)
+	})
+}
+
+// eachIfTable is each for a statement that reads a table which may be missing.
+func (c *connection) eachIfTable(ctx context.Context, tx *sql.Tx, table, text string, f func(server.Row) error) error {
+	there, err := c.ColumnsOf(ctx, tx, table)
+	if err != nil {
+		return err
+	}
+	if there == nil {
+		c.missing(table, "")
+		return nil
+	}
+	return c.Each(ctx, tx, text, f)
+}
+
+// valueOf converts a column to a value of an attribute's kind, as [valueOf] says.
+func (c *connection) valueOf(kind adapter.Kind, column sql.RawBytes) (v adapter.Value, problem string) {
+	return valueOf(c.Text, kind, column)
+}
+
+// skip notes that something in the tables is in no record.
+func (c *connection) skip(p Part, table, key, reason string) {
+	c.pending = append(c.pending, Skipped{Part: p, Table: table, Key: key, Reason: reason})
+}
+
+// missing notes that the old shop does not have a column of a table, or with "" the table.
+func (c *connection) missing(table, column string) {
+	if column != "" {
+		column = "column " + column
+	}
+	c.skip("", table, column, ReasonVersion)
+}
+
+// report tells the caller what was skipped in a batch that was read.
+func (c *connection) report() {
+	for _, s := range c.pending {
+		if s.Reason == ReasonNoSetting || s.Reason == ReasonVersion {
+			if c.once[s] {
+				continue
+			}
+			c.once[s] = true
+		}
+		if c.skipped != nil {
+			c.skipped(s)
+		}
+	}
+	c.pending = c.pending[:0]
+}

@@ -1,0 +1,42 @@
+// Package findings names what can disagree between a local replica, the ID map and a backend.
+//
+// # How it is tested
+//
+// With package replica, which finds it.
+package findings
+
+import "github.com/portico-commerce/portico/adapter"
+
+// A Finding is one disagreement between the local replica, the ID map and the backend.
+type Finding struct {
+	Kind     Kind             `json:"what"`
+	Resource adapter.Resource `json:"resource"`
+	Key      adapter.Key      `json:"legacy_id,omitempty"`  // 0 for none
+	ID       string           `json:"backend_id,omitempty"` // "" for none
+	Detail   string           `json:"detail,omitempty"`
+}
+
+// A Kind says what disagrees.
+type Kind string
+
+const (
+	// NotMapped: a record of the local replica has no mapping, so that callers do not see
+	// it.
+	NotMapped Kind = "not_mapped"
+	// NoBackendID: a mapping has no backend id, and no pending create will provide one.
+	NoBackendID Kind = "no_backend_id"
+	// MissingAtBackend: a mapping exists, but its record no longer exists at the backend.
+	MissingAtBackend Kind = "gone_at_backend"
+	// MissingInReplica: a mapping exists, but its record no longer exists in the local
+	// replica.
+	MissingInReplica Kind = "gone_at_side"
+	// NoLegacyID: a record of the backend has no mapping, so that callers do not see it.
+	NoLegacyID Kind = "no_legacy_id"
+	// DuplicateLegacyID: a record of the backend carries the legacy id of another record.
+	DuplicateLegacyID Kind = "duplicate"
+	// UnresolvedWrite: a write intent is pending, and the outcome of the write is unknown.
+	UnresolvedWrite Kind = "unfinished"
+	// UnreadableDocument: a document of the backend does not have the form that the mapping
+	// file expects.
+	UnreadableDocument Kind = "unreadable"
+)

@@ -1,0 +1,37 @@
+// Package logonce logs warnings about records, each of them once: a scan that comes every few
+// seconds finds the same records again.
+//
+// # How it is tested
+//
+// With package replica, whose tests read the log.
+package logonce
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// maxWarnings bounds how many messages a Logger remembers.
+const maxWarnings = 10_000
+
+// A Logger logs each warning only once. It is safe for concurrent use.
+type Logger struct {
+	*slog.Logger
+	logged sync.Map
+	count  atomic.Int64
+}
+
+// WarnOnce logs a message about a record unless it has logged it before. id is the backend
+// id, or the legacy id where that is unknown.
+func (l *Logger) WarnOnce(message string, r adapter.Resource, id string) {
+	if l.count.Load() >= maxWarnings {
+		return
+	}
+	if _, logged := l.logged.LoadOrStore(message+string(r)+" "+id, true); !logged {
+		l.count.Add(1)
+		l.Warn(message, "resource", r, "record", id)
+	}
+}

@@ -1,0 +1,47 @@
+// Package metrics counts what reconciling a local replica with its backend does.
+//
+// # How it is tested
+//
+// With package replica, whose tests read the counters.
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// Metrics count by resource, except Intents, which is the number of unresolved write intents.
+type Metrics struct {
+	Reconciled, Imported, Refused, Unmapped Counter
+	Intents                                 prometheus.Gauge
+}
+
+// A Counter counts by resource.
+type Counter struct{ *prometheus.CounterVec }
+
+// Count counts one event.
+func (c Counter) Count(r adapter.Resource) { c.WithLabelValues(string(r)).Inc() }
+
+// New returns metrics of some resources, registered unless registerer is
+// nil. It panics if they are registered already.
+func New(registerer prometheus.Registerer, resources []adapter.Resource) *Metrics {
+	register := promauto.With(registerer)
+	newCounter := func(name, help string) Counter {
+		c := Counter{register.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})}
+		for _, r := range resources {
+			c.WithLabelValues(string(r)) // so that the first event counts as an increase
+		}
+		return c
+	}
+	return &Metrics{
+		Reconciled: newCounter("taken_over_total", "Records of the local replica that were updated from the backend."),
+		Imported:   newCounter("adopted_total", "Records imported that only the backend had."),
+		Refused:    newCounter("left_out_total", "Values and records of the backend that the local replica refused."),
+		Unmapped:   newCounter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
+		Intents: register.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_side_noted", Help: "Writes whose outcome was unknown at the last scan of the backend.",
+		}),
+	}
+}

@@ -1,0 +1,68 @@
+package roots
+
+import (
+	"sync"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+const (
+	// maxHidden bounds how many roots are remembered. With more of them, pages of lists may be
+	// shorter than their limit.
+	maxHidden = 1000
+	// hiddenFor is how long a root is remembered before it is looked up again.
+	hiddenFor = time.Minute
+)
+
+// Hidden remembers roots of the local replica that must not be visible, because the
+// backend no longer has them or they have no mapping. Lists exclude them from the query, so
+// that pages have their full length and counts are right.
+type Hidden struct {
+	mu    sync.Mutex
+	until map[ref]time.Time
+}
+
+// Hide remembers a root, and reports whether it was visible. The caller holds the lock of one
+// without a mapping, as it may be about to get one.
+func (h *Hidden) Hide(r adapter.Resource, key adapter.Key) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.until == nil {
+		h.until = map[ref]time.Time{}
+	}
+	_, known := h.until[ref{r, key}]
+	if len(h.until) < maxHidden {
+		h.until[ref{r, key}] = time.Now().Add(hiddenFor)
+	}
+	return !known
+}
+
+// Unhide makes lists include roots again, because the backend has them after all, and returns
+// those that they did not include.
+func (h *Hidden) Unhide(r adapter.Resource, keys ...adapter.Key) (shown []adapter.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, key := range keys {
+		if _, hidden := h.until[ref{r, key}]; hidden {
+			delete(h.until, ref{r, key})
+			shown = append(shown, key)
+		}
+	}
+	return shown
+}
+
+// Keys returns the roots of a resource that are remembered.
+func (h *Hidden) Keys(r adapter.Resource) (keys []adapter.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for root, until := range h.until {
+		switch {
+		case time.Now().After(until):
+			delete(h.until, root)
+		case root.resource == r:
+			keys = append(keys, root.key)
+		}
+	}
+	return keys
+}

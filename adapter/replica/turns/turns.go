@@ -1,0 +1,61 @@
+// Package turns lets writers of one record take turns between processes, which the ID map does not tell
+// when a write ends.
+//
+// # How it is tested
+//
+// With package replica, by writers in two processes.
+package turns
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica/backend"
+)
+
+// ErrBusy says that another process is writing a record.
+var ErrBusy = errors.New("another process is writing the record")
+
+// Busy returns the error for a write that cannot be done now because of others.
+func Busy(op string, err error) error {
+	return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err, RetryAfter: time.Second}
+}
+
+// poll is the time between two looks at what another process does.
+const poll = 20 * time.Millisecond
+
+// Wait waits until it is time to look again, unless ctx ends, whose error it returns.
+func Wait(ctx context.Context) error { return wait(ctx, poll) }
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Take calls write until no other process is writing the same record, which ErrBusy says, or they have
+// done so for a time. If the record has changed at the backend meanwhile, it calls write once more.
+func Take(ctx context.Context, most time.Duration, write func() error) error {
+	deadline, repeated := time.Now().Add(most), false
+	for {
+		err := write()
+		switch hasChanged := errors.Is(err, backend.ErrChanged) && adapter.IsRefusal(err); {
+		case hasChanged && repeated:
+			return Busy("write", err)
+		case hasChanged:
+			repeated = true
+		case !errors.Is(err, ErrBusy) || !time.Now().Before(deadline):
+			return err
+		default: // processes that wait for each other must not do so in step
+			if err := wait(ctx, rand.N(poll)); err != nil {
+				return err
+			}
+		}
+	}
+}

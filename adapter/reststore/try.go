@@ -1,0 +1,181 @@
+package reststore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/trial"
+)
+
+// asSent returns the request for a Trial. A login shows neither query nor body, which have
+// the password.
+func (m *preparedRequest) asSent(resp *response, err error) trial.Request {
+	sent := trial.Request{For: m.call.op(), Method: m.Method, URL: m.url}
+	if refusal, ok := errors.AsType[*responseError](err); ok {
+		sent.Status = refusal.status
+	} else if resp != nil {
+		sent.Status = resp.status
+	}
+	if m.call.operation == loginOperation {
+		return sent
+	}
+	if query := m.query.Encode(); query != "" {
+		sent.URL += "?" + query
+	}
+	sent.Variables, sent.Body = m.variables, m.body
+	return sent
+}
+
+// Try opens the backend and reads one root record, with the requests of a read: the one with
+// this id of the backend or, if id is "", that which a search for this legacy id finds. References
+// are shown as ids of the backend, so there is no need for an ID map. If the record cannot be read,
+// the error says why, and the trial has what there is.
+func Try(ctx context.Context, o Options, root adapter.Resource, id string, key adapter.Key) (t *trial.Trial, err error) {
+	t, references := &trial.Trial{}, &trial.IDs{}
+	o.IDs, o.sent = references, func(s trial.Request) { t.Requests = append(t.Requests, s) }
+	b, err := Open(o)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	r, err := b.resource(root, "try")
+	switch {
+	case err != nil:
+		return t, fmt.Errorf("the mapping has no %s; it has %s", root, b.roots())
+	case r.root != r:
+		return t, fmt.Errorf("%s are parts of %s: try these", root, r.root.name)
+	}
+	d, err := b.fetchTried(ctx, r, id, key)
+	if err != nil {
+		return t, err
+	}
+	t.Document, t.Joined = json.RawMessage(d.raw), json.RawMessage(d.joined)
+	if selected, err := b.mapping.selects(ctx, r.Scan, r, d); err == nil {
+		t.Excluded = !selected
+	}
+	item, parts, err := b.read(ctx, r, d, &keyCache{})
+	if err != nil {
+		return t, err
+	}
+	var imported []adapter.Record
+	add := func(r *resource, item replica.Item, isImported bool, from, initially string) error {
+		record, values, err := r.tried(ctx, references, item, from, initially)
+		t.Records = append(t.Records, trial.Record{Resource: r.name, ID: item.ID, Key: item.Key, Imported: isImported, Values: values})
+		if isImported && !r.schema.HasFile { // the file tells what these need
+			imported = append(imported, record)
+		}
+		return err
+	}
+	err = add(r, item, true, "read", "rest")
+	for _, p := range r.parts {
+		for _, item := range parts[p.name] {
+			err = errors.Join(err, add(p, item, p.Adopts, "items", "items"))
+		}
+	}
+	t.Lacking = adapter.Lacking(imported...)
+	return t, err
+}
+
+// roots returns the names of the resources that have documents.
+func (b *Backend) roots() string {
+	var names []string
+	for _, r := range b.mapping.resources {
+		if r.root == r {
+			names = append(names, string(r.name))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// fetchTried fetches the document with an id; if that is "", of the record that has the legacy id.
+func (b *Backend) fetchTried(ctx context.Context, r *resource, id string, key adapter.Key) (d document, err error) {
+	if id == "" {
+		found, err := b.FindByKey(ctx, r.name, key)
+		if err != nil {
+			return d, err
+		}
+		id = found.ID
+	}
+	k, g := call{string(r.name), "fetch"}, r.Fetch
+	resp, err := b.client.send(ctx, k, &g.request, nil, []any{id}, id)
+	if err != nil {
+		return d, err
+	}
+	documents, err := b.client.documents(ctx, g, resp, r.ID)
+	if err == nil && len(documents) == 0 {
+		err = b.client.meaning(ctx, resp)
+	}
+	if err == nil {
+		err = b.join(ctx, r, k, documents)
+	}
+	if err != nil {
+		return d, err
+	}
+	ids := make([]string, len(documents))
+	for i, d := range documents {
+		if ids[i] = fmt.Sprintf("%.64q", d.id); d.id == id {
+			return d, nil
+		}
+	}
+	if len(ids) == 0 {
+		return d, errors.New("the response has no document: there is no such record, or the request does not select it")
+	}
+	const most = 10
+	return d, fmt.Errorf("the response has other documents alone, with the ids %s: correct the query of fetch, or the paths of documents and ids", strings.Join(ids[:min(len(ids), most)], ", "))
+}
+
+// tried returns the record that an item becomes if it is imported, and its values.
+func (r *resource) tried(ctx context.Context, ids IDs, item replica.Item, from, initially string) (adapter.Record, []trial.Value, error) {
+	record := adapter.NewRecord(r.schema)
+	origins := make([]string, len(record.Values))
+	for _, source := range []struct {
+		adapter.Record
+		name string
+	}{{item.Initial, initially}, {item.Record, from}} {
+		for i, v := range source.Values {
+			if v.Kind() != adapter.Absent {
+				record.Values[i], origins[i] = v, source.name
+			}
+		}
+	}
+	references := &writeIDs{wanted: map[adapter.Resource][]adapter.Key{}}
+	object, _ := r.fromRecord(record, "", references).(map[string]any)
+	if err := references.resolve(ctx, ids); err != nil {
+		return record, nil, err
+	}
+	onlyReferences(object)
+	values := []trial.Value{}
+	for i, a := range r.schema.Attributes {
+		if v, isReference := object[a.Name+refSuffix]; isReference {
+			values = append(values, trial.Value{Attribute: a.Name + refSuffix, Value: v, From: origins[i], Refers: r.References[a.Name]})
+		} else if v, ok := object[a.Name]; ok {
+			values = append(values, trial.Value{Attribute: a.Name, Value: v, From: origins[i]})
+		}
+	}
+	return record, values, nil
+}
+
+// onlyReferences leaves of each reference what the mapping gave: the backend's id or the
+// legacy one. It also does so in nested objects.
+func onlyReferences(object map[string]any) {
+	for _, name := range slices.Collect(maps.Keys(object)) {
+		list, _ := object[name].([]any)
+		for _, e := range list {
+			if nested, ok := e.(map[string]any); ok {
+				onlyReferences(nested)
+			}
+		}
+		if attribute, is := strings.CutSuffix(name, refSuffix); is && object[name] != nil {
+			delete(object, attribute)
+		} else if is {
+			delete(object, name)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package credentials
+
+import (
+	"context"
+	"errors"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+)
+
+// Admins stores the administrators, who can log in and grant access.
+type Admins struct{ db *database.DB }
+
+// NewAdmins returns the administrators of a database.
+func NewAdmins(db *database.DB) Admins { return Admins{db} }
+
+var errUsername = errors.New("must have 1 to 255 characters")
+
+// maxUsername is the size of the column, in characters.
+const maxUsername = 255
+
+// Add stores an administrator and returns the id. hash is the hash of the
+// password, "" for an administrator who cannot log in. id may be 0 for the next id to
+// which no token belongs. Kinds: Conflict if the id or the username is taken, ignoring
+// letter case and accents; Invalid; Unavailable; Internal.
+func (a Admins) Add(ctx context.Context, id adapter.Key, username, hash string) (added adapter.Key, err error) {
+	const op = "add admin"
+	if n := len([]rune(username)); n == 0 || n > maxUsername {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "username", Err: errUsername}
+	}
+	err = a.db.Write(ctx, op, func(tx *database.Tx) error {
+		admins := adminTx{tx}
+		if id == 0 {
+			var err error
+			if id, err = admins.idWithoutTokens(ctx); err != nil {
+				return err
+			}
+		}
+		key, err := tx.Insert(ctx, "admin", "admin_id", int64(id),
+			[]string{"username", "username_folded", "password_hash"}, []any{username, adapter.Fold(username), database.NullIfZero(hash)})
+		if err != nil {
+			return err
+		}
+		if id != 0 {
+			err = database.MoveCounters(ctx, tx.Run, a.db.Engine.Counters.Advance, []engine.Counter{{Table: "admin", Column: "admin_id"}})
+		}
+		added = adapter.Key(key)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return added, nil
+}
+
+// An adminTx reads and writes administrators in a transaction.
+type adminTx struct{ *database.Tx }
+
+// idWithoutTokens returns the id for the next administrator if there are tokens of
+// administrators who do not exist, since a new administrator must not inherit them.
+// Otherwise it returns 0.
+func (t adminTx) idWithoutTokens(ctx context.Context) (id adapter.Key, err error) {
+	const text = `SELECT COALESCE(MAX(admin_id), 0) FROM (
+		SELECT admin_id FROM admin UNION SELECT admin_id FROM oauth_token) AS ids
+		WHERE EXISTS (SELECT 1 FROM oauth_token WHERE admin_id IS NOT NULL AND admin_id NOT IN (SELECT admin_id FROM admin))`
+	if err := t.QueryRow(ctx, text).Scan(&id); err != nil || id == 0 {
+		return 0, err
+	}
+	return id + 1, nil
+}
+
+// Upgrade replaces the password hash old of an administrator by hash, after the
+// password was verified. It changes nothing if the stored hash is not old any more, as
+// the password may have changed meanwhile. Kinds: Unavailable, Internal.
+func (a Admins) Upgrade(ctx context.Context, id adapter.Key, old, hash string) error {
+	return a.db.Write(ctx, "upgrade admin", func(tx *database.Tx) error {
+		_, err := tx.Run(ctx, "UPDATE admin SET password_hash = ? WHERE admin_id = ? AND password_hash = ?", hash, int64(id), old)
+		return err
+	})
+}
+
+// SetPassword stores a new password hash for the administrator of that username,
+// ignoring letter case and accents, and returns the id. Kinds: NotFound, Unavailable,
+// Internal.
+func (a Admins) SetPassword(ctx context.Context, username, hash string) (id adapter.Key, err error) {
+	err = a.db.Write(ctx, "set password of admin", func(tx *database.Tx) error {
+		found, err := adminTx{tx}.id(ctx, username)
+		if err == nil {
+			id = adapter.Key(found)
+			_, err = tx.Run(ctx, "UPDATE admin SET password_hash = ? WHERE admin_id = ?", hash, found)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+func (t adminTx) id(ctx context.Context, username string) (id int64, err error) {
+	err = t.QueryRow(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", adapter.Fold(username)).Scan(&id)
+	return id, err
+}

@@ -1,0 +1,53 @@
+package credentials
+
+import (
+	"context"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+)
+
+// Nonces are stored for at least maxNonceAge, however many there are, since a deleted
+// nonce could be used again. Every pruneEvery uses, older ones are deleted.
+const (
+	maxNonceAge = 2 * time.Hour
+	pruneEvery  = 1000
+)
+
+// Use stores a nonce with the client's timestamp, in Unix seconds, and reports whether
+// it is fresh, that is, was not stored before with any timestamp (OAuth on API calls,
+// checks 8 and 8b). Of several concurrent calls with one nonce, only one reports true.
+func (c *Store) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
+	const op = "use nonce"
+	received := time.Now().Unix()
+	err = c.db.Retry(ctx, func() error {
+		result, err := c.db.WriteStatements.Exec(ctx,
+			"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.Engine.IgnoreDuplicateNonce,
+			nonce, timestamp, received)
+		if err != nil {
+			return err
+		}
+		rows, err := result.RowsAffected()
+		fresh = rows == 1
+		return err
+	})
+	if err == nil && c.nonceUses.Add(1)%pruneEvery == 0 {
+		err = c.prune(ctx, received)
+	}
+	return fresh && err == nil, c.db.WrapError(ctx, op, err)
+}
+
+// prune deletes the nonces that are older than maxNonceAge.
+func (c *Store) prune(ctx context.Context, now int64) error {
+	return c.db.Write(ctx, "prune nonces", func(tx *database.Tx) error {
+		_, err := tx.Run(ctx, "DELETE FROM oauth_nonce WHERE received_at < ?", now-int64(maxNonceAge/time.Second))
+		return err
+	})
+}
+
+// Used reports whether a nonce is stored.
+func (c *Store) Used(ctx context.Context, nonce string) (bool, error) {
+	var used bool
+	err := database.First(c.db.CredentialStatements.Query(ctx, "SELECT EXISTS (SELECT 1 FROM oauth_nonce WHERE nonce = ?)", nonce)).Scan(&used)
+	return used, c.db.WrapError(ctx, "look up nonce", err)
+}

@@ -1,0 +1,115 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"sync/atomic"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+)
+
+// A DB is an open database. It is safe for concurrent use.
+type DB struct {
+	Engine *engine.Engine
+	Name   string // which the engine has opened
+	engine.Pools
+	// The prepared statements of the readers, the writer and the credential readers.
+	ReadStatements, WriteStatements, CredentialStatements *Statements
+	closed                                                atomic.Bool
+}
+
+// A Options says how Open connects.
+type Options struct {
+	// DSN names the database, as [ValidDSN] says.
+	DSN string
+	// Create makes Open create a missing database file.
+	Create bool
+	// Trace records a span for each statement of a request whose trace is recorded.
+	Trace bool
+	// Wrap, if not nil, may replace the connector of each pool.
+	Wrap func(driver.Connector) driver.Connector
+}
+
+// Open opens the pools of a database. It does not connect yet. Kinds: Invalid for a DSN that
+// cannot be used, Unavailable for a file that cannot be opened.
+func Open(c Options) (*DB, error) {
+	const op = "open database"
+	kind, name, err := engine.Of(c.DSN)
+	if err != nil {
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "dsn", Err: err}
+	}
+	wrap := c.Wrap
+	if wrap == nil {
+		wrap = func(c driver.Connector) driver.Connector { return c }
+	}
+	if c.Trace {
+		wrap = engine.TraceStatements(kind, wrap)
+	}
+	pools, err := kind.Open(name, c.Create, wrap)
+	if err != nil {
+		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
+	}
+	return &DB{
+		Engine: kind, Name: name, Pools: pools,
+		ReadStatements: newStatements(kind, pools.Readers), WriteStatements: newStatements(kind, pools.Writer), CredentialStatements: newStatements(kind, pools.CredentialReaders),
+	}, nil
+}
+
+// IsTable reports whether there is a table, as opposed to a view, of that name.
+func (db *DB) IsTable(ctx context.Context, name string) (bool, error) {
+	found, err := SelectColumn[int](ctx, db.Readers.QueryContext, db.Engine.Rebind(db.Engine.IsTableSQL), name)
+	return len(found) > 0, err
+}
+
+// Ping checks that the database answers. Kinds: Unavailable.
+func (db *DB) Ping(ctx context.Context) error {
+	err := db.Readers.PingContext(ctx)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &adapter.Error{Kind: adapter.Unavailable, Op: "ping database", Err: err}
+}
+
+// Close waits for running statements and closes the database. Later calls fail with
+// kind Unavailable.
+func (db *DB) Close() error {
+	db.closed.Store(true)
+	return db.Pools.Close()
+}
+
+// WrapError converts the error of an operation to those of package adapter: it returns
+// the context's error if ctx has ended, and an *adapter.Error otherwise.
+func (db *DB) WrapError(ctx context.Context, op string, err error) error {
+	var known *adapter.Error
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, sql.ErrNoRows):
+		return &adapter.Error{Kind: adapter.NotFound, Op: op}
+	case db.closed.Load():
+		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
+	default:
+		kind, _ := db.Engine.Classify(err)
+		return &adapter.Error{Kind: kind, Op: op, Err: err}
+	}
+}
+
+// MoveCounters runs the statement of every counter. It does nothing if statement is nil.
+func MoveCounters(ctx context.Context, run func(ctx context.Context, text string, arguments ...any) (sql.Result, error), statement func(engine.Counter) string, counters []engine.Counter) error {
+	if statement == nil {
+		return nil
+	}
+	for _, c := range counters {
+		if _, err := run(ctx, statement(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

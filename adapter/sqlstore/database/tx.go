@@ -1,0 +1,164 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+)
+
+// A Tx is a transaction that writes. The parameters of its statements are question marks on every
+// engine.
+type Tx struct {
+	DB       *DB
+	tx       *sql.Tx
+	Executed []string // texts of the statements that Exec and Query have run
+}
+
+// Exec runs a statement. It uses a prepared statement if there is one.
+func (t *Tx) Exec(ctx context.Context, text string, arguments ...any) error {
+	t.Executed = append(t.Executed, text)
+	_, err := t.DB.WriteStatements.execTx(ctx, t.tx, text, arguments...)
+	return err
+}
+
+// Query is Exec for a statement that returns rows.
+func (t *Tx) Query(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
+	t.Executed = append(t.Executed, text)
+	return t.DB.WriteStatements.queryTx(ctx, t.tx, text, arguments...)
+}
+
+// Prepare prepares the statements that a transaction has run, for the next one. The transaction
+// must have ended. A failure does not matter, as they then run unprepared.
+func (t *Tx) Prepare(ctx context.Context) {
+	for _, text := range t.Executed {
+		_, _ = t.DB.WriteStatements.Prepare(ctx, text)
+	}
+}
+
+// Run runs a statement that is not worth preparing, because it is rare or one of many.
+func (t *Tx) Run(ctx context.Context, text string, arguments ...any) (sql.Result, error) {
+	return t.tx.ExecContext(ctx, t.DB.Engine.Rebind(text), arguments...)
+}
+
+// QueryRow is Run for a statement that returns at most one row.
+func (t *Tx) QueryRow(ctx context.Context, text string, arguments ...any) *sql.Row {
+	return t.tx.QueryRowContext(ctx, t.DB.Engine.Rebind(text), arguments...)
+}
+
+// RowExists reports whether a statement returns a row.
+func (t *Tx) RowExists(ctx context.Context, text string, arguments ...any) (bool, error) {
+	found, err := SelectColumn[int64](ctx, t.Query, text, arguments...)
+	return len(found) > 0, err
+}
+
+// RequireRow fails with sql.ErrNoRows if the statement finds no row.
+func (t *Tx) RequireRow(ctx context.Context, text string, argument any) error {
+	var one int
+	return t.QueryRow(ctx, text, argument).Scan(&one)
+}
+
+// Insert stores a row and returns its key in KeyColumn. The database chooses a key that
+// is 0.
+func (t *Tx) Insert(ctx context.Context, table, keyColumn string, key int64, columns []string, values []any) (int64, error) {
+	ib := t.DB.Engine.Flavor.NewInsertBuilder().InsertInto(table)
+	if key != 0 {
+		columns, values = append(columns, keyColumn), append(values, key)
+	}
+	ib.Cols(columns...).Values(values...)
+	if t.DB.Engine.UseReturning {
+		ib.Returning(keyColumn)
+	}
+	text, arguments := ib.Build()
+	given, err := t.InsertRow(ctx, text, arguments)
+	if key != 0 {
+		return key, err
+	}
+	return given, err
+}
+
+// InsertRow runs an INSERT, which has a RETURNING clause if the engine uses one, and
+// returns the key that the database chose.
+func (t *Tx) InsertRow(ctx context.Context, text string, arguments []any) (key int64, err error) {
+	if !t.DB.Engine.UseReturning {
+		result, err := t.DB.WriteStatements.execTx(ctx, t.tx, text, arguments...)
+		if err != nil {
+			return 0, err
+		}
+		return result.LastInsertId()
+	}
+	err = First(t.DB.WriteStatements.queryTx(ctx, t.tx, text, arguments...)).Scan(&key)
+	return key, err
+}
+
+// maxInsertArguments bounds the arguments of an INSERT of many rows. SQLite allows 32,766.
+const maxInsertArguments = 8192
+
+// InsertValues inserts any number of rows by few statements, which suffix ends. There are too
+// many different statements to prepare them.
+func (t *Tx) InsertValues(ctx context.Context, table string, columns []string, rows [][]any, suffix string) error {
+	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
+	for chunk := range slices.Chunk(rows, maxInsertArguments/len(columns)) {
+		text := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Repeat(row+", ", len(chunk)-1) + row + suffix
+		if _, err := t.Run(ctx, text, slices.Concat(chunk...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write runs f in a transaction and commits it if f returns nil. It retries the whole
+// transaction if it failed because of concurrent ones, so f may run several times.
+func (db *DB) Write(ctx context.Context, op string, f func(*Tx) error) error {
+	err := db.Retry(ctx, func() error {
+		tx, err := db.Writer.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		ended := false
+		defer func() {
+			if !ended {
+				_ = engine.AwaitTxEnd(ctx, tx.Rollback)
+			}
+		}()
+		if err := f(&Tx{tx: tx, DB: db}); err != nil {
+			return err
+		}
+		ended = true
+		return engine.AwaitTxEnd(ctx, tx.Commit)
+	})
+	return db.WrapError(ctx, op, err)
+}
+
+// Retry runs f, and runs it again if it failed only because of concurrent transactions.
+func (db *DB) Retry(ctx context.Context, f func() error) error {
+	pause := retryPause
+	for attempt := 1; ; attempt++ {
+		err := f()
+		if err == nil || attempt == MaxAttempts {
+			return err
+		}
+		if _, again := db.Engine.Classify(err); !again {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(pause)):
+		}
+		pause *= 2
+	}
+}
+
+const (
+	// MaxAttempts bounds how often a transaction runs that fails because of concurrent
+	// ones.
+	MaxAttempts = 6
+	// retryPause is the longest pause before the second attempt. The limit doubles with
+	// each further attempt.
+	retryPause = 5 * time.Millisecond
+)

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/huandu/go-sqlbuilder"
+	"github.com/pressly/goose/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// An Engine holds everything in which one kind of database differs from the others.
+type Engine struct {
+	// System is the name of the database system in traces.
+	System string
+	// validate checks a DSN without the engine's prefix. Its error says what would be
+	// valid, and repeats nothing of the DSN, which may hold a password.
+	validate func(dsn string) error
+	// Open opens the pools, with connectors that wrap may replace. With create, it
+	// creates a missing database file.
+	Open func(dsn string, create bool, wrap func(driver.Connector) driver.Connector) (Pools, error)
+	// mediaDir returns the folder for media beside a database file; nil for an engine
+	// without database files.
+	mediaDir func(dsn string) string
+	// location returns where the database of a valid DSN is, without user and password.
+	location func(dsn string) string
+
+	dialect    goose.Dialect
+	migrations string // folder of its migrations
+	// migrationLock keeps two processes from migrating at once. It has no statements if
+	// the transactions of the migrations suffice.
+	migrationLock serverLock
+	// LockImports keeps two processes from importing at once, as [Imports.Lock] says. It is
+	// given a pool that has a connection to spare, the name that open was given, and how long
+	// the process may be silent, as [Imports.LockWithin] says; 0: as long as it likes.
+	LockImports func(ctx context.Context, readers *sql.DB, dsn string, wait, silence time.Duration) (release func() error, err error)
+
+	Flavor sqlbuilder.Flavor
+	// numberedParameters is true if parameters are written $1, $2, …, and false if they
+	// are question marks.
+	numberedParameters bool
+	// LockClause ends a SELECT that locks the rows it finds; "" if a writing transaction
+	// locks the whole database at its start.
+	LockClause string
+	// ShareClause ends a SELECT that keeps the rows it finds from being changed until the
+	// transaction ends, while others may do so too; "" as for LockClause.
+	ShareClause string
+	// Ascending and descending follow a column in ORDER BY; both sort NULL below every
+	// value.
+	Ascending, Descending string
+	// LikeFormat formats a LIKE that compares characters exactly and whose escape
+	// character is the backslash, from the column, "" or "NOT ", and the parameter.
+	LikeFormat string
+	// casts holds, for an attribute's kind, the type to which a stored text is cast
+	// before it is compared. Kinds without an entry are compared as text.
+	casts map[adapter.Kind]string
+	// IsTableSQL selects a row for the name of a table, and none for that of a view.
+	IsTableSQL string
+	// IgnoreDuplicateNonce ends an INSERT of a nonce, so that it changes no row if the
+	// nonce exists already.
+	IgnoreDuplicateNonce string
+	// IgnoreDuplicateNote ends an INSERT into imported_record in the same way.
+	IgnoreDuplicateNote string
+	// Now is an expression for the present time of the database's clock, in milliseconds
+	// since 1970. That of SQLite is this machine's.
+	Now string
+	// Upsert ends an INSERT, so that it gives the named columns of a row that exists with
+	// the same key, a column or several with commas, the values of the new one.
+	Upsert func(key string, columns ...string) string
+	// LastKeyFollows is true if the keys that an INSERT of several rows generates are
+	// consecutive, and the last insert id is the last of them. It is not used with
+	// UseReturning.
+	LastKeyFollows bool
+	// UseReturning is true if an INSERT returns the new key by a RETURNING clause, and
+	// false if the driver reports a last insert id.
+	UseReturning bool
+	// Analyze renews the statistics by which statements are planned; "" for an engine that
+	// does without.
+	Analyze  string
+	Counters CounterStatements
+	// Decimal returns the argument of a statement for a decimal.
+	Decimal func(tenThousandths int64) any
+	// Classify returns the kind of a driver's error, and whether the transaction failed
+	// only because of concurrent ones, so that it is worth a retry.
+	Classify func(error) (kind adapter.ErrorKind, again bool)
+	// Inspector finds out what a database of the engine is like.
+	Inspector Inspector
+}
+
+// Pools are the connections to one database.
+type Pools struct {
+	Writer  *sql.DB
+	Readers *sql.DB // connections that cannot write
+	// CredentialReaders is used to authenticate callers. It may be the same pool as
+	// readers if that has enough connections beside those that long lists occupy.
+	CredentialReaders *sql.DB
+}
+
+// Close closes all connections once their statements have ended.
+func (p Pools) Close() error {
+	err := errors.Join(p.Readers.Close(), p.Writer.Close())
+	if p.CredentialReaders != p.Readers {
+		err = errors.Join(err, p.CredentialReaders.Close())
+	}
+	return err
+}
+
+// ListedAsNull returns a condition that the column nulls lists an attribute.
+func (e *Engine) ListedAsNull(sb *sqlbuilder.SelectBuilder, nulls, attribute string) string {
+	return fmt.Sprintf(e.LikeFormat, nulls, "", sb.Var(InNulls(attribute)))
+}
+
+// InNulls returns the LIKE pattern of a list of attributes that holds one. In their names,
+// which are letters, digits and underscores, only these have a meaning.
+func InNulls(attribute string) string { return "%," + strings.ReplaceAll(attribute, "_", `\_`) + ",%" }
+
+// Cast returns an expression that converts a stored text to a value of the kind.
+func (e *Engine) Cast(expression string, kind adapter.Kind) string {
+	if to := e.casts[kind]; to != "" {
+		return "CAST(" + expression + " AS " + to + ")"
+	}
+	return expression
+}
+
+// Rebind replaces the question marks of a statement by the engine's parameters. The
+// statement must have no question marks besides.
+func (e *Engine) Rebind(text string) string {
+	if !e.numberedParameters {
+		return text
+	}
+	var b strings.Builder
+	for n := 1; ; n++ {
+		before, after, found := strings.Cut(text, "?")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(n))
+		text = after
+	}
+}
+
+// upsertOnConflict returns the end of an INSERT as SQLite and PostgreSQL write it.
+func upsertOnConflict(key string, columns ...string) string {
+	assignments := make([]string, len(columns))
+	for i, name := range columns {
+		assignments[i] = name + " = excluded." + name
+	}
+	return " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(assignments, ", ")
+}
+
+// connectionLost reports whether a driver's error comes from the connection rather than
+// from the server.
+func connectionLost(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || slices.ContainsFunc([]error{driver.ErrBadConn, sql.ErrConnDone, net.ErrClosed, io.EOF, io.ErrUnexpectedEOF}, func(lost error) bool {
+		return errors.Is(err, lost)
+	})
+}
+
+// AwaitTxEnd runs end, a commit or rollback, and waits for it at most until ctx ends.
+// Some drivers ignore the context there, and a server that hangs would block the
+// caller. end then continues in the background and keeps its connection.
+func AwaitTxEnd(ctx context.Context, end func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- end() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended: // it ended at the same time
+		return err
+	default:
+		return ctx.Err()
+	}
+}
+
+// An Inspector has what differs between engines when a database is inspected.
+type Inspector struct {
+	// VersionSQL selects the version of the server as text. describe returns it with the name
+	// of the system, and the oldest version that will do.
+	VersionSQL string
+	Describe   func(version string) (name, oldest string)
+	// Rights returns the rights that the user lacks to write some tables, and those to change
+	// them, in the words of the server.
+	Rights func(ctx context.Context, p Pools, tables []string) (writes, changes []string, err error)
+}

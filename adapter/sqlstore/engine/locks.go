@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// ErrImporting means that another process imports into the database.
+var ErrImporting = errors.New("another import into this store is running: run the command again when it has ended")
+
+// A serverLock is a server's lock that a connection holds. Each of the statements lock,
+// unlock and that of lockWithin returns 1 if it succeeded.
+type serverLock struct {
+	lock, unlock string
+	// limitSilence returns a statement after which the server ends the connection when it has
+	// heard nothing for so long; 0 stands for the duration of any import. It returns "" if
+	// there is nothing to do. unlimitSilence undoes it.
+	limitSilence   func(silence time.Duration) string
+	unlimitSilence string
+	// lockWithin returns a statement that waits for the lock: for so long if the server can
+	// do so, and then for grace less than a connection is given.
+	lockWithin func(wait time.Duration) string
+	grace      time.Duration
+	// isRefused reports whether an error of lockWithin means that the lock was not free.
+	isRefused func(error) bool
+}
+
+// do runs one of these statements on a connection, and reports whether it succeeded.
+func (l serverLock) do(ctx context.Context, conn *sql.Conn, text string) (done bool, err error) {
+	var number sql.NullInt64
+	err = conn.QueryRowContext(ctx, text).Scan(&number)
+	return number.Int64 == 1, err
+}
+
+// unlockTimeout limits how long a server may take to release a lock. After that the connection is
+// closed, which releases it, too.
+const unlockTimeout = 5 * time.Second
+
+// LockImports takes the lock of imports on a connection of its own.
+func (l serverLock) lockImports(ctx context.Context, readers *sql.DB, _ string, wait, silence time.Duration) (release func() error, err error) {
+	conn, err := readers.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit, unlimit := l.limitSilence(silence), l.unlimitSilence
+	if limit == "" {
+		unlimit = ""
+	}
+	err = execIfAny(ctx, conn, limit)
+	done := false
+	if err == nil {
+		done, err = l.acquire(ctx, conn, wait)
+	}
+	if err == nil && !done {
+		err = errors.Join(ErrImporting, execIfAny(ctx, conn, unlimit))
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	stop := keepAlive(conn, silence)
+	return func() error {
+		stop()
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
+		defer cancel()
+		_, err := l.do(limited, conn, l.unlock)
+		if err == nil {
+			err = execIfAny(limited, conn, unlimit)
+		}
+		return errors.Join(err, conn.Close())
+	}, nil
+}
+
+// execIfAny runs a statement, unless it is "".
+func execIfAny(ctx context.Context, conn *sql.Conn, text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := conn.ExecContext(ctx, text)
+	return err
+}
+
+// keepAlive tells a server several times in each span of silence that the process lives, until stop
+// is called or that fails. 0: the server does not ask.
+func keepAlive(conn *sql.Conn, silence time.Duration) (stop func()) {
+	if silence == 0 {
+		return func() {}
+	}
+	ending, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(silence / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ending:
+				return
+			case <-tick.C:
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
+			_, err := conn.ExecContext(ctx, "SELECT 1")
+			if cancel(); err != nil {
+				return // so does the release
+			}
+		}
+	}()
+	return func() {
+		close(ending)
+		<-ended
+	}
+}
+
+// acquire takes the lock if it is free or released in time. Servers give it to those who wait
+// in their order.
+func (l serverLock) acquire(ctx context.Context, conn *sql.Conn, wait time.Duration) (done bool, err error) {
+	if wait <= 0 {
+		return l.do(ctx, conn, l.lock)
+	}
+	// The server ends the wait itself if it can: it may notice late that a connection was closed.
+	limited, cancel := context.WithTimeout(ctx, wait+l.grace)
+	defer cancel()
+	done, err = l.do(limited, conn, l.lockWithin(wait))
+	if err != nil && ctx.Err() == nil && (limited.Err() != nil || l.isRefused(err)) {
+		return false, nil
+	}
+	return done, err
+}
+
+// lockSQLiteImports locks an empty database beside that of path: an import writes the latter
+// in many transactions. SQLite has no order of those who wait for a lock. So they wait one by
+// one, with the lock of a second database in hand that is for waiting.
+func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time.Duration) (release func() error, err error) {
+	if wait <= 0 {
+		return lockFile(ctx, path+"-import", 0)
+	}
+	began := time.Now()
+	next, err := lockFile(ctx, path+"-import-next", wait)
+	if err != nil {
+		return nil, err
+	}
+	release, err = lockFile(ctx, path+"-import", max(0, wait-time.Since(began)))
+	if end := next(); end != nil && err == nil {
+		return nil, errors.Join(end, release())
+	}
+	return release, err
+}
+
+// lockRetry is the time between two attempts to lock a file: much shorter than what SQLite
+// itself would wait.
+const lockRetry = 2 * time.Millisecond
+
+// lockFile locks an SQLite database, which it creates.
+func lockFile(ctx context.Context, path string, wait time.Duration) (release func() error, err error) {
+	began := time.Now()
+	beside, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_txlock=exclusive")
+	if err != nil {
+		return nil, err
+	}
+	for {
+		tx, err := beside.BeginTx(context.WithoutCancel(ctx), nil) // which would end with ctx
+		if err == nil {
+			return func() error { return errors.Join(tx.Rollback(), beside.Close()) }, nil
+		}
+		if fault, ok := errors.AsType[*sqlite.Error](err); !ok || fault.Code()&0xff != lib.SQLITE_BUSY {
+			return nil, errors.Join(err, beside.Close())
+		}
+		if time.Since(began) >= wait {
+			return nil, errors.Join(ErrImporting, beside.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), beside.Close())
+		case <-time.After(lockRetry):
+		}
+	}
+}

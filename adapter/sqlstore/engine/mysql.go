@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/huandu/go-sqlbuilder"
+	"github.com/pressly/goose/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// mysqlEngine returns the engine of MySQL and MariaDB. Transactions run at read
+// committed, so that one that waited for a record's lock sees the latest record.
+func mysqlEngine() *Engine {
+	return &Engine{
+		System:     "mysql",
+		validate:   validMySQL,
+		Open:       openMySQL,
+		location:   locationOfMySQL,
+		dialect:    goose.DialectMySQL,
+		migrations: "mysql",
+		migrationLock: serverLock{ // the names of locks are shared by all databases of the server
+			lock:   "SELECT GET_LOCK(CONCAT('portico ', MD5(DATABASE())), 60)",
+			unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
+		},
+		LockImports: serverLock{
+			lock:   "SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), 0)",
+			unlock: "SELECT RELEASE_LOCK(CONCAT('portico import ', MD5(DATABASE())))",
+			limitSilence: func(silence time.Duration) string {
+				if silence == 0 { // the connection is idle during the import
+					silence = 28 * 24 * time.Hour
+				}
+				return fmt.Sprintf("SET SESSION wait_timeout = %d", int(silence.Seconds()))
+			},
+			unlimitSilence: fmt.Sprintf("SET SESSION wait_timeout = %d", waitSeconds),
+			lockWithin: func(wait time.Duration) string { // MySQL rounds to seconds
+				return fmt.Sprintf("SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), %.3f)", wait.Seconds())
+			},
+			grace:     time.Second,
+			isRefused: func(error) bool { return false },
+		}.lockImports,
+		Flavor:     sqlbuilder.MySQL,
+		LockClause: " FOR UPDATE", ShareClause: " LOCK IN SHARE MODE",
+		Ascending:  " ASC",
+		Descending: " DESC",
+		// Folded columns hold bytes, but a pattern matches characters. The backslash is
+		// the default escape character.
+		LikeFormat:           "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
+		casts:                map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
+		IsTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
+		IgnoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
+		IgnoreDuplicateNote:  " ON DUPLICATE KEY UPDATE record_key = record_key",
+		Now:                  "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+		Upsert:               upsertMySQL,
+		Counters: CounterStatements{
+			// MySQL moves the counter to the greatest stored key. The statement must run
+			// outside a transaction, which it would commit.
+			Resync:   func(c Counter) string { return "ALTER TABLE " + c.Table + " AUTO_INCREMENT = 1" },
+			Describe: func(c Counter) string { return "SHOW CREATE TABLE " + c.Table },
+			ContinueAt: func(c Counter, key int64) string {
+				return "ALTER TABLE " + c.Table + " AUTO_INCREMENT = " + strconv.FormatInt(key, 10)
+			},
+		},
+		Decimal:   func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
+		Classify:  classifyMySQL,
+		Inspector: inspectMySQL(),
+	}
+}
+
+// waitSeconds is how long a connection may be idle.
+const waitSeconds = 2 * int(connectionIdle/time.Second)
+
+// upsertMySQL returns the end of an INSERT. MySQL finds the key itself.
+func upsertMySQL(_ string, columns ...string) string {
+	assignments := make([]string, len(columns))
+	for i, name := range columns {
+		assignments[i] = name + " = VALUES(" + name + ")"
+	}
+	return " ON DUPLICATE KEY UPDATE " + strings.Join(assignments, ", ")
+}
+
+var errMySQLDSN = errors.New(`must be "mysql:user:password@tcp(host:3306)/database"`)
+
+func validMySQL(dsn string) error {
+	_, err := parseMySQL(dsn)
+	return err
+}
+
+// parseMySQL parses a DSN. It does not return the driver's errors, which repeat parts
+// of the DSN.
+func parseMySQL(dsn string) (*mysql.Config, error) {
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil || config.DBName == "" || strings.HasPrefix(dsn, "//") {
+		return nil, errMySQLDSN
+	}
+	return config, nil
+}
+
+func locationOfMySQL(dsn string) string {
+	config, err := parseMySQL(dsn)
+	if err != nil {
+		return ""
+	}
+	return "mysql:" + config.Addr + "/" + config.DBName
+}
+
+func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (Pools, error) {
+	config, err := parseMySQL(dsn)
+	if err != nil {
+		return Pools{}, err
+	}
+	config.Timeout = cmp.Or(config.Timeout, connectTimeout)
+	config.Logger = &mysql.NopLogger{} // errors are returned instead
+	config.ParseTime = false           // times are read as texts
+	config.ClientFoundRows = false     // IgnoreDuplicateNonce depends on it
+	config.InterpolateParams = false
+	if err := config.Apply(mysql.Charset("utf8mb4", "utf8mb4_bin")); err != nil {
+		return Pools{}, err
+	}
+	if config.Params == nil {
+		config.Params = map[string]string{}
+	}
+	maps.Copy(config.Params, map[string]string{
+		// Refuse values that do not fit, and accept 0 as a key.
+		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO'",
+		"time_zone":                "'+00:00'",
+		"innodb_lock_wait_timeout": strconv.Itoa(lockSeconds),
+		"lock_wait_timeout":        strconv.Itoa(lockSeconds), // for schema changes
+		// MySQL takes the second one for a comment: it has no such setting.
+		"wait_timeout": fmt.Sprintf("%d /*M!100300 , idle_transaction_timeout = %d */", waitSeconds, idleSeconds),
+		// Sort by whole texts, up to the length of a TEXT. The sort buffer must hold at
+		// least fifteen of them.
+		"max_sort_length":  "65535",
+		"sort_buffer_size": "2097152",
+	})
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return Pools{}, errMySQLDSN
+	}
+	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+	return openServer(
+		wrap(initConnector{connector, isolation + ", READ WRITE"}),
+		wrap(initConnector{connector, isolation + ", READ ONLY"}),
+	), nil
+}
+
+// classifyMySQL classifies errors by their numbers, nearly all of which MySQL and MariaDB
+// share.
+func classifyMySQL(err error) (kind adapter.ErrorKind, again bool) {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		if errors.Is(err, mysql.ErrInvalidConn) || connectionLost(err) {
+			return adapter.Unavailable, false
+		}
+		return adapter.Internal, false
+	}
+	switch e.Number {
+	case 1213, 1020: // deadlock, record changed since it was read
+		return adapter.Unavailable, true
+	case 1062, 1586, 1216, 1217, 1451, 1452: // unique keys, foreign keys
+		return adapter.Conflict, false
+	case 1048, 1364, 3819, 4025, // not null, no value, check
+		1264, 1265, 1292, 1366, 1406, 1690, 1411: // out of range, truncated, of another type, too long
+		return adapter.Invalid, false
+	case 1288, 1348: // a view or a column that cannot be written
+		return adapter.Unsupported, false
+	case 1040, 1129, 1130, 1203, 1226, 1044, 1045, 1049, 1461, 1698, // connections, login, no database, statements
+		1053, 1290, 1317, 1792, 1836, 1927, // shutdown, read-only, interrupted, killed
+		1205, 1969, 3024, // lock and statement timeouts
+		1021, 1030, 1037, 1041, 1114, 1158, 1159, 1160, 1161: // disk, memory, table full, network
+		return adapter.Unavailable, false
+	default:
+		return adapter.Internal, false
+	}
+}

@@ -1,0 +1,7 @@
+// Package idmaps stores the ID map of a local replica: which legacy id belongs to which backend id.
+//
+// The table backend_record also holds the write intents. All writers lock mappings in the same
+// order.
+//
+// It is tested in package sqlstore, whose Replica is a local replica with such an ID map.
+package idmaps

@@ -1,0 +1,116 @@
+package importlog_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+)
+
+// TestParked parks records, parks them again, selects them, and forgets them.
+func TestParked(t *testing.T) {
+	sqltest.EachEngine(t, testParked)
+}
+
+func testParked(t *testing.T, e sqltest.Engine) {
+	ctx, imports := t.Context(), importlog.New(sqltest.Open(t, e.NewDSN(t)))
+	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 9, minute, 0, 5e6, time.UTC).Local() }
+	park := func(source string, records ...importlog.Parked) {
+		t.Helper()
+		if err := imports.Park(ctx, source, records...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(name, source string, f importlog.ParkedFilter, want ...importlog.Parked) {
+		t.Helper()
+		if f.Limit == 0 {
+			f.Limit = 100
+		}
+		got, err := imports.Parked(ctx, source, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: want -, got +:\n%s", name, diff)
+		}
+	}
+	unpark := func(part string, keys ...adapter.Key) {
+		t.Helper()
+		if err := imports.Unpark(ctx, "old", part, keys...); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	a := importlog.Parked{"products", 7, "another product has the SKU", 1, at(0), at(30)}
+	b := importlog.Parked{"products", 8, "its website is not here", 1, at(1), at(10)}
+	c := importlog.Parked{"orders", 7, "its customer is not here", 1, at(2), at(20)}
+	park("old", a, b, c)
+	park("other", a)
+	expect("all", "old", importlog.ParkedFilter{}, b, c, a)
+	expect("a part", "old", importlog.ParkedFilter{Part: "products"}, b, a)
+	expect("due", "old", importlog.ParkedFilter{RetryBy: at(20)}, b, c)
+	expect("due of a part", "old", importlog.ParkedFilter{Part: "products", RetryBy: at(20)}, b)
+	expect("a limit", "old", importlog.ParkedFilter{Limit: 1}, b)
+	expect("another source", "other", importlog.ParkedFilter{}, a)
+	expect("no source", "new", importlog.ParkedFilter{})
+	if counts, err := imports.CountParked(ctx, "old"); err != nil || !cmp.Equal(counts, map[string]int64{"products": 2, "orders": 1}) {
+		t.Errorf("counts %v, %v", counts, err)
+	}
+
+	park("old", importlog.Parked{"products", 8, "no price that can be stored", 9, at(5), at(40)}) // the store counts attempts
+	b.Reason, b.Attempts, b.RetryAt = "no price that can be stored", 2, at(40)
+	expect("parked again", "old", importlog.ParkedFilter{Part: "products"}, a, b)
+	unpark("products", 7, 9)
+	expect("unparked", "old", importlog.ParkedFilter{}, c, b)
+	unpark("products")
+	expect("unparked as a whole", "old", importlog.ParkedFilter{}, c)
+
+	for _, reason := range []string{strings.Repeat("ä", 200), "\xff\x00" + strings.Repeat("x", 300)} {
+		park("old", importlog.Parked{"orders", 7, reason, 0, at(0), at(0)})
+		got, err := imports.Parked(ctx, "old", importlog.ParkedFilter{Limit: 1})
+		if err != nil || len(got) != 1 || len(got[0].Reason) < 250 || len(got[0].Reason) > 255 || !utf8.ValidString(got[0].Reason) {
+			t.Errorf("a long reason: %+v, %v", got, err)
+		}
+	}
+}
+
+// TestTooManyParked checks that one entry replaces those of a part that are too many.
+func TestTooManyParked(t *testing.T) {
+	imports := importlog.New(sqltest.Open(t, sqltest.Engines()[0].NewDSN(t)))
+	records := make([]importlog.Parked, importlog.MaxParked)
+	now := time.Now().Truncate(time.Millisecond)
+	for i := range records {
+		records[i] = importlog.Parked{"orders", adapter.Key(i + 1), "its customer is not here", 1, now, now}
+	}
+	other := importlog.Parked{"products", 1, "another product has the SKU", 1, now, now}
+	park := func(records ...importlog.Parked) {
+		t.Helper()
+		if err := imports.Park(t.Context(), "old", records...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(want map[string]int64) {
+		t.Helper()
+		if got, err := imports.CountParked(t.Context(), "old"); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%v, %v, want %v", got, err, want)
+		}
+	}
+	park(append(records, other)...)
+	count(map[string]int64{"orders": importlog.MaxParked, "products": 1})
+	last := records[0]
+	last.Key = importlog.MaxParked + 1
+	park(last)
+	got, err := imports.Parked(t.Context(), "old", importlog.ParkedFilter{Part: "orders", Limit: 9})
+	last.Key, last.Reason = 0, "too many records to park one by one; one of them: "+last.Reason
+	if diff := cmp.Diff([]importlog.Parked{last}, got); diff != "" || err != nil {
+		t.Errorf("%v, want -, got +:\n%s", err, diff)
+	}
+	count(map[string]int64{"orders": 1, "products": 1})
+}

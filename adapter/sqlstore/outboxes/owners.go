@@ -1,0 +1,242 @@
+package outboxes
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+)
+
+// Which of two systems has the writes of a resource is a row of the table write_owner, so that
+// all processes that clients write through agree on it. The protocol by which it changes, so
+// that no write is lost between the two:
+//
+//   - Each process announces itself from time to time, with what it is configured to wish for each
+//     resource, and reads the rows. Its row expires if it does not, and the process then
+//     writes nothing of these resources until it has announced itself again.
+//   - If all processes wish something else than the row says, one of them begins the turn: it
+//     sets turning and increments the epoch. From then on no process begins a write.
+//   - A process knows an epoch once its last write under the one before has ended, whichever
+//     side it went to.
+//   - When all processes know the epoch, and the outbox has nothing of the resource, the
+//     turn is completed: the row says the other side, under a new epoch.
+//   - A turn that takes too long is given up under a new epoch, and tried again later.
+//
+// A transaction that stores a mirrored write locks the row for as long, so that even a process
+// that was paused for long stores none after the turn.
+
+// Owners are the rows that say which system has the writes of resources.
+type Owners struct {
+	db      *database.DB
+	schemas *adapter.Schemas
+}
+
+// NewOwners returns the owners of a database whose records have schemas.
+func NewOwners(db *database.DB, schemas *adapter.Schemas) Owners {
+	return Owners{db, schemas}
+}
+
+// Announce stores what a process wishes and knows, for a time, and returns all owners. Kinds:
+// Unavailable, Internal.
+func (w Owners) Announce(ctx context.Context, p outbox.Process, ttl time.Duration) (owners []outbox.Owner, err error) {
+	wishes, err := json.Marshal(p.Wishes)
+	if err != nil {
+		return nil, err
+	}
+	known, err := json.Marshal(p.Known)
+	if err != nil {
+		return nil, err
+	}
+	err = w.db.Write(ctx, "announce process", func(tx *database.Tx) error {
+		if _, err := tx.Run(ctx, "INSERT INTO write_process (process_id, wishes, known, expires_ms) VALUES (?, ?, ?, "+w.db.Engine.Now+" + ?)"+
+			w.db.Engine.Upsert("process_id", "wishes", "known", "expires_ms"), p.ID, string(wishes), string(known), ttl.Milliseconds()); err != nil {
+			return err
+		}
+		owners, err = w.all(ctx, tx.Query)
+		return err
+	})
+	return owners, err
+}
+
+// All returns all owners, by resource. Kinds: Unavailable, Internal.
+func (w Owners) All(ctx context.Context) ([]outbox.Owner, error) {
+	owners, err := w.all(ctx, w.db.ReadStatements.Query)
+	return owners, w.db.WrapError(ctx, "read write owners", err)
+}
+
+func (w Owners) all(ctx context.Context, query database.QueryFunc) (owners []outbox.Owner, err error) {
+	err = database.EachRow(ctx, query, func(rows *sql.Rows) error {
+		var o outbox.Owner
+		var mirrored, turning int64
+		err := rows.Scan(&o.Resource, &mirrored, &turning, &o.Epoch)
+		o.Mirrored, o.Turning = mirrored != 0, turning != 0
+		owners = append(owners, o)
+		return err
+	}, "SELECT resource, mirrored, turning, epoch FROM write_owner ORDER BY resource")
+	return owners, err
+}
+
+// Live reports whether some processes have announced themselves and have not expired. Kinds:
+// Unavailable, Internal.
+func (w Owners) Live(ctx context.Context) (bool, error) {
+	found, err := database.SelectColumn[string](ctx, w.db.ReadStatements.Query, "SELECT process_id FROM write_process WHERE expires_ms > "+w.db.Engine.Now+" LIMIT 1")
+	return len(found) > 0, w.db.WrapError(ctx, "read processes", err)
+}
+
+// Leave removes the row of a process that writes nothing more. Kinds: Unavailable, Internal.
+func (w Owners) Leave(ctx context.Context, id string) error {
+	return w.db.Write(ctx, "leave process", func(tx *database.Tx) error {
+		_, err := tx.Run(ctx, "DELETE FROM write_process WHERE process_id = ?", id)
+		return err
+	})
+}
+
+// Begin begins to turn the writes of a resource: to Portico, which mirrors them, or to the other
+// system. It fails with [*outbox.NoTurnError] while some process wishes otherwise, or if entries are parked
+// that the other system would lack. Further kinds: Unavailable, Internal.
+func (w Owners) Begin(ctx context.Context, r adapter.Resource, mirror bool) error {
+	return w.turn(ctx, r, func(tx *database.Tx, o *outbox.Owner, processes []outbox.Process) error {
+		for _, p := range processes {
+			if p.Wishes[r] != mirror {
+				return &outbox.NoTurnError{Reason: "not all processes are configured alike yet"}
+			}
+		}
+		if o.Mirrored == mirror || o.Turning {
+			return nil
+		}
+		if !mirror {
+			if err := w.checkOutbox(ctx, tx, r, true); err != nil {
+				return err
+			}
+		}
+		o.Turning = true
+		o.Epoch++
+		return nil
+	})
+}
+
+// Complete completes a turn that has begun under an epoch. It fails with [*outbox.NoTurnError] while some process
+// does not know the epoch, or entries are to be delivered. Further kinds: Unavailable,
+// Internal.
+func (w Owners) Complete(ctx context.Context, r adapter.Resource, epoch int64) error {
+	return w.turn(ctx, r, func(tx *database.Tx, o *outbox.Owner, processes []outbox.Process) error {
+		if !o.Turning || o.Epoch != epoch {
+			return nil // another process has done so
+		}
+		for _, p := range processes {
+			if p.Known[r] < epoch {
+				return &outbox.NoTurnError{Reason: "some processes still have writes in progress"}
+			}
+		}
+		if o.Mirrored {
+			if err := w.checkOutbox(ctx, tx, r, false); err != nil {
+				return err
+			}
+		}
+		o.Mirrored, o.Turning = !o.Mirrored, false
+		o.Epoch++
+		return nil
+	})
+}
+
+// GiveUp ends a turn that has begun under an epoch without an effect. ended is false if it had
+// ended already. Kinds: Unavailable, Internal.
+func (w Owners) GiveUp(ctx context.Context, r adapter.Resource, epoch int64) (ended bool, err error) {
+	err = w.turn(ctx, r, func(_ *database.Tx, o *outbox.Owner, _ []outbox.Process) error {
+		if ended = o.Turning && o.Epoch == epoch; ended {
+			o.Turning = false
+			o.Epoch++
+		}
+		return nil
+	})
+	return ended && err == nil, err
+}
+
+// turn lets change decide on the locked row of a resource, which it creates.
+func (w Owners) turn(ctx context.Context, r adapter.Resource, change func(tx *database.Tx, o *outbox.Owner, processes []outbox.Process) error) error {
+	var refused *outbox.NoTurnError
+	err := w.db.Write(ctx, "turn writes of "+string(r), func(tx *database.Tx) error {
+		refused = nil
+		// This locks the row.
+		if _, err := tx.Run(ctx, "INSERT INTO write_owner (resource, mirrored, turning, epoch) VALUES (?, 0, 0, 0)"+w.db.Engine.Upsert("resource", "resource"), string(r)); err != nil {
+			return err
+		}
+		owners, err := w.all(ctx, tx.Query)
+		if err != nil {
+			return err
+		}
+		processes, err := w.processes(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, o := range owners {
+			if o.Resource != r {
+				continue
+			}
+			before := o
+			err := change(tx, &o, processes)
+			if errors.As(err, &refused) || err != nil || o == before {
+				return err
+			}
+			return tx.Exec(ctx, "UPDATE write_owner SET mirrored = ?, turning = ?, epoch = ? WHERE resource = ?", database.Flag(o.Mirrored), database.Flag(o.Turning), o.Epoch, string(r))
+		}
+		return nil
+	})
+	if refused != nil {
+		return refused
+	}
+	return err
+}
+
+// processes returns the processes that have not expired.
+func (w Owners) processes(ctx context.Context, tx *database.Tx) (all []outbox.Process, err error) {
+	if err := tx.Exec(ctx, "DELETE FROM write_process WHERE expires_ms <= "+w.db.Engine.Now); err != nil {
+		return nil, err
+	}
+	err = database.EachRow(ctx, tx.Query, func(rows *sql.Rows) error {
+		var p outbox.Process
+		var wishes, known []byte
+		err := rows.Scan(&p.ID, &wishes, &known)
+		if err == nil {
+			err = errors.Join(json.Unmarshal(wishes, &p.Wishes), json.Unmarshal(known, &p.Known))
+		}
+		all = append(all, p)
+		return err
+	}, "SELECT process_id, wishes, known FROM write_process")
+	return all, err
+}
+
+// checkOutbox fails if the outbox has something of a resource or of what belongs to the same
+// records; parkedOnly: something that does not go away by itself.
+func (w Owners) checkOutbox(ctx context.Context, tx *database.Tx, r adapter.Resource, parkedOnly bool) error {
+	root := r
+	if s := w.schemas.Of(r); s.Root != "" {
+		root = s.Root
+	}
+	condition := ""
+	if parkedOnly {
+		condition = " AND parked = 1"
+	}
+	entries, err := selectEntries(ctx, tx.Query, "root = ? AND held = 0"+condition+" ORDER BY entry_id LIMIT 1", string(root))
+	if err != nil {
+		return err
+	}
+	creates, err := database.SelectColumn[int64](ctx, tx.Query, "SELECT create_id FROM outbox_create WHERE (resource = ? OR root = ?) AND "+isUnknownCreate, string(r), string(root), beforeTimeout())
+	switch {
+	case err != nil:
+		return err
+	case len(creates) > 0:
+		return &outbox.NoTurnError{Reason: "nobody knows what has become of some records that were to be created at the old shop: see portico mirror list"}
+	case len(entries) == 0:
+		return nil
+	case entries[0].Parked:
+		return &outbox.NoTurnError{Reason: "the old shop refuses changes: see portico mirror list"}
+	default:
+		return &outbox.NoTurnError{Reason: "the old shop does not have all changes yet"}
+	}
+}

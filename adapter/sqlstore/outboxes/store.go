@@ -1,0 +1,312 @@
+package outboxes
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
+)
+
+// An Store has what another system still has to be told of the writes of clients.
+type Store struct {
+	db    *database.DB
+	lease *leases.Lease // that delivering needs; nil: none
+}
+
+// New returns the outbox of a database.
+func New(db *database.DB) Store { return Store{db: db} }
+
+// Fenced returns the outbox, except that each transaction of a delivery fails with [ErrLeaseLost], and
+// stores nothing, if the holder of a lease has lost it.
+func (o Store) Fenced(lease leases.Lease) Store { return Store{o.db, &lease} }
+
+// maxReason is the length of the longest stored reason, in bytes.
+const maxReason = 255
+
+// maxParkedDue is how many parked entries are due at a time.
+const maxParkedDue = 16
+
+// Due returns entries that are to be delivered now, at most limit, and some parked ones that are to
+// be tried again: of each root at most the first one that is not parked, unless that one waits
+// for its next attempt. Those that have been due for longest come first. Kinds: Unavailable,
+// Internal.
+func (o Store) Due(ctx context.Context, limit int) ([]outbox.Entry, error) {
+	now := time.Now().UnixMilli()
+	due, err := o.dueBy(ctx, now, false, limit)
+	if err == nil {
+		var parked []outbox.Entry
+		parked, err = o.dueBy(ctx, now, true, maxParkedDue)
+		due = append(due, parked...)
+	}
+	return due, o.db.WrapError(ctx, "read outbox", err)
+}
+
+// dueBy returns what is due by a time. The index outbox_entry_retry has the entries in the order
+// in which they are due, so that no matter how many wait or are parked, only a few are read. As NOT
+// EXISTS, the condition on earlier entries would have servers join all.
+func (o Store) dueBy(ctx context.Context, by int64, parked bool, limit int) ([]outbox.Entry, error) {
+	return selectEntries(ctx, o.db.ReadStatements.Query, "held = 0 AND parked = ? AND retry_ms <= ?"+
+		" AND COALESCE((SELECT MIN(earlier.entry_id) FROM outbox_entry earlier WHERE earlier.root = outbox_entry.root AND earlier.root_key = outbox_entry.root_key"+
+		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id AND "+isReleased+" ORDER BY retry_ms, entry_id LIMIT ?", database.Flag(parked), by, limit)
+}
+
+// isReleased selects the entries whose root has no write intent: a write that is still in
+// progress at a backend may be refused there, and is then undone here.
+const isReleased = "COALESCE((SELECT 1 FROM backend_record WHERE backend_record.resource = outbox_entry.root AND backend_record.legacy_id = outbox_entry.root_key AND backend_record.note IS NOT NULL), 0) = 0"
+
+// ByID returns the entries with some ids, in their order, except those that
+// Due leaves out because a write of the root is in progress at a backend. Kinds: Unavailable, Internal.
+func (o Store) ByID(ctx context.Context, ids ...int64) ([]outbox.Entry, error) {
+	arguments := idArguments(ids)
+	all, err := selectEntries(ctx, o.db.ReadStatements.Query, database.InList("entry_id", arguments)+" AND "+isReleased+" ORDER BY entry_id", arguments...)
+	return all, o.db.WrapError(ctx, "read outbox", err)
+}
+
+// An EntryFilter selects entries.
+type EntryFilter struct {
+	Parked bool  // only those that are parked
+	Held   bool  // those that are held, in place of the others
+	After  int64 // only those with greater ids
+	Limit  int   // at most so many
+}
+
+// Entries returns the entries that a filter selects, in their order. Kinds: Unavailable,
+// Internal.
+func (o Store) Entries(ctx context.Context, f EntryFilter) ([]outbox.Entry, error) {
+	condition, arguments := "entry_id > ? AND held = ?", []any{f.After, database.Flag(f.Held)}
+	if f.Parked {
+		condition += " AND parked = 1"
+	}
+	all, err := selectEntries(ctx, o.db.ReadStatements.Query, condition+" ORDER BY entry_id LIMIT ?", append(arguments, f.Limit)...)
+	return all, o.db.WrapError(ctx, "list outbox", err)
+}
+
+// idArguments returns ids as the arguments of a list, which is never empty.
+func idArguments(ids []int64) []any {
+	arguments := make([]any, 0, len(ids))
+	for _, id := range ids {
+		arguments = append(arguments, id)
+	}
+	if len(arguments) == 0 {
+		return []any{int64(-1)}
+	}
+	return database.PadToPowerOfTwo(arguments)
+}
+
+// Begin notes that some states of an entry are going to be sent. ok is false if the entry has
+// changed since it was read, or is gone: it must be read again then. Kinds: Unavailable, Internal.
+func (o Store) Begin(ctx context.Context, e outbox.Entry, states map[string]string) (ok bool, err error) {
+	sent := maps.Clone(e.Sent)
+	if sent == nil {
+		sent = map[string][]string{}
+	}
+	for name, state := range states {
+		if !slices.Contains(sent[name], state) {
+			sent[name] = append(slices.Clone(sent[name][max(0, len(sent[name])-maxSent+1):]), state)
+		}
+	}
+	err = leases.Write(ctx, o.db, "begin delivery", o.lease, func(tx *database.Tx) error {
+		text, err := json.Marshal(sent)
+		if err != nil {
+			return err
+		}
+		result, err := tx.Run(ctx, "UPDATE outbox_entry SET sent = ?, sending = 1 WHERE entry_id = ? AND version = ?", string(text), e.ID, e.Version)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		ok = n > 0
+		return err
+	})
+	return ok, err
+}
+
+// maxSent is how many sent states of an attribute are noted.
+const maxSent = 8
+
+// EndAll notes that nothing is being sent: whoever sent it has ended. Kinds: Unavailable, Internal.
+func (o Store) EndAll(ctx context.Context) error {
+	return leases.Write(ctx, o.db, "end deliveries", o.lease, func(tx *database.Tx) error {
+		_, err := tx.Run(ctx, "UPDATE outbox_entry SET sending = 0 WHERE sending = 1")
+		return err
+	})
+}
+
+// Delivered removes an entry that was delivered as it was read. If a client has changed the
+// record since, the entry stays, and both systems have agreed on the states that were sent. Attributes
+// that could not be sent are held. Kinds: Unavailable, Internal.
+func (o Store) Delivered(ctx context.Context, e outbox.Entry, sent map[string]string, held []string) error {
+	return leases.Write(ctx, o.db, "complete delivery", o.lease, func(tx *database.Tx) error {
+		t := Writer{Tx: tx}
+		if len(held) > 0 {
+			kept := outbox.Entry{Record: e.Record, Root: e.Root, Held: true, Agreed: map[string]string{}}
+			for _, name := range held {
+				kept.Agreed[name] = e.Agreed[name]
+			}
+			if err := t.Enqueue(ctx, kept); err != nil {
+				return err
+			}
+		}
+		stored, err := selectEntries(ctx, t.Query, "entry_id = ?"+o.db.Engine.LockClause, e.ID)
+		switch {
+		case err != nil || len(stored) == 0:
+			return err
+		case stored[0].Version == e.Version:
+			return t.Drop(ctx, e)
+		}
+		for name, state := range sent {
+			if _, pending := stored[0].Agreed[name]; pending {
+				stored[0].Agreed[name] = state
+			}
+		}
+		agreed, _, err := encodeEntry(&stored[0])
+		if err != nil {
+			return err
+		}
+		return t.Exec(ctx, "UPDATE outbox_entry SET agreed = ?, sent = '{}', sending = 0, version = version + 1, reason = '', attempts = 0, created_ms = ? WHERE entry_id = ?", agreed, time.Now().UnixMilli(), e.ID)
+	})
+}
+
+// Failed notes that an attempt to deliver an entry, as it was read before Begin, has failed. If the
+// entry has changed since, it is due again at once. Kinds: Unavailable, Internal.
+func (o Store) Failed(ctx context.Context, e outbox.Entry, f outbox.Failure) error {
+	return leases.Write(ctx, o.db, "note failed delivery", o.lease, func(tx *database.Tx) error {
+		if _, err := tx.Run(ctx, "UPDATE outbox_entry SET sending = 0 WHERE entry_id = ?", e.ID); err != nil {
+			return err
+		}
+		if f.Unstored {
+			before, err := json.Marshal(e.Sent)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Run(ctx, "UPDATE outbox_entry SET sent = ? WHERE entry_id = ?", string(before), e.ID); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Run(ctx, "UPDATE outbox_entry SET reason = ?, retry_ms = ?, parked = ?, attempts = attempts + ? WHERE entry_id = ? AND version = ?",
+			database.StorableText(f.Reason, maxReason), f.Retry.UnixMilli(), database.Flag(f.Parked), database.Flag(!f.Away), e.ID, e.Version)
+		return err
+	})
+}
+
+// Retry has entries delivered again at once, all parked ones if none are named. It returns how many
+// there are. Kinds: Unavailable, Internal.
+func (o Store) Retry(ctx context.Context, ids ...int64) (int64, error) {
+	return o.change(ctx, "retry deliveries", "UPDATE outbox_entry SET parked = 0, attempts = 0, retry_ms = 0 WHERE parked = 1", ids)
+}
+
+// Discard gives entries up: the other system is not told, and following it then takes over what it
+// has. It returns how many there were. Kinds: Unavailable, Internal.
+func (o Store) Discard(ctx context.Context, ids ...int64) (int64, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return o.change(ctx, "skip deliveries", "DELETE FROM outbox_entry WHERE 1 = 1", ids)
+}
+
+// change runs a statement on some entries, all if none are named.
+func (o Store) change(ctx context.Context, op, text string, ids []int64) (n int64, err error) {
+	var arguments []any
+	if len(ids) > 0 {
+		arguments = idArguments(ids)
+		text += " AND " + database.InList("entry_id", arguments)
+	}
+	err = o.db.Write(ctx, op, func(tx *database.Tx) error {
+		result, err := tx.Run(ctx, text, arguments...)
+		if err != nil {
+			return err
+		}
+		n, err = result.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// An Count counts what is in the outbox of a resource.
+type Count struct {
+	Waiting, Parked, Held int64
+	Unknown               int64     // creates of which nobody knows what has become
+	Oldest                time.Time // when the oldest that waits was entered; zero if there is none
+}
+
+// Count counts by resource. Kinds: Unavailable, Internal.
+func (o Store) Count(ctx context.Context) (map[adapter.Resource]Count, error) {
+	counts := map[adapter.Resource]Count{}
+	err := database.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
+		var r adapter.Resource
+		var kind, n, oldest int64
+		err := rows.Scan(&r, &kind, &n, &oldest)
+		c := counts[r]
+		switch kind {
+		case 0:
+			c.Waiting, c.Oldest = n, time.UnixMilli(oldest).UTC()
+		case 1:
+			c.Parked = n
+		case 2:
+			c.Held = n
+		default:
+			c.Unknown = n
+		}
+		counts[r] = c
+		return err
+	}, "SELECT resource, parked + 2 * held, COUNT(*), MIN(created_ms) FROM outbox_entry GROUP BY resource, parked + 2 * held UNION ALL SELECT resource, 4, COUNT(*), 0 FROM outbox_create WHERE "+isUnknownCreate+" GROUP BY resource",
+		beforeTimeout())
+	return counts, o.db.WrapError(ctx, "count outbox", err)
+}
+
+// Conflicts returns the latest conflicts, at most limit, and how many there are. Kinds: Unavailable,
+// Internal.
+func (o Store) Conflicts(ctx context.Context, limit int) (latest []outbox.Conflict, total int64, err error) {
+	const op = "list conflicts"
+	counted, err := database.SelectColumn[int64](ctx, o.db.ReadStatements.Query, "SELECT COUNT(*) FROM outbox_conflict")
+	if err != nil {
+		return nil, 0, o.db.WrapError(ctx, op, err)
+	}
+	err = database.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
+		var c outbox.Conflict
+		var noted int64
+		err := rows.Scan(&c.Resource, &c.Key, &c.StoreID, &c.Attribute, &c.Ours, &c.Theirs, &c.Outcome, &noted)
+		c.At = time.UnixMilli(noted).UTC()
+		latest = append(latest, c)
+		return err
+	}, "SELECT resource, record_key, store_id, attribute, ours, theirs, outcome, noted_ms FROM outbox_conflict ORDER BY conflict_id DESC LIMIT ?", limit)
+	return latest, counted[0], o.db.WrapError(ctx, op, err)
+}
+
+// CountConflicts counts conflicts by outcome. Kinds: Unavailable, Internal.
+func (o Store) CountConflicts(ctx context.Context) (map[outbox.ConflictOutcome]int64, error) {
+	counts := map[outbox.ConflictOutcome]int64{}
+	err := database.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
+		var outcome outbox.ConflictOutcome
+		var n int64
+		err := rows.Scan(&outcome, &n)
+		counts[outcome] = n
+		return err
+	}, "SELECT outcome, COUNT(*) FROM outbox_conflict GROUP BY outcome")
+	return counts, o.db.WrapError(ctx, "count conflicts", err)
+}
+
+// Waiting reports whether entries of a root wait to be delivered. Kinds: Unavailable, Internal.
+func (o Store) Waiting(ctx context.Context, root outbox.Root) (bool, error) {
+	found, err := database.SelectColumn[int64](ctx, o.db.ReadStatements.Query, "SELECT entry_id FROM outbox_entry WHERE root = ? AND root_key = ? AND held = 0 AND parked = 0 LIMIT 1", string(root.Resource), int64(root.Key))
+	return len(found) > 0, o.db.WrapError(ctx, "read outbox", err)
+}
+
+// createTimeout is after which a create without an outcome counts as unknown: the process that
+// has sent it no longer waits for the reply.
+const createTimeout = 10 * time.Minute
+
+// isUnknownCreate is the condition of creates of which nobody knows the outcome, with the
+// argument of beforeTimeout.
+const isUnknownCreate = "(reason <> '' OR created_ms < ?)"
+
+// beforeTimeout returns before which a create without an outcome was begun if it counts as
+// unknown.
+func beforeTimeout() int64 { return time.Now().Add(-createTimeout).UnixMilli() }

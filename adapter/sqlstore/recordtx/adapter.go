@@ -1,0 +1,157 @@
+package recordtx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/rules/imports"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
+)
+
+// NewAdapter returns an adapter that serves the records of a database.
+func NewAdapter(db *Database) *Adapter {
+	return &Adapter{db: db, Stores: rules.Stores(Ruled{DB: db}, db.ReaderOf)}
+}
+
+// An Adapter serves the records of a DB. It implements adapter.Adapter, adapter.Importer,
+// adapter.Noter and adapter.Exporter.
+type Adapter struct {
+	db     *Database
+	Stores map[adapter.Resource]adapter.Store
+	// what writes need and imports announce, as in [Ruled]
+	lease        *leases.Lease
+	announcement *importwatch.Announcement
+	mirrors      bool
+}
+
+// rules returns the database as package rules sees it.
+func (a *Adapter) rules() Ruled {
+	return Ruled{DB: a.db, lease: a.lease, announcement: a.announcement, mirrors: a.mirrors}
+}
+
+var (
+	_ adapter.Adapter  = (*Adapter)(nil)
+	_ adapter.Importer = (*Adapter)(nil)
+	_ adapter.Noter    = (*Adapter)(nil)
+	_ adapter.Exporter = (*Adapter)(nil)
+)
+
+// Name returns "sqlstore".
+func (a *Adapter) Name() string { return "sqlstore" }
+
+// Store returns the store of a resource. Kinds: Unsupported.
+func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
+	if s, ok := a.Stores[r]; ok {
+		return s, nil
+	}
+	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
+}
+
+// Import implements adapter.Importer.
+func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	if !o.DryRun {
+		if err := a.db.passOutside(ctx, o.Passed); err != nil {
+			return nil, a.db.WrapError(ctx, "import records", err)
+		}
+	}
+	outcomes, err := a.importAnnounced(ctx, batch, o)
+	if err == nil && !o.DryRun {
+		a.db.renewStatistics(ctx, outcomes)
+	}
+	return outcomes, err
+}
+
+// Export reads records as an import stores them, as [adapter.Exporter] says.
+func (a *Adapter) Export(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
+	return imports.Export(ctx, a.rules(), a.Stores[r], r, after, limit)
+}
+
+// Ping checks that the database answers. Kinds: Unavailable.
+func (a *Adapter) Ping(ctx context.Context) error { return a.db.Ping(ctx) }
+
+// Close closes the database, as a DB does.
+func (a *Adapter) Close() error { return a.db.Close() }
+
+// Fenced returns an adapter each of whose write transactions fails with [ErrLeaseLost], and
+// stores nothing, if the holder of a lease has lost it. An expired lease that no other process
+// has taken is not lost.
+func (a *Adapter) Fenced(lease leases.Lease) *Adapter {
+	fenced := *a
+	fenced.lease = &lease
+	fenced.Stores = rules.Stores(fenced.rules(), a.db.ReaderOf)
+	return &fenced
+}
+
+// Mirrored returns an adapter whose writes are entered in the outbox if the table write_owner
+// says that another system is to repeat them. Its writes of resources that the other system
+// has, or that are about to change sides, fail with kind Unavailable.
+func (a *Adapter) Mirrored() *Adapter {
+	mirrored := *a
+	mirrored.mirrors = true
+	mirrored.Stores = rules.Stores(mirrored.rules(), a.db.ReaderOf)
+	return &mirrored
+}
+
+// CreateWithIntent creates a record of a local replica's backend, and in the same transaction its
+// mapping with the write intent that intent returns for its key. A transaction that is repeated calls
+// intent again. Kinds: those of [adapter.Store.Create], and those of intent.
+func (a *Adapter) CreateWithIntent(ctx context.Context, p *adapter.CreateParams, intent func(adapter.Key) ([]byte, error)) (adapter.Key, error) {
+	r, d := p.Record.Schema.Resource, a.rules()
+	d.intent = &newIntent{r, intent}
+	return rules.Stores(d, map[adapter.Resource]rules.Reader{r: a.db.ReaderOf[r]})[r].Create(ctx, p)
+}
+
+// UpdateIdle updates a record of a local replica's backend, unless the mapping of its root holds a
+// write intent: it then writes nothing and reports false. Kinds: those of [adapter.Store.Update].
+func (a *Adapter) UpdateIdle(ctx context.Context, root idmap.Mapping, r adapter.Resource, p *adapter.UpdateParams) (idle bool, err error) {
+	d := a.rules()
+	d.root = &root
+	err = rules.Stores(d, map[adapter.Resource]rules.Reader{r: a.db.ReaderOf[r]})[r].Update(ctx, p)
+	if errors.Is(err, errNotIdle) {
+		return false, nil
+	}
+	return true, err
+}
+
+// errNotIdle ends a transaction because somebody is writing the root.
+var errNotIdle = errors.New("the root has a write intent")
+
+// Announced returns an adapter whose imports are announced. Processes that cache records
+// notice them at once, and imports of other adapters within two seconds.
+func (a *Adapter) Announced(to *importwatch.Announcement) *Adapter {
+	announced := *a
+	announced.announcement = to
+	return &announced
+}
+
+// importAnnounced imports a batch, after announcing it again if the announcement has expired.
+func (a *Adapter) importAnnounced(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	if a.announcement == nil || o.DryRun {
+		return imports.Import(ctx, a.rules(), batch, o)
+	}
+	if err := a.announcement.Renew(ctx); err != nil {
+		return nil, err
+	}
+	outcomes, err := imports.Import(ctx, a.rules(), batch, o)
+	if !errors.Is(err, importwatch.ErrUnannounced) {
+		return outcomes, err
+	}
+	if err := a.announcement.Repeat(ctx); err != nil {
+		return nil, err
+	}
+	return imports.Import(ctx, a.rules(), batch, o)
+}
+
+// Trial returns an adapter whose writes fail as those of a do, and change nothing if they do not
+// fail. It must not create images, which have files.
+func (a *Adapter) Trial() *Adapter {
+	trial := *a
+	d := trial.rules()
+	d.trial = true
+	trial.Stores = rules.Stores(d, a.db.ReaderOf)
+	return &trial
+}

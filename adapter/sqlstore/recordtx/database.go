@@ -1,0 +1,30 @@
+package recordtx
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/records"
+)
+
+// A Database is what transactions of records write to.
+type Database struct {
+	*database.DB
+	*records.Set
+	media           *blobs.Store
+	hasListingTable bool // product_listing is a table, which needs updates, not a view
+	growth          growth
+}
+
+// New returns a database with what its records need besides. Kinds: Unavailable, Internal.
+func New(ctx context.Context, db *database.DB, records *records.Set, media *blobs.Store) (*Database, error) {
+	isTable, err := db.IsTable(ctx, "product_listing")
+	return &Database{DB: db, Set: records, media: media, hasListingTable: isTable}, err
+}
+
+// A growth counts the records that imports of this process have created. PostgreSQL renews
+// the statistics of its tables from time to time; without them it takes the few rows that a
+// batch concerns for most of a table, and reads all of it for every batch.
+type growth struct{ created atomic.Int64 }

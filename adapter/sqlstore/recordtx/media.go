@@ -1,0 +1,156 @@
+package recordtx
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+)
+
+// MissingContent returns those of some names of which there are no bytes.
+func (d Ruled) MissingContent(ctx context.Context, names []string) ([]string, error) {
+	const op = "look for images"
+	if d.DB.media.Directory == "" {
+		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: blobs.ErrNoFolder}
+	}
+	reserved, err := reservedFiles(ctx, d.DB.ReadStatements.Query, names)
+	if err != nil {
+		return nil, d.DB.WrapError(ctx, op, err)
+	}
+	here := make(map[string]bool, len(reserved))
+	for _, name := range reserved {
+		_, err := os.Stat(d.DB.media.Path(name))
+		here[name] = err == nil
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return here[name] }), nil
+}
+
+// reservedFiles returns those of some names that are taken.
+func reservedFiles(ctx context.Context, query database.QueryFunc, names []string) ([]string, error) {
+	var reserved []string
+	for chunk := range slices.Chunk(names, database.IDsPerStatement) {
+		arguments := make([]any, len(chunk), database.IDsPerStatement)
+		for i, name := range chunk {
+			arguments[i] = name
+		}
+		arguments = database.PadToPowerOfTwo(arguments)
+		names, err := database.SelectColumn[string](ctx, query, "SELECT file FROM media_file WHERE "+database.InList("file", arguments), arguments...)
+		if err != nil {
+			return nil, err
+		}
+		reserved = append(reserved, names...)
+	}
+	return reserved, nil
+}
+
+// Files returns those of some names of media files that are taken.
+func (t *Tx) Files(ctx context.Context, names ...string) ([]string, error) {
+	return reservedFiles(ctx, t.Query, names)
+}
+
+// FreeNumber returns the first free number of a series from a number on.
+func (t *Tx) FreeNumber(ctx context.Context, series string, from int64) (int64, error) {
+	taken, err := t.RowExists(ctx, "SELECT 1 FROM media_file WHERE series = ? AND number = ?", series, from)
+	if err != nil || !taken {
+		return from, err
+	}
+	err = database.First(t.Query(ctx, "SELECT number + 1 FROM media_file WHERE series = ? AND number >= ?"+
+		" AND NOT EXISTS (SELECT 1 FROM media_file f WHERE f.series = media_file.series AND f.number = media_file.number + 1)"+
+		" ORDER BY number LIMIT 1", series, from)).Scan(&from)
+	return from, err
+}
+
+// InsertFiles stores names of media files.
+func (t *Tx) InsertFiles(ctx context.Context, files ...rules.File) error {
+	rows := make([][]any, len(files))
+	for i, f := range files {
+		rows[i] = []any{f.Name, f.MediaType, nil, nil}
+		if f.Series != "" {
+			rows[i] = []any{f.Name, f.MediaType, f.Series, f.Number}
+		}
+	}
+	return t.InsertValues(ctx, "media_file", []string{"file", "media_type", "series", "number"}, rows, "")
+}
+
+// An imageContent is the content of a new image. Its file is written before the
+// transaction begins and gets its name before the transaction commits: a file without an
+// image does no harm, an image without its file would. If the outcome of a commit is unknown,
+// the file stays.
+type imageContent struct{ pending *blobs.Pending }
+
+// NewContent writes the file of an image. Without bytes there will be no file.
+func (d Ruled) NewContent(bytes []byte) (rules.Content, error) {
+	const op = "create product_images"
+	if d.DB.media.Directory == "" {
+		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: blobs.ErrNoFolder}
+	}
+	if len(bytes) == 0 {
+		return imageContent{}, nil
+	}
+	pending, err := d.DB.media.Add(bytes)
+	if err != nil {
+		return nil, d.DB.WrapError(context.Background(), op, err)
+	}
+	return imageContent{pending}, nil
+}
+
+// Publish gives the file its name, again if the transaction is attempted again.
+func (c imageContent) Publish(_ rules.Tx, name string) error { return c.pending.Publish(name) }
+
+// Discard removes the temporary name of the file.
+func (c imageContent) Discard() {
+	if c.pending != nil {
+		c.pending.Discard()
+	}
+}
+
+// RemoveUnusedMedia removes those of the named files that the database no longer lists.
+// Other files in the folder may belong to other programs, and stay.
+func (db *Database) RemoveUnusedMedia(ctx context.Context, names []string) error {
+	if len(names) == 0 || db.media.Directory == "" {
+		return nil
+	}
+	return Ruled{DB: db}.Write(ctx, "remove media", func(tx rules.Tx) error {
+		if err := tx.LockName(ctx, "media"); err != nil {
+			return err
+		}
+		for _, name := range names {
+			taken, err := tx.Files(ctx, name)
+			if err == nil && len(taken) == 0 {
+				err = os.Remove(db.media.Path(name))
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// OpenMedia opens a media file, as [DB.OpenMedia] says.
+func (db *Database) OpenMedia(ctx context.Context, name string) (file *os.File, mediaType string, err error) {
+	const op = "open media"
+	notFound := &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fs.ErrNotExist}
+	if db.media.Directory == "" || !rules.ValidFileName(name) {
+		return nil, "", notFound
+	}
+	err = database.First(db.ReadStatements.Query(ctx, "SELECT media_type FROM media_file WHERE file = ?", name)).Scan(&mediaType)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, "", notFound
+	case err != nil: // may match fs.ErrNotExist as well: the server's socket is gone
+		return nil, "", db.WrapError(ctx, op, err)
+	}
+	file, err = os.Open(db.media.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", notFound
+	}
+	return file, mediaType, db.WrapError(ctx, op, err)
+}

@@ -1,0 +1,113 @@
+package recordtx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/idmaps"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
+	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+)
+
+// A Tx is a transaction that writes records, as package rules asks it to.
+type Tx struct {
+	*database.Tx
+	outboxes.Writer
+	records *Database
+	// announcement is that of the import; nil: it was not announced.
+	announcement *importwatch.Announcement
+	intent       *newIntent
+}
+
+// NewTx returns a transaction of a database that writes its records.
+func NewTx(db *Database, tx *database.Tx) *Tx {
+	return &Tx{Tx: tx, Writer: outboxes.Writer{Tx: tx}, records: db}
+}
+
+// A Ruled is the database as package rules sees it.
+type Ruled struct {
+	DB           *Database
+	lease        *leases.Lease             // that writes need; nil: none
+	announcement *importwatch.Announcement // of imports; nil: they are not announced
+	mirrors      bool                      // whether what clients write is entered in the outbox
+	trial        bool                      // whether transactions are rolled back at their end
+	intent       *newIntent                // of the record that a transaction creates; nil: it has none
+	root         *idmap.Mapping            // that must have no write intent; nil: any may have one
+}
+
+// A newIntent is the write intent of a record that is being created, by the key that it gets.
+type newIntent struct {
+	resource adapter.Resource
+	of       func(adapter.Key) ([]byte, error)
+}
+
+// put stores the intent in the mapping of a new record.
+func (i *newIntent) put(ctx context.Context, t *Tx, key adapter.Key) (err error) {
+	m := idmap.Mapping{Resource: i.resource, Key: key}
+	if m.Intent, err = i.of(key); err != nil {
+		return err
+	}
+	return idmaps.New(t.DB).PutImported(ctx, t.Tx, &m, false)
+}
+
+// Schemas returns the schemas of the records.
+func (d Ruled) Schemas() *adapter.Schemas { return d.DB.Schemas }
+
+// Write runs f in a transaction. When a unique index refuses the write because of a
+// concurrent transaction, Write runs f once more, so that Other finds the other record.
+// It then prepares the statements that f ran for the next write.
+func (d Ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) error {
+	var done *Tx
+	run := func() error {
+		return leases.Write(ctx, d.DB.DB, op, d.lease, func(tx *database.Tx) error {
+			done = NewTx(d.DB, tx)
+			done.announcement, done.Mirrors, done.intent = d.announcement, d.mirrors, d.intent
+			err := done.touch(ctx, d.root)
+			if err == nil {
+				err = f(done)
+			}
+			if err != nil || !d.trial {
+				return err
+			}
+			return errTrial
+		})
+	}
+	err := run()
+	if fault, ok := errors.AsType[*adapter.Error](err); ok && fault.Kind == adapter.Conflict && fault.Field == "" {
+		err = run()
+	}
+	if errors.Is(err, errTrial) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	done.Prepare(ctx)
+	return nil
+}
+
+// touch fails with errNotIdle if the mapping of a root has a write intent. It locks the mapping, so
+// that none is stored before the transaction ends.
+func (t *Tx) touch(ctx context.Context, root *idmap.Mapping) error {
+	if root == nil {
+		return nil
+	}
+	idle, err := idmaps.New(t.DB).Touch(ctx, t.Tx, root.Resource, root.Key)
+	if err == nil && !idle {
+		err = errNotIdle
+	}
+	return err
+}
+
+// errTrial rolls back a transaction that was only a trial.
+var errTrial = errors.New("it was a trial")
+
+// Changed notes which records an import has changed.
+func (t *Tx) Changed(ctx context.Context, changed map[adapter.Resource][]adapter.Key) error {
+	return importwatch.Note(ctx, t.Tx, t.announcement, changed)
+}

@@ -1,0 +1,161 @@
+//go:build linux
+
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
+)
+
+// An Engine is a kind of database that the tests run on.
+type Engine struct {
+	Name string
+	// Empty returns the DSN of a new, empty database.
+	Empty func(testing.TB) string
+}
+
+// Engines lists every engine.
+func Engines() []Engine {
+	return append([]Engine{
+		{"sqlite", func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "shop.db") }},
+	}, Servers()...)
+}
+
+// Servers lists the engines that are servers. With -short, which the race detector
+// uses, it is PostgreSQL alone, as only SQL differs between servers.
+func Servers() []Engine {
+	servers := []Engine{{"postgres", Postgres}, {"mariadb", MariaDB}}
+	if testing.Short() {
+		return servers[:1]
+	}
+	return servers
+}
+
+// migrated is a template of databases with empty tables.
+var migrated = NewTemplate(func(dsn string) error {
+	db, err := database.Open(database.Options{DSN: dsn, Create: true})
+	if err != nil {
+		return err
+	}
+	_, err = db.Engine.Migrate(context.Background(), db.Writer, nil)
+	return errors.Join(err, db.Close())
+})
+
+// NewDSN returns the DSN of a new database with empty tables.
+func (e Engine) NewDSN(tb testing.TB) string {
+	tb.Helper()
+	return migrated.Database(tb, e.Name)
+}
+
+// SQLite returns the DSN of a SQLite file with empty tables in a new folder.
+func SQLite(tb testing.TB) string { tb.Helper(); return migrated.SQLite(tb) }
+
+// Sampled returns a function for adaptertest.Harness.Sampled. On servers, which are
+// much slower than a file, fewer of the list tests run.
+func (e Engine) Sampled(tb testing.TB) func() bool {
+	tb.Helper()
+	sample, oneIn := nightly.NewSample(tb), 20
+	if e.Name != "sqlite" {
+		oneIn = 120
+	}
+	return func() bool { return sample.Takes(oneIn) }
+}
+
+// EachEngine runs a test on every engine, in parallel, since tests mostly wait for servers.
+func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Engines(), test) }
+
+// EachServer is EachEngine without SQLite.
+func EachServer(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Servers(), test) }
+
+// EachEngineFullSuite runs a conformance suite on every engine in parallel. With -short
+// it uses PostgreSQL alone, since the race detector slows SQLite, which is written in
+// Go, more than tenfold.
+func EachEngineFullSuite(t *testing.T, test func(t *testing.T, e Engine)) {
+	engines := Engines()
+	if testing.Short() {
+		engines = Servers()
+	}
+	inParallel(t, engines, test)
+}
+
+// EachEngineNightly is EachEngineFullSuite for a variant of a suite that every engine
+// runs anyway. Outside nightly runs it uses one engine.
+func EachEngineNightly(t *testing.T, test func(t *testing.T, e Engine)) {
+	engines := Engines()
+	switch {
+	case testing.Short():
+		engines = Servers()
+	case !nightly.Whole():
+		engines = engines[:1]
+	}
+	inParallel(t, engines, test)
+}
+
+func inParallel(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
+	t.Parallel()
+	for _, e := range engines {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, e)
+		})
+	}
+}
+
+// Raw returns a connection pool of its own for the database of a DSN.
+func Raw(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	e, name, err := engine.Of(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pools, err := e.Open(name, false, func(c driver.Connector) driver.Connector { return c })
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = pools.Close() })
+	return pools.Writer
+}
+
+// Exec runs statements on the database of a DSN.
+func Exec(tb testing.TB, dsn string, statements ...string) {
+	tb.Helper()
+	raw := Raw(tb, dsn)
+	for _, statement := range statements {
+		if _, err := raw.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatalf("%v\n%s", err, statement)
+		}
+	}
+}
+
+// AdvanceCounter moves a counter of the database of a DSN past keys that a test has
+// inserted.
+func AdvanceCounter(tb testing.TB, dsn, table, column string) {
+	tb.Helper()
+	e, _, err := engine.Of(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if e.Counters.Advance == nil {
+		return
+	}
+	Exec(tb, dsn, e.Counters.Advance(engine.Counter{Table: table, Column: column}))
+}
+
+// Open opens a database without the store, and closes it when the test ends.
+func Open(tb testing.TB, dsn string) *database.DB {
+	tb.Helper()
+	db, err := database.Open(database.Options{DSN: dsn})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}

@@ -1,0 +1,14 @@
+package cache
+
+import "slices"
+
+// SharesCounter reports whether two of the tags share a counter of this process, so that changes
+// of one invalidate replies with the other.
+func (c *Cache) SharesCounter(tags ...string) bool {
+	var slots []uint16
+	for _, tag := range tags {
+		slots = append(slots, c.generations.slot(tag))
+	}
+	slices.Sort(slots)
+	return len(slices.Compact(slots)) < len(tags)
+}

@@ -1,0 +1,115 @@
+package apptest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// An Environment runs commands, with variables, as "NAME=value", that it adds to those of the
+// process. Of two with the same name the last one counts. A server takes it as its environment, too.
+type Environment []string
+
+// With returns an environment with more variables.
+func (e Environment) With(variables ...string) Environment { return slices.Concat(e, variables) }
+
+// Get returns the value of a variable that the environment adds, or "".
+func (e Environment) Get(name string) (value string) {
+	for _, entry := range e {
+		if text, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = text
+		}
+	}
+	return value
+}
+
+// An ExitError is the failure of a command.
+type ExitError struct {
+	Code    int
+	Message string // what the command printed about it
+}
+
+// Error returns the message.
+func (e *ExitError) Error() string { return e.Message }
+
+// ExitCode returns the exit code of a command that ended with err: 0 if err is nil, and -1 if the
+// command did not end by itself.
+func ExitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return exit.Code
+	}
+	return -1
+}
+
+// Run runs a command. It terminates commands that do not end. An error of the command is an
+// [ExitError], whose message is not part of stderr.
+func (e Environment) Run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	return e.RunWith(t, nil, 4*WaitTimeout, arguments...) // a sweep takes 20 s
+}
+
+// RunWith is Run with in as standard input, for commands that may take longer.
+func (e Environment) RunWith(t testing.TB, in io.Reader, timeout time.Duration, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Program(t), arguments...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = WaitTimeout
+	cmd.Env = slices.Concat(os.Environ(), e)
+	cmd.Stdin = in
+	var out, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	err = cmd.Run()
+	stderr = messages.String()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		if begin := strings.LastIndex("\n"+stderr, "\n"+errorPrefix); begin >= 0 {
+			err = &ExitError{failed.ExitCode(), strings.TrimSuffix(stderr[begin+len(errorPrefix):], "\n")}
+			stderr = stderr[:begin]
+		}
+	}
+	return out.String(), stderr, err
+}
+
+// errorPrefix begins the message of a command that fails, which is the last that it prints.
+const errorPrefix = programName + ": "
+
+// MustRun runs a command that must succeed, and returns its standard output.
+func (e Environment) MustRun(t testing.TB, arguments ...string) string {
+	t.Helper()
+	stdout, stderr, err := e.Run(t, arguments...)
+	if err != nil {
+		t.Fatalf("portico %s: %v\n%s", strings.Join(arguments, " "), err, stderr)
+	}
+	return stdout
+}
+
+// Run runs a command in the environment of the process.
+func Run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	return Environment{}.Run(t, arguments...)
+}
+
+// MustRun is the method of [Environment] in the environment of the process.
+func MustRun(t testing.TB, arguments ...string) string {
+	t.Helper()
+	return Environment{}.MustRun(t, arguments...)
+}
+
+// SweepArguments returns the arguments of a sweep that waits for nothing.
+func SweepArguments(legacy, candidate string, more ...string) []string {
+	return append([]string{"--legacy", legacy, "--candidate", candidate, "--sweep", "--rate", "0", "--parallel", "8", "--pause", "0s"}, more...)
+}

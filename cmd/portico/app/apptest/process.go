@@ -1,0 +1,193 @@
+package apptest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/config/testenv/programs"
+)
+
+// WaitTimeout is the time after which a test fails if something that should happen
+// immediately has not happened.
+const WaitTimeout = 30 * time.Second
+
+// programName is the name under which the test binary is the program itself.
+const programName = "portico"
+
+// Main is called by TestMain with the main function of the program. It runs the tests, or the program
+// if the test binary was started by the path that [Program] returns. It does not return.
+func Main(m *testing.M, main func()) {
+	programs.Main(m, map[string]func(){programName: main})
+}
+
+// Program returns a path of the program.
+func Program(t testing.TB) string { return programs.Self(t, programName) }
+
+// A Process is a running program, most often "portico serve".
+type Process struct {
+	Cmd            *exec.Cmd
+	Stdout, Stderr *Output
+	Contract, Ops  string          // base URLs
+	Temporary      string          // folder for temporary files
+	Ended          <-chan struct{} // closed when it has ended
+}
+
+// Start runs "portico serve" on free loopback ports with more arguments and environment,
+// and waits until it prints its addresses. The process is killed at the end of the test if
+// it still runs.
+func Start(t testing.TB, environ []string, arguments ...string) *Process {
+	t.Helper()
+	p := Launch(t, environ, append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}, arguments...)...)
+	p.AwaitAddresses(t, slices.Contains(arguments, "--demo"))
+	return p
+}
+
+// AwaitAddresses waits until the program prints its addresses.
+func (p *Process) AwaitAddresses(t testing.TB, isDemo bool) {
+	t.Helper()
+	said := p.Stdout.Await(t, p, "/readyz)\n")
+	if isDemo {
+		said = p.Stdout.Await(t, p, "/demo/reset'\n")
+	}
+	p.Contract = strings.TrimSuffix(wordAfter(t, said, "contract"), "/api/rest")
+	p.Ops = wordAfter(t, said, "operations")
+}
+
+// Launch starts "portico serve" with the given arguments and does not wait.
+func Launch(t testing.TB, environ []string, arguments ...string) *Process {
+	t.Helper()
+	return LaunchWith(t, append([]string{FastPasswordHashing}, environ...), arguments...)
+}
+
+// LaunchWith is Launch with no settings in the environment but those of environ.
+func LaunchWith(t testing.TB, environ []string, arguments ...string) *Process {
+	t.Helper()
+	return StartProgram(t, environ, Program(t), append([]string{"serve"}, arguments...)...)
+}
+
+// StartProgram starts a program with more environment than that of the process, whose settings it does
+// not get. It is killed at the end of the test if it still runs.
+func StartProgram(t testing.TB, environ []string, path string, arguments ...string) *Process {
+	t.Helper()
+	p := &Process{Stdout: NewOutput(), Stderr: NewOutput(), Temporary: t.TempDir()}
+	p.Cmd = exec.Command(path, arguments...)
+	p.Cmd.Env = slices.Concat(WithoutSettings(os.Environ()), []string{"TMPDIR=" + p.Temporary}, environ)
+	p.Cmd.Dir = t.TempDir() // a relative DSN must not reach the sources
+	p.Cmd.Stdout, p.Cmd.Stderr = p.Stdout, p.Stderr
+	t.Cleanup(func() { // runs after the process has ended
+		if t.Failed() {
+			t.Logf("output of %s %s:\n%s\nand its errors:\n%s", filepath.Base(path), strings.Join(arguments, " "), p.Stdout.Text(), p.Stderr.Text())
+		}
+	})
+	p.Ended = programs.Start(t, p.Cmd)
+	return p
+}
+
+// FastPasswordHashing sets the lowest cost of password hashes: at the default, bcrypt
+// takes most of the time of the contract suite.
+const FastPasswordHashing = "PORTICO_AUTH_PASSWORD_COST=4"
+
+// WithoutSettings removes the settings of the person who runs the tests.
+func WithoutSettings(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "PORTICO_") })
+}
+
+// Signal sends a signal to the program.
+func (p *Process) Signal(t testing.TB, s os.Signal) {
+	t.Helper()
+	if err := p.Cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
+
+// Wait waits for the end of the program and returns its exit code.
+func (p *Process) Wait(t testing.TB) int {
+	t.Helper()
+	select {
+	case <-p.Ended:
+		return p.Cmd.ProcessState.ExitCode()
+	case <-time.After(4 * WaitTimeout): // a part of the contract suite takes 50 s with the race detector
+		t.Fatal("the program does not end")
+		return 0
+	}
+}
+
+// Stop terminates the program, and fails the test unless its exit code is 0.
+func (p *Process) Stop(t testing.TB) {
+	t.Helper()
+	p.Signal(t, syscall.SIGTERM)
+	if code := p.Wait(t); code != 0 {
+		t.Fatalf("exit code %d after SIGTERM, want 0", code)
+	}
+}
+
+// An Output collects what a program writes, and lets tests wait for a text.
+type Output struct {
+	mu    sync.Mutex
+	bytes bytes.Buffer
+	more  chan struct{} // closed at the next Write
+}
+
+// NewOutput returns an empty output.
+func NewOutput() *Output { return &Output{more: make(chan struct{})} }
+
+// Write appends to the output. It never fails.
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.more)
+	o.more = make(chan struct{})
+	return o.bytes.Write(b)
+}
+
+// Text returns the output so far.
+func (o *Output) Text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes.String()
+}
+
+// Await waits until the output contains want, and returns the output. p is the program
+// that writes it.
+func (o *Output) Await(t testing.TB, p *Process, want string) string {
+	t.Helper()
+	guard := time.After(WaitTimeout)
+	for {
+		o.mu.Lock()
+		text, more := o.bytes.String(), o.more
+		o.mu.Unlock()
+		if strings.Contains(text, want) {
+			return text
+		}
+		select {
+		case <-more:
+		case <-p.Ended:
+			if text = o.Text(); !strings.Contains(text, want) {
+				t.Fatalf("the program ended and never wrote %q, but:\n%s%s", want, p.Stdout.Text(), p.Stderr.Text())
+			}
+			return text
+		case <-guard:
+			t.Fatalf("the program does not write %q, but:\n%s%s", want, p.Stdout.Text(), p.Stderr.Text())
+		}
+	}
+}
+
+// wordAfter returns the word that follows name in text.
+func wordAfter(t testing.TB, text, name string) string {
+	t.Helper()
+	fields := strings.Fields(text)
+	if at := slices.Index(fields, name); at >= 0 && at+1 < len(fields) {
+		return fields[at+1]
+	}
+	t.Fatalf("no %s in\n%s", name, text)
+	return ""
+}

@@ -1,0 +1,72 @@
+package shops
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test/oldshop"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/contracttests"
+)
+
+// A Living is an old shop that people work in and that answers its REST interface.
+type Living struct {
+	*oldshop.Shop                      // its administrators and buyers
+	*Imported                          // its database, and how commands find it
+	Target        contracttests.Target // its REST interface
+}
+
+// StartLiving runs an old shop until the end of the test: a program that serves the tables of
+// its database, with the credentials that are in them.
+func StartLiving(t testing.TB, content magento1test.Shop, prefix string) *Living {
+	t.Helper()
+	from, old := magento1test.NewShop(t, content, prefix)
+	return StartLivingAt(t, from, old, prefix)
+}
+
+// StartLivingAt is StartLiving for a shop that exists.
+func StartLivingAt(t testing.TB, from string, old *sql.DB, prefix string) *Living {
+	t.Helper()
+	s := &Living{Imported: NewAt(t, from, old, prefix, sqltest.SQLite(t))}
+	s.Run(t, "--admins", "websites", "customer-groups", "customers", "credentials") // tokens need their customers
+	s.Shop = oldshop.New(s.DB, prefix)
+	s.Target = targetOf(t, s.serve(t, prefix))
+	return s
+}
+
+// serve starts the program of the old shop.
+func (s *Living) serve(t testing.TB, prefix string) *apptest.Process {
+	t.Helper()
+	p := apptest.StartProgram(t, s.Commands.With(
+		apptest.FastPasswordHashing, dsnVariable+"="+s.From[1], prefixVariable+"="+prefix, "PORTICO_PUBLIC_URL=", "PORTICO_ADAPTER="+Program,
+		"PORTICO_STORE_THEMES=base/default,default/default,default/iphone,default/modern,rwd/default",
+		"PORTICO_CACHE_MEMORY_BYTES=0", // since the tables change without the program
+	), programs.Self(t, Program), "serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--config", s.Config)
+	p.AwaitAddresses(t, false)
+	return p
+}
+
+// Program is the name of the program that serves an old shop, and of its adapter.
+const Program = "oldshop"
+
+// The environment variables that name the old shop to the program.
+const (
+	dsnVariable    = "OLDSHOP_DSN"
+	prefixVariable = "OLDSHOP_PREFIX"
+)
+
+// Open returns the adapter of the program of an old shop.
+func Open(ctx context.Context, schemas *adapter.Schemas) (adapter.Adapter, error) {
+	dsn := os.Getenv(dsnVariable)
+	db, err := magento1test.Open(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return oldshop.New(db, os.Getenv(prefixVariable)).Adapter(ctx, dsn, schemas)
+}

@@ -1,0 +1,146 @@
+package apptest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/config/testenv/programs"
+)
+
+// The credentials of the data sets that [WriteDataset] writes.
+const (
+	DatasetKey         = "33333333333333333333333333333333"
+	DatasetSecret      = "44444444444444444444444444444444"
+	DatasetToken       = "55555555555555555555555555555555"
+	DatasetTokenSecret = "66666666666666666666666666666666"
+)
+
+// SecretKey is a value of auth.secret_key, and OpsToken one of ops.token.
+const (
+	SecretKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+	OpsToken  = "a-token-nobody-knows"
+)
+
+// WriteDataset writes the demo data set with other credentials, without passwords, and
+// with the members of changes, and returns the path of the file. A nil member is removed.
+func WriteDataset(t testing.TB, changes map[string]any) string {
+	t.Helper()
+	var data map[string]any
+	Parse(t, ReadFile(t, filepath.Join(programs.Root(t), "adapter", "demo", "dataset.json")), &data)
+	data["credentials"] = map[string]any{
+		"consumer": map[string]any{"key": DatasetKey, "secret": DatasetSecret},
+		"admin":    map[string]any{"token": DatasetToken, "secret": DatasetTokenSecret, "admin_id": 1},
+	}
+	// Hashing passwords takes long, and no test here logs in.
+	for _, customer := range data["customers"].([]any) {
+		delete(customer.(map[string]any), "password")
+	}
+	for name, member := range changes {
+		data[name] = member
+		if member == nil {
+			delete(data, name)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "dataset.json")
+	writeJSON(t, path, data)
+	return path
+}
+
+// ChangeRecords changes records of a list of the data set in a file.
+func ChangeRecords(t testing.TB, path, list string, change func(records []map[string]any)) {
+	t.Helper()
+	var data map[string]any
+	Parse(t, ReadFile(t, path), &data)
+	var records []map[string]any
+	for _, record := range data[list].([]any) {
+		records = append(records, record.(map[string]any))
+	}
+	change(records)
+	writeJSON(t, path, data)
+}
+
+// writeJSON writes a value to a file.
+func writeJSON(t testing.TB, path string, value any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	WriteFile(t, path, string(text))
+}
+
+// NewStore returns the path of a new database, and an environment whose commands use it. Its variables
+// are also the environment for a server.
+func NewStore(t testing.TB, key string) (path string, commands Environment) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "store.db")
+	return path, Environment{"PORTICO_SQL_DSN=sqlite:" + path, "PORTICO_AUTH_SECRET_KEY=" + key}
+}
+
+// AddConsumer adds a consumer with the command.
+func (e Environment) AddConsumer(t testing.TB, name string) (added Consumer) {
+	t.Helper()
+	Parse(t, e.MustRun(t, "credentials", "add-consumer", "--name", name, "--json"), &added)
+	return added
+}
+
+// AddToken adds a token of the consumer with the given key.
+func (e Environment) AddToken(t testing.TB, key, owner, id string) (token Token) {
+	t.Helper()
+	Parse(t, e.MustRun(t, "credentials", "add-token", "--consumer", key, owner, id, "--json"), &token)
+	return token
+}
+
+// AddAdmin adds an administrator and returns the id.
+func (e Environment) AddAdmin(t testing.TB, username string) (id string) {
+	t.Helper()
+	text, _, err := e.RunWith(t, strings.NewReader("a good one"), WaitTimeout, "credentials", "add-admin", "--username", username, "--password-file", "-", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var admin struct {
+		ID int64 `json:"admin_id"`
+	}
+	Parse(t, text, &admin)
+	return strconv.FormatInt(admin.ID, 10)
+}
+
+// Parse decodes JSON into into.
+func Parse(t testing.TB, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+}
+
+// DatabaseBytes returns the bytes of a database and its journals.
+func DatabaseBytes(t testing.TB, path string) string {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no database at %s (%v)", path, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		if file == engine.MediaDir(path) {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(content)
+	}
+	return all.String()
+}
+
+// A Consumer is one that [Environment.AddConsumer] has added.
+type Consumer struct{ Name, Key, Secret string }
+
+// A Token is one that [Environment.AddToken] has added.
+type Token struct{ Token, Secret string }

@@ -1,0 +1,167 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
+)
+
+// Migration is what the page of the migration shows.
+type Migration struct {
+	// Plan returns how far each resource has moved, as this process knows it.
+	Plan func(context.Context) (*migration.Plan, error)
+	// Routes returns the lines of configuration that the routes in force have.
+	Routes func() []string
+	// Preview says what other lines would change.
+	Preview func(ctx context.Context, lines string) (*Preview, error)
+	// ResourceOf is the resource of each call.
+	ResourceOf map[string]string
+}
+
+// A Preview is what a change of routes would do. With faults there is nothing else.
+type Preview struct {
+	Faults        []string // why the lines would be refused
+	Before, After *migration.Plan
+}
+
+// A migrationPage is what the page shows.
+type migrationPage struct {
+	Plan    *migration.Plan
+	Rows    []resourceRow
+	Lines   string // in the form
+	Preview *previewPage
+}
+
+// A resourceRow is a resource with the trend of its differences.
+type resourceRow struct {
+	migration.Resource
+	IsNext bool
+	// Trend is the share of answers that differed in each minute of the last hour.
+	Trend chart
+	// Recent counts the differences of the last hour.
+	Recent int64
+}
+
+// A previewPage is a preview, resource by resource.
+type previewPage struct {
+	Faults   []string
+	Rows     []previewRow
+	Warnings []string // that the change would bring
+}
+
+// A previewRow is a resource before and after a change.
+type previewRow struct {
+	Name          string
+	Before, After migration.Resource
+}
+
+const migrationPath = "/console/migration"
+
+func (v *visit) showMigration() error {
+	return v.renderMigration(strings.Join(v.Migration.Routes(), "\n"), nil)
+}
+
+// previewRoutes shows what other routes would change. It changes nothing.
+func (v *visit) previewRoutes() error {
+	lines := strings.ReplaceAll(v.r.PostForm.Get("lines"), "\r\n", "\n")
+	preview, err := v.Migration.Preview(v.r.Context(), lines)
+	if err != nil {
+		return err
+	}
+	v.path = migrationPath
+	return v.renderMigration(lines, newPreviewPage(preview))
+}
+
+func (v *visit) renderMigration(lines string, preview *previewPage) error {
+	plan, err := v.Migration.Plan(v.r.Context())
+	if err != nil {
+		return err
+	}
+	p := migrationPage{Plan: plan, Lines: lines, Preview: preview}
+	samples := v.history.all()
+	for i := range plan.Resources {
+		r := plan.Resources[i]
+		row := resourceRow{Resource: r, IsNext: r.Name == plan.Next}
+		if r.Compared != nil {
+			row.Trend, row.Recent = v.trendOf(r.Name, samples)
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return v.show(http.StatusOK, "migration", "Migration", p)
+}
+
+// trendOf returns how the share of different answers of a resource has developed, and the number of
+// differences in the last hour.
+func (c *Console) trendOf(resource string, samples []sample) (chart, int64) {
+	sum := func(s *sample, of func(compared) float64) (total float64) {
+		for call, n := range s.shadow {
+			if c.Migration.ResourceOf[call] == resource {
+				total += of(n)
+			}
+		}
+		return total
+	}
+	different := func(s *sample) float64 { return sum(s, func(n compared) float64 { return n.different }) }
+	answers := func(s *sample) float64 { return sum(s, func(n compared) float64 { return n.answers }) }
+	trend := newChart("Differences of "+resource, samples, func(from, to sample) (float64, bool) { return ratio(from, to, different, answers) }, shareText, 0.01)
+	first, last := since(samples, time.Hour), samples[len(samples)-1]
+	return trend, int64(different(&last) - different(&first))
+}
+
+// newPreviewPage compares the two plans of a preview.
+func newPreviewPage(p *Preview) *previewPage {
+	page := &previewPage{Faults: p.Faults}
+	if len(p.Faults) > 0 {
+		return page
+	}
+	for i := range p.After.Resources {
+		after := p.After.Resources[i]
+		at := slices.IndexFunc(p.Before.Resources, func(r migration.Resource) bool { return r.Name == after.Name })
+		if at < 0 {
+			continue
+		}
+		before := p.Before.Resources[at]
+		if before.Reads != after.Reads || before.Writes != after.Writes || before.Shadow != after.Shadow || before.State != after.State {
+			page.Rows = append(page.Rows, previewRow{after.Name, before, after})
+		}
+	}
+	for _, warning := range p.After.Warnings {
+		if !slices.Contains(p.Before.Warnings, warning) {
+			page.Warnings = append(page.Warnings, warning)
+		}
+	}
+	return page
+}
+
+// stateText returns a state for people: reads_moved is "reads moved".
+func stateText(s migration.State) string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// differText says how many of all answers differ.
+func differText(different, all int64) string {
+	if different == 0 {
+		return countText(all) + " same"
+	}
+	return fmt.Sprintf("%s of %s differ", countText(different), countText(all))
+}
+
+// outboxText says what of the writes of a resource the legacy system still has to be told.
+func outboxText(m *migration.Mirror) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int64
+		name string
+	}{{m.Waiting, "waiting"}, {m.Parked, "parked"}, {m.Held, "held"}, {m.Unknown, "unknown"}} {
+		if part.n > 0 {
+			parts = append(parts, countText(part.n)+" "+part.name)
+		}
+	}
+	if len(parts) == 0 {
+		return "empty"
+	}
+	return strings.Join(parts, ", ")
+}

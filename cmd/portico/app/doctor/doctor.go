@@ -1,0 +1,151 @@
+// Package doctor runs checks of what a program needs around it, and prints what each has found
+// together with what to do about it.
+//
+// # Principles
+//
+//  1. A check changes nothing: whoever runs it must be able to run it at any time.
+//  2. Checks run at the same time, each with a deadline. One that does not end is a fault, and
+//     holds up no other.
+//  3. Findings are reported in the order of the checks, whichever ends first.
+//  4. A finding that is not good says what to do.
+//
+// An examination is one run of "portico doctor"; its methods are the checks, in one file for each
+// group. [Run], which runs checks and collects their findings, knows nothing of what is checked.
+//
+// # How it is tested
+//
+// With checks that end at once, late or never, and with texts that could disturb a terminal.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A Level says how bad a finding is.
+type Level string
+
+const (
+	// OK needs no attention.
+	OK Level = "ok"
+	// Warning works, but not well, or not for long.
+	Warning Level = "warning"
+	// Fault keeps the program, or a part of it, from working.
+	Fault Level = "fault"
+	// NotUsed is about something that is not configured.
+	NotUsed Level = "not_used"
+	// NotChecked needs something that another check has found missing.
+	NotChecked Level = "not_checked"
+)
+
+// A Finding is what a check has found.
+type Finding struct {
+	Group string `json:"group"` // of the check
+	Check string `json:"check"`
+	Level Level  `json:"level"`
+	Found string `json:"found"`
+	// Advice says what to do; "" if there is nothing to do.
+	Advice string `json:"advice,omitempty"`
+}
+
+// A Check examines one thing.
+type Check struct {
+	// Group is the heading under which the findings are printed, and Name what is checked.
+	// Both are short and in lower case.
+	Group, Name string
+	// Run returns the findings, at least one. Group is set by the caller, and an empty Check
+	// stands for Name. Run should return when the context ends.
+	Run func(context.Context) []Finding
+}
+
+// A Report is what all checks have found.
+type Report struct {
+	// Level is the worst of all findings: OK, Warning or Fault.
+	Level    Level     `json:"level"`
+	Faults   int       `json:"faults"`
+	Warnings int       `json:"warnings"`
+	Findings []Finding `json:"findings"`
+}
+
+// grace is how long after its deadline a check may still say what it was waiting for.
+const grace = 500 * time.Millisecond
+
+// Run runs all checks at the same time and returns their findings in the order of checks. A
+// check that has not ended soon after timeout is a fault.
+func Run(ctx context.Context, checks []Check, timeout time.Duration) *Report {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	given := make([]chan []Finding, len(checks))
+	for i, c := range checks {
+		given[i] = make(chan []Finding, 1) // a check that ends too late must not wait
+		go func() { given[i] <- c.Run(limited) }()
+	}
+	late, stop := context.WithTimeout(ctx, timeout+grace)
+	defer stop()
+	report := &Report{Level: OK, Findings: []Finding{}}
+	for i, c := range checks {
+		for _, f := range await(late, given[i], timeout) {
+			report.add(c, f)
+		}
+	}
+	return report
+}
+
+// await returns the findings of a check, or one that says that it has not ended.
+func await(ctx context.Context, given <-chan []Finding, timeout time.Duration) []Finding {
+	select {
+	case findings := <-given:
+		return findings
+	case <-ctx.Done():
+	}
+	select {
+	case findings := <-given: // it ended at the same time
+		return findings
+	default:
+		return []Finding{{Level: Fault, Found: fmt.Sprintf("the check has not ended within %s", timeout), Advice: "See whether what it is about answers at all, and repeat the command."}}
+	}
+}
+
+// add adds a finding of a check.
+func (r *Report) add(c Check, f Finding) {
+	f.Group = c.Group
+	if f.Check == "" {
+		f.Check = c.Name
+	}
+	f.Found, f.Advice = oneLine(f.Found), oneLine(f.Advice)
+	switch f.Level {
+	case Fault:
+		r.Faults++
+		r.Level = Fault
+	case Warning:
+		r.Warnings++
+		if r.Level == OK {
+			r.Level = Warning
+		}
+	}
+	r.Findings = append(r.Findings, f)
+}
+
+// maxText is the maximum length of a text in a finding, in characters.
+const maxText = 600
+
+// oneLine returns text in one line of bounded length, without characters that could disturb a
+// terminal: errors may repeat what another program has sent.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return '�'
+		}
+		return r
+	}, strings.TrimSpace(text))
+	if runes := []rune(text); len(runes) > maxText {
+		return string(runes[:maxText]) + "…"
+	}
+	return text
+}

@@ -1,9 +1,0 @@
-//go:build !linux && !darwin
-
-package app
-
-// freeSpace is not known here.
-func freeSpace(string) (bytes uint64, known bool) { return 0, false }
-
-// openFilesLimit is not known here.
-func openFilesLimit() (limit uint64, known bool) { return 0, false }

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/legacy/follow"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
+)
+
+// followRetry is the time after which "portico serve" tries again to begin to follow.
+const followRetry = time.Minute
+
+// followWrites returns a function that waits until the store has what a write has changed that
+// was forwarded, or nil if replies do not wait and nothing else needs to know.
+func followWrites(cfg *config.Config, writes *follow.Writes) func(context.Context, gate.Write) {
+	if writes == nil || cfg.Follow.Wait == 0 && !program.CanMirror(cfg) {
+		return nil
+	}
+	return func(ctx context.Context, w gate.Write) { writes.Await(ctx, w.Resource, w.Keys...) }
+}
+
+// startFollower follows an old shop until stop is called, which waits for the end. If it
+// cannot begin, it tries again later: the contract is served meanwhile.
+func startFollower(ctx context.Context, cfg *config.Config, follower *follow.Follower, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if err := legacysystem.ExplainFollowing(cfg, follower.Run(ctx)); err != nil {
+				log.Error("the old shop cannot be followed", "error", err, "tried_again_in", followRetry)
+				select {
+				case <-ctx.Done():
+				case <-time.After(followRetry):
+				}
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}

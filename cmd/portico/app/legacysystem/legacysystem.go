@@ -1,0 +1,106 @@
+package legacysystem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter/guard"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+)
+
+const (
+	// Domain is the name of the legacy system as a failure domain.
+	Domain = "legacy"
+	// legacyCallTimeout limits a call of the legacy system until the headers of its reply
+	// arrive. It is only a backstop: the server's settings limit a client that sends
+	// slowly, and legacy.timeout limits the legacy system.
+	legacyCallTimeout = 24 * time.Hour
+)
+
+// A System is the legacy system as the other parts of the program use it. If none is
+// configured, client and guard are nil.
+type System struct {
+	Client *passthrough.System
+	guard  *guard.Guard
+	Auth   gate.Auth
+	Signer *auth.Signer
+}
+
+// New returns the legacy system that cfg configures, and sends it nothing. It calls onChange
+// whenever the state of the system's breaker changes.
+func New(cfg *config.Config, metrics *guard.Metrics, onChange func(domain, state string)) (*System, error) {
+	l := &System{}
+	if cfg.Legacy.URL == "" {
+		return l, nil
+	}
+	base, err := url.Parse(cfg.Legacy.URL)
+	if err != nil {
+		return nil, errors.New("legacy.url: not a URL") // the error would repeat it
+	}
+	l.guard = guard.New(metrics, guard.Options{
+		Name:          Domain,
+		Timeout:       legacyCallTimeout,
+		MaxInFlight:   cfg.Legacy.MaxInFlight,
+		MaxWait:       cfg.Upstream.MaxWait,
+		Failures:      cfg.Upstream.BreakerFailures,
+		OpenFor:       cfg.Upstream.BreakerOpen,
+		OnStateChange: onChange,
+	})
+	for _, resource := range append(contract.StandardFields().Resources(false), passthrough.Outside) {
+		l.guard.InitMetrics(resource, passthrough.OperationRead, passthrough.OperationWrite)
+	}
+	switch cfg.Legacy.Auth {
+	case "caller":
+		l.Auth = gate.CallerSignature
+	case "own":
+		l.Auth = gate.AdminSignature
+		l.Signer = auth.NewSigner(cfg.Legacy.ConsumerKey, cfg.Legacy.ConsumerSecret, cfg.Legacy.Token, cfg.Legacy.TokenSecret)
+	}
+	l.Client = passthrough.New(passthrough.Options{
+		URL:      base,
+		BasePath: cfg.BasePath(),
+		KeepHost: l.Auth == gate.UnchangedSignature,
+		Timeout:  cfg.Legacy.Timeout,
+		MaxIdle:  cfg.Legacy.MaxInFlight,
+		Guard:    l.guard.Do,
+	})
+	return l, nil
+}
+
+// WrapPing returns the readiness check of the program. This is ping, the check of the
+// upstream, while the legacy system does not answer all calls under the rules in force.
+// Otherwise it checks that the breaker of the legacy system is not open.
+func (l *System) WrapPing(ping func(context.Context) error, rules func() passthrough.Rules) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if l.Auth != gate.UnchangedSignature || !rules().AllLegacy() {
+			return ping(ctx)
+		}
+		if l.guard.Open() {
+			return errors.New("the breaker of the legacy system is open")
+		}
+		return nil
+	}
+}
+
+// Close closes the idle connections to the legacy system.
+func (l *System) Close() {
+	if l.Client != nil {
+		l.Client.Close()
+	}
+}
+
+// ExplainFollowing adds to an error of connecting which setting may help.
+func ExplainFollowing(cfg *config.Config, err error) error {
+	if errors.Is(err, server.ErrOldTLS) && !cfg.Follow.OldTLS {
+		return fmt.Errorf("%w: add --old-tls, or set follow.old_tls", err)
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/config"
+)
+
+// The names of the built-in adapters, which are those of their sections of settings too.
+const (
+	SQLSection  = "sql"
+	RESTSection = "rest"
+)
+
+// sqlSettings are the settings of Portico's own database. It holds the credentials, and
+// either all records or those attributes that the backend cannot hold.
+func sqlSettings() []config.Setting {
+	return []config.Setting{
+		{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Secret: true, Valid: engine.ValidDSN,
+			Help: "The database: sqlite: and the path of a file, which Portico creates if it is missing; " +
+				"postgres://user:password@host:5432/database; or, for MariaDB too, mysql:user:password@tcp(host:3306)/database."},
+		{Name: "migrate", Kind: config.Choice, Default: "auto", Choices: []string{"auto", "off"},
+			Help: "Whether Portico creates its tables and updates them at start. off leaves the database as it is."},
+		{Name: "media_dir", Kind: config.Text,
+			Help: "Folder for the image files, which Portico creates if it is missing. Put nothing else there: Portico may overwrite files that it does not know. " +
+				"Processes that share a database must share it. Empty: beside the file of SQLite, as portico.db-media; with a database server portico-media in the working directory."},
+	}
+}
+
+// OpenStore opens Portico's own database, and creates or updates its tables as sql.migrate
+// says. It logs a warning if secrets are stored unencrypted.
+func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
+	return OpenStoreAs(ctx, cfg, cfg.Sections[SQLSection]["migrate"] == "auto", log)
+}
+
+// OpenStoreAs is OpenStore for commands that decide about the tables themselves.
+func OpenStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slog.Logger) (*sqlstore.DB, error) {
+	if len(cfg.Auth.SecretKey) == 0 {
+		log.Warn("secrets of consumers and tokens are stored unencrypted: set auth.secret_key (PORTICO_AUTH_SECRET_KEY)")
+	}
+	options, err := StoreOptions(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	options.Migrate = migrate
+	return sqlstore.Open(ctx, options)
+}
+
+// StoreOptions returns how to open Portico's own database without touching its tables.
+func StoreOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error) {
+	schemas, err := Schemas(cfg)
+	return sqlstore.Options{
+		Schemas:      schemas,
+		DSN:          cfg.Sections[SQLSection]["dsn"],
+		MediaDir:     MediaDir(cfg),
+		SecretKey:    string(cfg.Auth.SecretKey),
+		PasswordCost: cfg.Auth.PasswordCost,
+		Logger:       log,
+		Trace:        cfg.Tracing.Endpoint != "",
+	}, err
+}
+
+// MediaDir returns the folder of the image files.
+func MediaDir(cfg *config.Config) string {
+	section := cfg.Sections[SQLSection]
+	return cmp.Or(section["media_dir"], engine.MediaDir(section["dsn"]))
+}

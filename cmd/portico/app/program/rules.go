@@ -1,0 +1,103 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+)
+
+// Rules converts the setting routes to rules.
+func Rules(routes []config.Route) passthrough.Rules {
+	calls := map[string]passthrough.Calls{"all": passthrough.All, "reads": passthrough.Reads, "writes": passthrough.Writes}
+	targets := map[string]passthrough.Target{"portico": passthrough.Portico, "legacy": passthrough.Legacy}
+	var rules passthrough.Rules
+	for _, r := range routes {
+		rules = append(rules, passthrough.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: targets[r.To], Shadow: r.Shadow, Mirror: r.Mirror})
+	}
+	return rules
+}
+
+// DescribeRoutes returns one phrase for each route, such as "products reads to legacy,
+// shadowed".
+func DescribeRoutes(routes []config.Route) []string {
+	texts := make([]string, len(routes))
+	for i, r := range routes {
+		texts[i] = r.Resource
+		if r.Calls != "all" {
+			texts[i] += " " + r.Calls
+		}
+		texts[i] += " to " + r.To
+		if r.Shadow {
+			texts[i] += ", shadowed"
+		}
+		if r.Mirror {
+			texts[i] += ", mirrored"
+		}
+	}
+	return texts
+}
+
+// CanMirror reports whether a configuration lets writes be mirrored, now or after a reload.
+func CanMirror(cfg *config.Config) bool {
+	return cfg.Follow.DSN != "" && cfg.Legacy.URL != ""
+}
+
+// CheckRoutes returns what is wrong with the table routes as a whole.
+func CheckRoutes(cfg *config.Config) []string {
+	if cfg.Legacy.URL == "" {
+		return nil
+	}
+	parts, err := ResourceParts(cfg)
+	if err != nil {
+		return nil // there is another fault
+	}
+	return slices.Compact(migration.CheckRules(Rules(cfg.Routes), parts, cfg.Follow.DSN != ""))
+}
+
+// ResourceParts returns the resources of the contract in the dialect of a configuration, in the
+// order of the route table.
+func ResourceParts(cfg *config.Config) ([]migration.Part, error) {
+	d, err := Dialect(cfg.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	schemas := adapter.NewSchemas()
+	var parts []migration.Part
+	for _, route := range contract.Routes(contract.StandardFields()) {
+		at := slices.IndexFunc(parts, func(p migration.Part) bool { return p.Name == route.Resource })
+		if at < 0 {
+			part := migration.Part{Name: route.Resource, Root: route.Resource}
+			if root := schemas.Of(adapter.Resource(route.Resource)).Root; root != "" {
+				part.Root = string(root)
+			}
+			at, parts = len(parts), append(parts, part)
+		}
+		for _, method := range contract.Methods() {
+			if route.Calls[method] == "" {
+				continue
+			}
+			parts[at].Calls = append(parts[at].Calls, route.Calls[method])
+			for _, role := range []contract.Role{contract.Admin, contract.Customer, contract.Guest} {
+				if method != contract.GET && route.Access(d, role, method) == contract.Serve {
+					parts[at].Writes = true
+				}
+			}
+		}
+	}
+	return parts, nil
+}
+
+// Dialect returns the dialect with the given name.
+func Dialect(name string) (*contract.Dialect, error) {
+	for _, d := range contract.Dialects() {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no dialect %q: use documented or magento", name)
+}

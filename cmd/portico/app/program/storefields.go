@@ -1,0 +1,105 @@
+package program
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// Schemas returns the schemas of the records, including the attributes that cfg adds.
+func Schemas(cfg *config.Config) (*adapter.Schemas, error) {
+	added := make([]adapter.AddedAttribute, len(cfg.Attributes))
+	for i, a := range cfg.Attributes {
+		added[i] = addedAttribute(a)
+	}
+	return adapter.NewSchemas().With(added...)
+}
+
+// Fields returns the fields of the contract, including those that cfg adds and
+// without those that it hides from a role.
+func Fields(cfg *config.Config) (*contract.Fields, error) {
+	var options contract.FieldOptions
+	for _, a := range cfg.Attributes {
+		options.Added = append(options.Added, addedField(a))
+	}
+	for _, f := range cfg.Fields {
+		options.Narrowed = append(options.Narrowed, narrowedFields(f))
+	}
+	return contract.NewFields(options)
+}
+
+// CheckAttribute validates one entry of the setting attributes.
+func CheckAttribute(a config.Attribute) error {
+	if _, err := adapter.NewSchemas().With(addedAttribute(a)); err != nil {
+		return err
+	}
+	_, err := contract.NewFields(contract.FieldOptions{Added: []contract.AddedField{addedField(a)}})
+	return err
+}
+
+// CheckFieldList validates one entry of the setting fields.
+func CheckFieldList(f config.FieldList) error {
+	_, err := contract.NewFields(contract.FieldOptions{Narrowed: []contract.NarrowedFields{narrowedFields(f)}})
+	if err == nil && f.Read == nil && f.Write == nil {
+		err = errors.New("has neither read nor write: name the fields that the role keeps")
+	}
+	return err
+}
+
+// addedAttribute converts a to an attribute of the store. The caller has validated the
+// words in a.
+func addedAttribute(a config.Attribute) adapter.AddedAttribute {
+	return adapter.AddedAttribute{
+		Resource: adapter.Resource(a.Resource),
+		Name:     a.Name,
+		Kind: map[string]adapter.Kind{
+			"text": adapter.KindText, "integer": adapter.KindInteger, "decimal": adapter.KindDecimal, "time": adapter.KindTime,
+		}[a.Kind],
+		Scope: map[string]adapter.Scope{
+			"global": adapter.ScopeGlobal, "website": adapter.ScopeWebsite, "store": adapter.ScopeStore,
+		}[a.Scope],
+	}
+}
+
+// addedField converts a to a field of the contract.
+func addedField(a config.Attribute) contract.AddedField {
+	return contract.AddedField{
+		Resource: a.Resource, Name: a.Name,
+		Read: rolesNamed(a.Roles), Write: rolesNamed(a.Writers),
+		InList: slices.Contains(a.Views, "list"), InSingle: slices.Contains(a.Views, "single"),
+	}
+}
+
+// rolesNamed returns the roles with the given names.
+func rolesNamed(names []string) (named []contract.Role) {
+	for _, role := range contract.Roles() {
+		if slices.Contains(names, role.String()) {
+			named = append(named, role)
+		}
+	}
+	return named
+}
+
+// narrowedFields converts f to the form of package contract.
+func narrowedFields(f config.FieldList) contract.NarrowedFields {
+	n := contract.NarrowedFields{Resource: f.Resource, Read: f.Read, Write: f.Write}
+	for _, role := range contract.Roles() {
+		if role.String() == f.Role {
+			n.Role = role
+		}
+	}
+	return n
+}
+
+// StockDefaults converts the stock settings to the defaults with which a data set is
+// loaded.
+func StockDefaults(c config.Stock) adapter.StockDefaults {
+	defaults := adapter.StockDefaults{MinQty: c.MinQty, NotifyStockQty: c.NotifyQty, Backorders: c.Backorders}
+	if c.ManageStock {
+		defaults.ManageStock = 1
+	}
+	return defaults
+}

@@ -1,0 +1,241 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/contracttests/report"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/products/urlkey"
+)
+
+// An importCommand holds the flags of "portico import".
+type importCommand struct {
+	importSource
+	media      string
+	sourceName string
+	removals   int64 // -1: not given
+	admins     bool
+}
+
+// ImportCommand returns the command "import".
+func ImportCommand(p *program.Program) *cobra.Command {
+	flags := &importCommand{}
+	cmd := &cobra.Command{
+		Use:       "import --from DSN all | PART...",
+		Short:     "Import a shop from a database of Magento 1 or OpenMage",
+		Long:      importHelp + importSourceHelp + importUpdateHelp,
+		ValidArgs: transfer.GroupNames(),
+		Args:      cobra.MatchAll(cobra.MinimumNArgs(1), cobra.OnlyValidArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runImport(p, cmd, flags, args)
+		},
+		Example: `  portico import config --from-file old.dsn > portico.yaml
+  portico import --from-file old.dsn --media /var/www/shop/media --dry-run all
+  portico import --from-file old.dsn --media /var/www/shop/media all
+  portico import --from-file old.dsn --update products stock`,
+	}
+	p.AddSettingFlags(cmd, "adapter", "log.level", "log.format")
+	flags.addFlags(cmd, "take over what the old shop has changed since, and remove what it has removed")
+	cmd.Flags().StringVar(&flags.media, "media", "", "where the files of images are: the old shop's media folder, its http(s) URL, or a .tar or .tar.gz of it")
+	cmd.Flags().StringVar(&flags.sourceName, "source", "", "name under which the store notes the old shop: that of an earlier import if the shop has moved to another server since")
+	cmd.Flags().Int64Var(&flags.removals, "allow-removals", -1, "with --update, remove up to so many records even if they look like too many")
+	cmd.Flags().BoolVar(&flags.admins, "admins", false, "with credentials: import administrators, too; all always does")
+	cmd.Flags().Bool("json", false, "print JSON")
+	cmd.AddCommand(importConfigCommand(p))
+	return cmd
+}
+
+const importHelp = `Import a shop from a database of Magento 1 or OpenMage into the configured store. Records
+keep their ids, customers their passwords, and programs their keys and tokens.
+
+"all" imports everything in this order; each part can be imported by its name:
+
+  websites         websites, store views, countries and regions
+  customer-groups  the groups that customers belong to
+  taxes            tax rates, with the rules and classes that they apply to
+  attributes       stores nothing: names what the old shop uses and the configuration
+                   lacks, with the lines to add. "portico import config" prints a whole
+                   configuration
+  categories       the tree of categories
+  products         products with their values at each store view, their prices, and
+                   their assignments to websites and categories
+  images           the images of products; --media says where their files are
+  stock            stock items
+  customers        customers
+  addresses        customers' addresses
+  orders           orders with their lines, addresses and comments
+  credentials      consumers and access tokens, with --admins administrators. Without
+                   auth.secret_key their secrets are stored unencrypted
+
+A part needs those before it: a product whose website is not here is skipped, and so are
+the addresses and orders of a customer who is not here. Everything skipped is counted by
+reason, with the first ids. An order whose customer the old shop has deleted is imported
+without a customer. Files of images that are missing are named; their images are imported
+without bytes, and repeating the command fetches them.
+
+Catalogue price rules are imported as the old shop has evaluated them: for a few days.
+With the adapter rest the records are then created at the backend, as "portico ids push"
+does. Records that the backend refuses are named. They stay here, and clients do not see
+them; "portico ids check" lists them. With --update, records are also changed and removed
+at the backend, one by one. A record of which it refuses that stays as it is on both sides,
+and is counted as skipped, with its id and the reason; repeating the command tries again.
+With --dry-run the backend is not asked.
+`
+
+const importUpdateHelp = `
+
+A record whose id is here already stays unchanged. With --update the record of the old
+shop replaces it, and records that the old shop has removed since are removed here, but
+only those that an import has brought. Ranges of ids in which the old shop has changed
+nothing since they were imported are not read again. Records of a resource of which the
+setting routes says that Portico answers the writes, while there is an old system at
+legacy.url, are neither replaced nor removed: clients may have changed them here.
+
+Only one import into a store runs at a time: another one is refused.
+
+The store notes which database it was filled from. If it is another one now, if it looks
+like an older copy, or if more than 5 % of the records of a kind would be removed, the
+command stops before it removes anything, and says which option lets it go on.`
+
+// runImport imports the parts of the old shop that the arguments name, and prints what
+// became of them.
+func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, args []string) (err error) {
+	ctx := cmd.Context()
+	cfg, err := p.LoadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	if err := checkImport(p, cfg, flags); err != nil {
+		return err
+	}
+	log := program.NewLogger(cmd.ErrOrStderr(), program.WarningsOnly(cfg))
+	db, err := program.OpenStore(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if !flags.dryRun {
+		release, err := db.Imports().Lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = release() }() // closing the database releases it, too
+	}
+	if slices.Contains(args, transfer.All) || slices.Contains(args, transfer.CredentialsGroup) {
+		if err := program.CheckSecretKey(ctx, db.Credentials()); err != nil {
+			return err
+		}
+	}
+	options, err := flags.transfer(cmd, cfg, db)
+	if err != nil {
+		return err
+	}
+	var backend *program.BackendStore // nil: there is none, or it is not joined yet
+	if p.Backend(cfg.Adapter) != nil {
+		options.Join = func(ctx context.Context, local *recordtx.Adapter) (_ transfer.Joined, err error) {
+			if backend, err = p.JoinForImport(ctx, cfg, db, local, log); err != nil {
+				return nil, err
+			}
+			return backend.Adapter, nil
+		}
+	}
+	bar := report.NewBar(cmd.ErrOrStderr())
+	defer bar.Clear()
+	options.CredentialsProgress = func(done int) { bar.Show(done, -1, "credentials") }
+	imp, err := transfer.New(ctx, options)
+	if err != nil {
+		return flags.explain(err)
+	}
+	defer func() { err = errors.Join(err, imp.Close()) }()
+	began := time.Now().UTC()
+	if err := imp.Import(ctx, args...); err != nil {
+		return err
+	}
+	// What was stored is reported even if the backend lacks some of it: the next run only
+	// says that it is here already.
+	printed := printedRecords{Report: *imp.Report}
+	if backend != nil {
+		printed.AtBackend, err = createAtBackend(cmd, backend)
+	}
+	if err == nil && !flags.dryRun && slices.Contains(args, transfer.All) {
+		err = noteImport(ctx, db, migration.Import{At: began, Database: imp.Database()})
+	}
+	return errors.Join(program.WriteResult(cmd, printed, printed.print), err)
+}
+
+// noteImport stores, where "portico plan" finds it, that everything was imported.
+func noteImport(ctx context.Context, db *sqlstore.DB, done migration.Import) error {
+	text, err := json.Marshal(done)
+	if err != nil {
+		return err
+	}
+	return db.NoteEvidence(ctx, migration.ImportEvidence, string(text))
+}
+
+// transfer returns the options of an import with the flags.
+func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db *sqlstore.DB) (transfer.Options, error) {
+	dsn, err := flags.read(cmd)
+	if err != nil {
+		return transfer.Options{}, err
+	}
+	schemas, err := program.Schemas(cfg)
+	if err != nil {
+		return transfer.Options{}, err
+	}
+	return transfer.Options{
+		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
+		Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), WrittenHere: writtenHere(cfg),
+		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins,
+		Progress: func(p magento1.Part, total int64) transfer.Progress {
+			return newImportProgress(cmd.ErrOrStderr(), string(p), total)
+		},
+	}, nil
+}
+
+// writtenHere returns a function that reports whether Portico answers the writes of a resource
+// while there is an old system that does not get them, or nil if there is none.
+func writtenHere(cfg *config.Config) func(resource string) bool {
+	if cfg.Legacy.URL == "" {
+		return nil
+	}
+	rules := program.Rules(cfg.Routes)
+	return func(resource string) bool {
+		rule := writesRule(rules, resource)
+		return rule.To == passthrough.Portico && !rule.Mirror
+	}
+}
+
+// writesRule returns the rule for the writes of a resource.
+func writesRule(rules passthrough.Rules, resource string) passthrough.Rule {
+	return rules.For(&contract.Address{Route: &contract.Route{Resource: resource}})
+}
+
+// checkImport returns an error if the configuration does not allow what the flags ask for.
+func checkImport(p *program.Program, cfg *config.Config, flags *importCommand) error {
+	if err := p.RequireOwnRecords(cfg, "import"); err != nil {
+		return err
+	}
+	switch {
+	case flags.removals >= 0 && !flags.update:
+		return errors.New("--allow-removals needs --update: without it nothing is removed")
+	case flags.sourceName != "" && !transfer.IsSourceName(flags.sourceName):
+		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", transfer.MaxSourceName)
+	default:
+		return nil
+	}
+}

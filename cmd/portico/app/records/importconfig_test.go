@@ -1,0 +1,112 @@
+package records
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+)
+
+// TestShopConfig checks that no text of the old shop gets out of its place in the file.
+func TestShopConfig(t *testing.T) {
+	text := shopConfig([]magento1.Setting{
+		{Name: "store.timezone", Value: "Europe/Berlin", From: "core_config_data\nlisten: 0.0.0.0:80\r\u2028adapter: rest"},
+		{Name: "stock.min_qty", Value: "2.0000", From: "b"},
+		{Name: "store.currency", Value: "EUR", From: "c", Warning: "look at it"},
+		{Name: "public_url", Value: "https://shop.example/a#b: c", From: "d"},
+		{Name: "attributes", Value: "{resource: products, name: size, kind: integer, roles: [admin]}", From: "e"},
+		{Warning: "no such setting\nadapter: rest", From: "f"},
+	})
+	const want = `# The settings of an old shop, by "portico import config". Read them through.
+
+# What clients of the old shop expect. "documented" is for clients that follow the contract to the letter.
+dialect: magento
+
+store:
+  # from core_config_data listen: 0.0.0.0:80 adapter: rest
+  timezone: Europe/Berlin
+  # from c
+  # look at it
+  currency: EUR
+
+stock:
+  # from b
+  min_qty: 2.0000
+
+# from d
+public_url: "https://shop.example/a#b: c"
+
+attributes:
+  # from e
+  - {resource: products, name: size, kind: integer, roles: [admin]}
+
+# Portico has no settings for these:
+# no such setting adapter: rest (from f)
+`
+	if difference := cmp.Diff(want, text); difference != "" {
+		t.Errorf("want -, got +:\n%s", difference)
+	}
+}
+
+// TestYAMLScalar checks that texts read as they are written.
+func TestYAMLScalar(t *testing.T) {
+	for _, text := range []string{"", " ", "UTC", "4,9", "null", "~", "true", "012", "1e3", "a: b", "a #b", "[a]", "{a}", "*", "&a", "'", `"`, "\\", "a\nb", "- a", "é", "\u2028"} {
+		f := &configWriter{}
+		f.set("x.y", text)
+		var got struct{ X struct{ Y *string } }
+		if err := yaml.Unmarshal([]byte(f.String()), &got); err != nil || got.X.Y == nil || *got.X.Y != text {
+			t.Errorf("%q reads as %v (%v) from %q", text, got.X.Y, err, f.String())
+		}
+	}
+}
+
+// TestMissingSettings checks what the part attributes names.
+func TestMissingSettings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "portico.yaml")
+	const settings = "store: {attribute_sets: '4', tax_classes: '0,2', themes: 'base/default'}\nattributes:\n  - {resource: products, name: size, kind: integer, roles: [admin]}\n"
+	if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Sources{Sections: program.New().Sections(), File: path, Attribute: program.CheckAttribute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attribute := func(name string) magento1.Setting {
+		return magento1.Setting{Name: "attributes", Value: "{resource: products, name: " + name + ", kind: text, roles: [admin]}", From: "eav_attribute 9",
+			Attribute: &magento1.Attribute{AddedAttribute: adapter.AddedAttribute{Resource: adapter.Products, Name: name}}}
+	}
+	schemas, err := program.Schemas(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := transfer.MissingSettings(settingLists(cfg), schemas, []magento1.Setting{
+		{Name: "store.timezone", Value: "Asia/Tokyo"},
+		{Name: "store.attribute_sets", Value: "4,9,11", From: "eav_attribute_set"},
+		{Name: "store.tax_classes", Value: "0,2"},
+		{Name: "store.themes", Value: "base/default,shop/summer"},
+		attribute("size"), attribute("care"),
+	})
+	const want = `store:
+  # eav_attribute_set
+  attribute_sets: 4,9,11
+  themes: base/default,shop/summer
+
+attributes:
+  # eav_attribute 9
+  - {resource: products, name: care, kind: text, roles: [admin]}
+`
+	if difference := cmp.Diff(want, settingLines(missing)); difference != "" {
+		t.Errorf("want -, got +:\n%s", difference)
+	}
+	if len(missing) != 3 || !cmp.Equal(missing[0].Lacking, []string{"9", "11"}) {
+		t.Errorf("%+v", missing)
+	}
+}

@@ -1,0 +1,85 @@
+package records
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/transfer"
+)
+
+// printedRecords is the JSON output of "portico import".
+type printedRecords struct {
+	transfer.Report
+	// AtBackend is the number of records that a backend has got, with their parts.
+	AtBackend int `json:"at_backend,omitempty"`
+}
+
+// listed returns the first keys of count ones.
+func listed[T any](keys []T, count int64) string {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		texts[i] = fmt.Sprint(key)
+	}
+	if count > int64(len(keys)) {
+		texts = append(texts, "…")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// print writes the report for people: counts, then what was skipped, then what to do.
+func (r *printedRecords) print(w io.Writer) {
+	if len(r.Resources) > 0 {
+		printCounts(w, r.DryRun, r.Resources)
+	}
+	if r.Credentials != nil {
+		if len(r.Resources) > 0 {
+			fmt.Fprintln(w)
+		}
+		printImportedCredentials(w, r.DryRun, *r.Credentials)
+	}
+	if len(r.Missing) > 0 {
+		fmt.Fprint(w, "\nThe old shop uses what the configuration lacks. Add to portico.yaml, and import again:\n\n"+settingLines(r.Missing))
+	}
+	for _, key := range r.EncodedTwice {
+		fmt.Fprintf(w, "looks as if it had been encoded twice: %s\n", key)
+	}
+	if len(r.EncodedTwice) > 0 {
+		fmt.Fprintln(w, "The texts above look as if they had been encoded in UTF-8 twice: try --charset with what the bytes really are, such as utf-8 or windows-1252.")
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(w, note)
+	}
+	if r.AtBackend > 0 {
+		fmt.Fprintf(w, "%d records are at the backend, with their parts\n", r.AtBackend)
+	}
+}
+
+// printCounts writes the counts as a table, followed by the reasons for skipping.
+func printCounts(w io.Writer, dryRun bool, all []*transfer.Counts) {
+	would := func(done string) string { return heading(dryRun, done) }
+	fmt.Fprintf(w, "\tREAD\t%s\t%s\t%s\tUNCHANGED\tSKIPPED\n", would("CREATED"), would("CHANGED"), would("REMOVED"))
+	for _, r := range all {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", r.Resource, r.Read, r.Stored, r.Replaced, r.Removed, r.Existing, r.SkippedCount())
+	}
+	for _, r := range all {
+		if r.UnchangedRanges > 0 {
+			fmt.Fprintf(w, "not read again: %d ranges of %d %s ids in which nothing has changed\n", r.UnchangedRanges, magento1.RangeSize, r.Resource)
+		}
+		for _, s := range r.Skipped {
+			fmt.Fprintf(w, "skipped %d %s: %s (%s)\n", s.Count, r.Resource, s.Reason, listed(s.IDs, s.Count))
+		}
+		for _, s := range r.LeftOut {
+			fmt.Fprintf(w, "left out of %s, %d times: %s (%s)\n", r.Resource, s.Count, s.Reason, listed(s.Keys, s.Count))
+		}
+	}
+}
+
+// heading returns a column heading such as CREATED, or WOULD BE CREATED for a dry run.
+func heading(dryRun bool, done string) string {
+	if dryRun {
+		return "WOULD BE " + done
+	}
+	return done
+}

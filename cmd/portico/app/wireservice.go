@@ -1,0 +1,211 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/httpapi"
+	"github.com/portico-commerce/portico/mapping/landing"
+	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/products/writes"
+	"github.com/portico-commerce/portico/mapping/replycache"
+	"github.com/portico-commerce/portico/mapping/shopconfig"
+	"github.com/portico-commerce/portico/mapping/stockitems"
+)
+
+// openService makes the handlers of calls, and lets them know of changes.
+func (w *wiring) openService(ctx context.Context) (err error) {
+	if w.authenticator, err = w.newAuthenticator(); err != nil {
+		return err
+	}
+	settings, err := w.settings()
+	if err != nil {
+		return err
+	}
+	schemas, err := program.Schemas(w.config)
+	if err != nil {
+		return err
+	}
+	fields, err := program.Fields(w.config)
+	if err != nil {
+		return err
+	}
+	if w.service, err = mapping.New(w.dialect, fields, w.upstream, schemas, w.authenticator, settings, w.log); err != nil {
+		return err
+	}
+	var shared time.Duration // how old replies may be that processes share
+	if w.config.Cache.RedisURL != "" {
+		shared = w.config.Cache.TTL + w.config.Cache.StaleTTL
+	}
+	w.watch.Start(ctx, shared, w.service.InvalidateChanged)
+	w.resources.add(w.watch.Close)
+	return nil
+}
+
+// newAuthenticator returns what authenticates clients.
+func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
+	options := auth.Options{
+		RSACrashes: w.dialect.UnverifiableCrash, RefusePlaintext: w.config.Auth.RefusePlaintext, TimestampMaxAge: w.config.Auth.TimestampMaxAge, Log: w.log,
+	}
+	if w.config.PublicURL != "" {
+		var err error
+		if options.PublicURL, err = url.Parse(w.config.PublicURL); err != nil {
+			return nil, errors.New("public_url: not a URL") // the error would repeat it
+		}
+	}
+	credentials := w.dbGuard.Credentials(w.db.Credentials())
+	if w.config.Auth.Bearer {
+		options.Keys = credentials
+	}
+	return auth.New(credentials, w.cache.Nonces(credentials), options), nil
+}
+
+// settings returns the settings of the handlers of calls.
+func (w *wiring) settings() (mapping.Settings, error) {
+	cfg := w.config
+	stock, err := stockSettings(cfg.Stock)
+	if err != nil {
+		return mapping.Settings{}, err
+	}
+	var replies replycache.Cache
+	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
+		replies = w.cache
+	}
+	settings := mapping.Settings{
+		Settings: pipeline.Settings{
+			QueryBytes:        int(cfg.Limits.QueryBytes),
+			RequestBytes:      cfg.Limits.RequestsBytes,
+			ListsInFlight:     cfg.Lists.InFlight,
+			JSONWithoutAccept: cfg.AcceptMissing == "json",
+			Now:               time.Now,
+			AwaitChanges:      w.watch.Await,
+		},
+		ReplySettings:  replycache.ReplySettings{PublicURL: cfg.PublicURL, ReplyCache: replies},
+		LegacySettings: gate.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
+		ImagePixels:    cfg.Limits.ImagePixels,
+		PasswordCost:   cfg.Auth.PasswordCost,
+		Prices:         shopconfig.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
+		Products:       writes.Settings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
+		Stock:          stock,
+	}
+	settings.FiltersInFlight = cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0))))
+	setLimits(&settings, cfg)
+	return settings, nil
+}
+
+// openContract makes the contract's port: the interface, and the pages of consent and landing.
+func (w *wiring) openContract(context.Context) error {
+	cfg := w.config
+	granting := auth.NewGranting(w.authenticator, w.dbGuard.Credentials(w.db.Credentials()), w.dialect.UnapprovedTokenCrash)
+	may := permissions(cfg, w.dialect, w.service.Table().Routes(), w.upstream)
+	consentSite, err := newConsent(cfg, w.db, w.dbGuard.Adapter(w.db.Adapter()), w.records, may, granting, w.log)
+	if err != nil {
+		return err
+	}
+	if w.landing, err = landing.New(landing.Options{ShopName: cfg.Store.Name, PublicURL: cfg.PublicURL, Dialect: cfg.Dialect}); err != nil {
+		return err
+	}
+	w.ops = &ops{token: cfg.OpsToken, registry: w.registry, hasCachedReplies: w.cache.HasUsable, pprof: cfg.OpsPprof}
+	w.connections = httpapi.NewConnections()
+	options := httpapi.Options{
+		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.dbGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
+		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
+		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
+		Connections: w.connections, Draining: w.ops.draining.Load, FollowWrite: followWrites(cfg, w.writes),
+	}
+	if w.traces != nil {
+		options.Tracer = w.traces.Tracer()
+	}
+	if cfg.OpsConsole {
+		options.Refused = w.refused.add
+	}
+	if w.mirroring != nil {
+		options.BeginWrite = w.mirroring.beginWrite
+	}
+	api, err := httpapi.New(w.service, options)
+	if err != nil {
+		return err
+	}
+	store, err := storeIdentity(cfg, w.data != nil)
+	if err != nil {
+		return err
+	}
+	gin.SetMode(gin.ReleaseMode)
+	w.rules, err = newRuleSets(&ruleParts{
+		program: w.program, store: store, service: w.service, api: api, watching: newWatching(w.service.Table(), w.legacy, w.registry, w.log), log: w.log,
+	}, cfg)
+	if err != nil {
+		return err
+	}
+	w.contract = w.rules
+	w.resources.add(w.rules.close)
+	return nil
+}
+
+// openOps lets the operators' port know of the other parts.
+func (w *wiring) openOps(context.Context) (err error) {
+	rules, port := w.rules, w.ops
+	port.ping = w.legacy.WrapPing(w.upstream.Ping, w.currentRules)
+	port.shadowSamples = func(rw http.ResponseWriter, r *http.Request) { rules.current().watchers.serveShadow(rw, r) }
+	port.migration = func(rw http.ResponseWriter, r *http.Request) { rules.current().watchers.serveMigration(rw, r) }
+	port.reference = newReference(w.program, w.config, func(r *contract.Route) bool { return mapping.Offers(w.upstream, r) })
+	port.purge = func(ctx context.Context) error {
+		w.service.InvalidateLists()
+		return w.cache.Purge(ctx)
+	}
+	if w.data != nil {
+		port.restore = func(ctx context.Context) error { return w.db.Reset(ctx, w.data) }
+		port.reset = w.resetDemo
+	}
+	if !w.config.OpsConsole {
+		return nil
+	}
+	port.console, err = (&consoleParts{
+		program: w.program, config: w.config, demo: w.data != nil, db: w.db, rules: rules, registry: w.registry, breakers: w.breakers, refused: &w.refused, authenticator: w.authenticator, service: w.service, cache: w.cache, ops: port, scheme: rules.current().api.Scheme, log: w.log,
+	}).newConsole()
+	if err != nil {
+		return err
+	}
+	w.resources.add(func() error { port.console.Close(); return nil })
+	return nil
+}
+
+// resetDemo restores the demo store, and drops what is cached of it.
+func (w *wiring) resetDemo(ctx context.Context) error {
+	err := w.ops.restore(ctx)
+	err = errors.Join(err, w.ops.purge(ctx)) // a failed reset may have changed records, too
+	if err != nil {
+		w.log.ErrorContext(ctx, "demo reset", "error", err)
+		return err
+	}
+	w.authenticator.Purge()
+	return nil
+}
+
+// stockSettings converts the stock settings, which config has validated.
+func stockSettings(c config.Stock) (stockitems.Settings, error) {
+	minQty, err := strconv.ParseFloat(c.MinQty, 64)
+	if err != nil {
+		return stockitems.Settings{}, fmt.Errorf("stock.min_qty: %w", err)
+	}
+	notifyQty, err := strconv.ParseFloat(c.NotifyQty, 64)
+	if err != nil {
+		return stockitems.Settings{}, fmt.Errorf("stock.notify_qty: %w", err)
+	}
+	return stockitems.Settings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock}, nil
+}

@@ -1,0 +1,13 @@
+// Package deployment checks what ships besides the program, in tests only: guides, reference tables,
+// example settings, Compose, the Helm chart, dashboards and alerting rules.
+//
+// # Principles
+//
+//  1. What a user copies works: every command of the guides runs, and every file is loaded by the
+//     program that reads it.
+//  2. What follows from the settings is generated from them, and a test says how.
+//
+// # How it is tested
+//
+// With the real programs: Portico, Docker Compose's schema, Helm, Prometheus and promtool.
+package deployment

@@ -1,0 +1,96 @@
+package config
+
+import "time"
+
+// Limits limit requests, and what they hold together.
+type Limits struct {
+	BodyBytes     int64 `setting:"limits.body_bytes" form:"size" default:"16MiB" range:"1KiB 1GiB" reload:"true" help:"Maximum size of a request body."`
+	QueryBytes    int64 `setting:"limits.query_bytes" form:"size" default:"256KiB" range:"1KiB 512KiB" help:"Maximum size of a query string. A longer one gets 400."` // net/http reads at most 1 MiB of request line and headers together
+	RequestsBytes int64 `setting:"limits.requests_bytes" form:"size" default:"128MiB" range:"1MiB 64GiB" help:"Memory for the bodies and query strings of all requests in flight, decoded forms included. Guests may use half of it. A request that finds none left waits for one second and then gets 503 with Retry-After."`
+	RepliesBytes  int64 `setting:"limits.replies_bytes" form:"size" default:"32MiB" range:"1MiB 64GiB" help:"Memory for all replies that are being sent, short ones excepted. Slow clients hold it. Replies beyond it wait on disk (lists.spool_bytes)."`
+	ImagePixels   int64 `setting:"limits.image_pixels" default:"40000000" range:"1 1000000000" help:"Maximum number of pixels of an image, and of all images that are being checked at a time. A pixel takes up to 24 bytes of memory during the check."`
+
+	ConsumerRate  float64 `setting:"limits.consumer_rate" form:"rate" default:"0" reload:"true" help:"Average number of requests per second that one consumer may send to one process. Beyond it the consumer gets 429 with Retry-After. 0: no limit."`
+	ConsumerBurst int64   `setting:"limits.consumer_burst" default:"20" range:"1 1000000" reload:"true" help:"Number of requests that a consumer may send in a burst after a pause, with limits.consumer_rate."`
+	GuestRate     float64 `setting:"limits.guest_rate" form:"rate" default:"0" reload:"true" help:"Average number of requests per second that the Guests of one network may send to one process. Beyond it they get 429 with Retry-After. A network is an IPv4 address or the /64 of an IPv6 address; behind a proxy set trusted_proxies. 0: no limit."`
+	GuestBurst    int64   `setting:"limits.guest_burst" default:"20" range:"1 1000000" reload:"true" help:"Number of requests that the Guests of one network may send in a burst after a pause, with limits.guest_rate."`
+}
+
+// Lists limits the lists of records.
+type Lists struct {
+	MaxRows         int64         `setting:"lists.max_rows" default:"100000" range:"1 10000000" reload:"true" help:"Maximum number of records in a list without a limit. The list ends there."`
+	GuestMaxRows    int64         `setting:"lists.guest_max_rows" default:"0" range:"0 10000000" reload:"true" help:"Maximum number of records in a Guest's list without a limit. A longer list is refused with 400 and the contract's message for a limit that is too high. 0: only lists.max_rows applies."`
+	InFlight        int64         `setting:"lists.in_flight" default:"64" range:"2 100000" help:"Maximum number of long lists that are being read and sent; Guests may have half of them. Each takes up to about a megabyte of memory while its client reads. A request beyond it waits for one second and then gets 503 with Retry-After."`
+	FiltersInFlight int64         `setting:"lists.filters_in_flight" default:"0" range:"0 100000" help:"Maximum number of lists with an expensive filter that are being read from the store; Guests may have half of them. Patterns (like, nlike, finset, regexp), more than 500 values, and filters of fields that hold lists are expensive. A request beyond it waits for one second and then gets 503 with Retry-After. 0: the number of processors, at least 2."`
+	FilterTimeout   time.Duration `setting:"lists.filter_timeout" default:"2s" range:"10ms 20s" reload:"true" help:"Maximum time to read a list with an expensive filter, or one batch of a long list, from the store; half of upstream.timeout if that is shorter. A list that takes longer gets 503 with Retry-After, and does not count as a failure of the store."`
+	MatchBytes      int64         `setting:"lists.match_bytes" form:"size" default:"128MiB" range:"1MiB 64GiB" reload:"true" help:"Maximum amount of text that Portico itself matches with the patterns of one list, or of one batch of a long list, where the database cannot match them, as with regexp. Beyond it the list gets 503 with Retry-After. A pattern that is too complex gets 400 immediately."`
+	SpoolBytes      int64         `setting:"lists.spool_bytes" form:"size" default:"1GiB" range:"1MiB 1024GiB" help:"Maximum size of all temporary files: for replies that do not fit into limits.replies_bytes, and for long lists over HTTP/1.0, which need their length beforehand. Beyond it clients get 503 with Retry-After."`
+	SpoolDir        string        `setting:"lists.spool_dir" help:"Folder for these files. Empty: the system's folder for temporary files."`
+}
+
+// Cache configures the cache of replies to Guests.
+type Cache struct {
+	RedisURL    string        `setting:"cache.redis_url" secret:"true" pattern:"(?:(?:redis|rediss|unix)://[!-~]+)?" must:"be a URL that begins with redis://, rediss:// or unix://" help:"Redis that the replicas share for replies to Guests, and for nonces if each replica has a store of its own: redis://, rediss:// (TLS) or unix://, with further addr= parameters for a cluster, and master_name= for sentinels. Empty: each replica caches in its own memory only, and a write of another replica becomes visible within cache.ttl."` // may hold a password
+	TTL         time.Duration `setting:"cache.ttl" default:"5m" range:"1s 24h" help:"Maximum time that a reply to a Guest is cached. Changes made directly in the database become visible within it, or after a purge on the operators' port."`
+	StaleTTL    time.Duration `setting:"cache.stale_ttl" default:"1h" range:"0s 168h" help:"Time after cache.ttl during which Portico still gives the cached reply, marked X-Cache: STALE, while the store cannot answer. 0: Guests get 503 like everybody else."`
+	MemoryBytes int64         `setting:"cache.memory_bytes" form:"size" default:"64MiB" range:"0 64GiB" help:"Memory of each replica for cached replies to Guests, overhead included. 0: replies are not cached in memory, and every look-up asks Redis."`
+	MemoryTTL   time.Duration `setting:"cache.memory_ttl" default:"1s" range:"0s 24h" help:"With Redis: time during which a replica answers from memory without asking Redis, and so may miss a write of another replica. 0: it always asks."`
+	Timeout     time.Duration `setting:"cache.timeout" default:"100ms" range:"1ms 10s" help:"Maximum time for one round trip to Redis. A longer one counts as a miss. After three in a row Portico does not ask Redis for one second."`
+}
+
+// Server configures the server of the contract's port.
+type Server struct {
+	MaxConnections    int           `setting:"server.max_connections" default:"4096" range:"1 1000000" help:"Maximum number of connections to the contract's port. Others wait until one is closed."`
+	ReadHeaderTimeout time.Duration `setting:"server.read_header_timeout" default:"10s" range:"10ms 24h" help:"Maximum time to read the headers of a request."`
+	ReadTimeout       time.Duration `setting:"server.read_timeout" default:"1m" range:"10ms 24h" help:"Maximum time to read a whole request."`
+	WriteTimeout      time.Duration `setting:"server.write_timeout" default:"2m" range:"10ms 24h" help:"Maximum time from the end of a request's headers to the end of its reply. Work that takes longer is stopped."`
+	IdleTimeout       time.Duration `setting:"server.idle_timeout" default:"2m" range:"10ms 24h" help:"Maximum time that an idle connection stays open."`
+	ShutdownTimeout   time.Duration `setting:"server.shutdown_timeout" default:"15s" range:"10ms 24h" help:"Maximum time for the requests in flight to finish at shutdown."`
+	DrainDelay        time.Duration `setting:"server.drain_delay" default:"0s" range:"0s 24h" help:"How long Portico serves after SIGTERM before it stops. During this time /readyz fails, and replies tell clients to close their connections. Set it to longer than your load balancer needs to notice that /readyz fails."`
+	TLSCert           string        `setting:"server.tls_cert" help:"PEM file with the certificate of the contract's port and its intermediate certificates. With server.tls_key the port speaks HTTPS. A renewed file is loaded without a restart. Empty: plain HTTP."`
+	TLSKey            string        `setting:"server.tls_key" help:"PEM file with the private key of server.tls_cert."`
+}
+
+// Upstream limits calls to the adapter's upstream. Timeout and MaxWait together are less than
+// the 30 s timeout of shared calls in package mapping, so that the guard notices an upstream that
+// does not respond.
+type Upstream struct {
+	Timeout         time.Duration `setting:"upstream.timeout" default:"10s" range:"10ms 20s" help:"Maximum time for one call to the upstream. Too low: long lists, and calls in busy hours, get 503, and then the breaker opens. Too high: clients of a hung upstream wait as long, and count towards upstream.max_in_flight, until the breaker opens."`
+	MaxInFlight     int           `setting:"upstream.max_in_flight" default:"64" range:"1 100000" help:"Maximum number of calls to the upstream in flight. Too low: portico_upstream_calls_total counts refused_full, and clients get 503, although the upstream has capacity. Too high: a slow upstream gets all the load, and memory grows with the calls that wait for it."`
+	MaxWait         time.Duration `setting:"upstream.max_wait" default:"1s" range:"10ms 5s" help:"Maximum time that a call waits while upstream.max_in_flight calls are in flight. Too low: clients get 503 at short peaks. Too high: clients wait as long for a 503 when the upstream is slow."`
+	BreakerFailures int           `setting:"upstream.breaker_failures" default:"5" range:"1 100000" help:"Number of failed calls in a row that open the breaker: calls that did not reach the upstream or were not answered in time. Too low: it opens at a single hiccup, which portico_breaker_transitions_total shows. Too high: as many clients wait for upstream.timeout before the others get 503 immediately."`
+	BreakerOpen     time.Duration `setting:"upstream.breaker_open" default:"2s" range:"10ms 10m" help:"Time during which the open breaker lets no call through, and clients get 503 immediately, before one call probes whether the upstream answers again. Too low: a failing upstream gets more probes. Too high: clients get 503 for as long after it has recovered."`
+}
+
+// Auth configures authentication.
+type Auth struct {
+	SecretKey       []byte        `setting:"auth.secret_key" secret:"true" help:"Key that encrypts the secrets of consumers and tokens at rest, and seals the sessions of users who log in to authorize a program: 64 hexadecimal digits, as from openssl rand -hex 32. All replicas need the same key."` // 32 bytes, or none
+	RefusePlaintext bool          `setting:"auth.refuse_plaintext" default:"false" help:"Whether Portico refuses the signature method PLAINTEXT, which sends the secrets themselves. Signed calls are not affected."`
+	PasswordCost    int           `setting:"auth.password_cost" default:"10" range:"4 15" help:"Bcrypt cost of passwords that are set from now on. Each step doubles the time that a log-in takes, and the time it takes to try a stolen password. Values below 10 are for tests."`
+	TimestampMaxAge time.Duration `setting:"auth.timestamp_max_age" default:"0s" range:"0s 1h50m" help:"Maximum age of the timestamp of a signed call. An older call gets timestamp_refused. Portico remembers nonces for two hours, so that with a maximum age an overheard call can never be sent again. 0: any age, as in the original."`
+	Bearer          bool          `setting:"auth.bearer" default:"false" help:"Whether calls may carry an API key instead of a signature, as Authorization: Bearer KEY. Serve over HTTPS only, because anyone who sees a key can use it."`
+}
+
+// Store configures the store's name, time zone, currency and tax location, and which values
+// products may refer to.
+type Store struct {
+	// The name has letters, marks, numbers, punctuation and symbols, without the format
+	// characters that reorder or hide text.
+	Name          string         `setting:"store.name" pattern:"(?:[\\pL\\pM\\pN\\pP\\pS](?:[\\pL\\pM\\pN\\pP\\pS ]{0,62}[\\pL\\pM\\pN\\pP\\pS])?)?" must:"be at most 64 visible characters without blanks at its ends" help:"Name of the shop on the pages that people see, at most 64 characters. Empty: the host name of public_url, or else that of the request."`
+	TimeZone      *time.Location `setting:"store.timezone" default:"UTC" help:"Time zone of the store, an IANA name such as Europe/Berlin. It decides when days begin and special prices change."`
+	Currency      string         `setting:"store.currency" default:"USD" pattern:"[A-Z]{3}" must:"be an ISO 4217 code such as USD" help:"Base currency of the store, an ISO 4217 code."`
+	TaxCountry    string         `setting:"store.tax_country" default:"US" pattern:"[A-Z]{2}" must:"be an ISO 3166 code such as US" help:"Country whose tax a Guest pays, an ISO 3166 code."`
+	TaxRegion     string         `setting:"store.tax_region" default:"CA" pattern:"[A-Za-z0-9-]{0,32}" must:"be a region code such as CA, or empty" help:"Region whose tax a Guest pays, by its code in store.tax_country. Empty: none."`
+	AttributeSets []string       `setting:"store.attribute_sets" default:"4" pattern:"(?:0|[1-9][0-9]{0,8})(?:, ?(?:0|[1-9][0-9]{0,8}))*" must:"be ids separated by commas, such as 4 or 4,9" help:"Ids of the attribute sets that products can be created in, separated by commas."`
+	TaxClasses    []string       `setting:"store.tax_classes" default:"0,2,4" pattern:"(?:0|[1-9][0-9]{0,8})(?:, ?(?:0|[1-9][0-9]{0,8}))*" must:"be ids separated by commas, such as 0,2,4" help:"Values of tax_class_id that products may have, separated by commas. 0 is none."`
+	Themes        []string       `setting:"store.themes" default:"base/default,default/default,default/iphone,default/modern,rwd/default" pattern:"(?:[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}(?:, ?[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64})*)?" must:"be themes separated by commas, each as package/theme" help:"Values of custom_design that products may have, separated by commas, each as package/theme."`
+}
+
+// Stock has the defaults of stock items that use the store's configuration. Quantities are
+// decimals with four places.
+type Stock struct {
+	MinQty      string `setting:"stock.min_qty" form:"decimal" default:"0" help:"Quantity at which a product is out of stock, for items that use the store's value."`
+	NotifyQty   string `setting:"stock.notify_qty" form:"decimal" default:"1" help:"Quantity below which stock counts as low, for items that use the store's value."`
+	Backorders  int64  `setting:"stock.backorders" default:"0" range:"0 2" help:"For items that use the store's value: 0 allows no backorders, 1 allows quantities below zero, 2 allows them and notifies the customer."`
+	ManageStock bool   `setting:"stock.manage" default:"true" help:"Whether stock is managed, for items that use the store's value."`
+}

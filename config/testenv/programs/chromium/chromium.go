@@ -1,0 +1,41 @@
+// Package chromium starts a headless browser for tests of HTML pages.
+//
+// # Principles
+//
+//  1. As in package programs, a developer without Chromium can run all other tests.
+//  2. The browser exits with its test, and after five minutes at the latest, however long
+//     a page takes.
+//
+// # How it is tested
+//
+// The tests of pages use it.
+package chromium
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/portico-commerce/portico/config/testenv/programs"
+)
+
+// Open starts Chromium and returns a chromedp context for it, which is canceled at the
+// end of the test. Open skips or fails the test like programs.Need if Chromium is not
+// installed.
+func Open(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(programs.Need(t, "chromium")))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses root with one
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,83 @@
+package operation
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+)
+
+// TestMigrate checks that processes which migrate a database server at once wait for each other
+// and all succeed, that the database then serves without migrations, and that running the
+// command again does nothing.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]string{
+		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": sqltest.Postgres(t), "mariadb": sqltest.MariaDB(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// A folder for images that cannot be made, as in a container without a volume.
+			commands := apptest.Environment{"PORTICO_SQL_DSN=" + dsn, "PORTICO_AUTH_SECRET_KEY=" + apptest.SecretKey, "PORTICO_SQL_MEDIA_DIR=/proc/portico/media"}
+			var processes sync.WaitGroup
+			outputs := make([]string, 3)
+			if name == "sqlite" { // which a single process uses
+				outputs = outputs[:1]
+			}
+			for i := range outputs {
+				processes.Go(func() {
+					stdout, stderr, err := commands.Run(t, "migrate", "--json")
+					if err != nil {
+						t.Errorf("%v\n%s", err, stderr)
+					}
+					outputs[i] = stdout
+				})
+			}
+			processes.Wait()
+			var all []string
+			for _, output := range outputs {
+				var printed struct{ Migrations []string }
+				apptest.Parse(t, output, &printed)
+				all = append(all, printed.Migrations...)
+			}
+			if want := migrationNames(t, name); !slices.Equal(all, want) {
+				t.Errorf("the processes have applied %q together, want each of %q once", all, want)
+			}
+			if got := commands.MustRun(t, "migrate"); !strings.HasPrefix(got, "nothing to do") {
+				t.Errorf("the second time the command prints %q", got)
+			}
+			media := "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()
+			if got := commands.With("PORTICO_SQL_MIGRATE=off", media).MustRun(t, "credentials", "list"); strings.Contains(got, "consumer key") {
+				t.Errorf("the new store has credentials:\n%s", got)
+			}
+		})
+	}
+}
+
+// migrationNames returns the names of the migrations of an engine, in their order.
+func migrationNames(t *testing.T, engine string) (names []string) {
+	t.Helper()
+	folder := strings.Replace(engine, "mariadb", "mysql", 1)
+	files, err := os.ReadDir(filepath.Join("..", "..", "adapter", "sqlstore", "engine", "migrations", folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(file.Name(), ".sql"))
+	}
+	return names
+}
+
+// TestMigrateFails checks what the command says of a database that it cannot reach.
+func TestMigrateFails(t *testing.T) {
+	t.Parallel()
+	_, _, err := apptest.Environment{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "missing", "store.db")}.Run(t, "migrate")
+	if err == nil || !strings.Contains(err.Error(), "set sql.dsn (PORTICO_SQL_DSN)") {
+		t.Errorf("%v, want what to set", err)
+	}
+}

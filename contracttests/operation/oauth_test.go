@@ -1,0 +1,48 @@
+package operation
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/mapping/auth/diagnose"
+)
+
+// TestExplain explains requests to the demo store.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	file := apptest.NewFile(t, "request", "GET /api/rest/orders HTTP/1.1\nHost: x\nAuthorization: "+apptest.DemoAdmin()+"\n\n")
+	for _, tt := range []struct {
+		name, request, stdin string
+		want                 []string
+		accepted             bool
+	}{
+		{"file", file, "", []string{"request  GET http://x/api/rest/orders", "verdict  accepted"}, true},
+		{"standard input", "-", "curl -H 'Authorization: " + apptest.DemoAdmin() + "' 'https://x/api/rest/orders?a=\x1b[31m'", []string{"https://x/api/rest/orders?a=\uFFFD[31m"}, false},
+		{"argument", "curl -H 'Authorization: " + strings.Replace(apptest.DemoAdmin(), "dddd", "", 1) + "' http://x/api/rest/orders", "", []string{"refused: signature_invalid", "fault"}, false},
+		{"guest", "curl http://x/api/rest/orders", "", []string{"Guest", "no header Authorization"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, _, err := apptest.Environment{}.RunWith(t, strings.NewReader(tt.stdin), apptest.WaitTimeout, "oauth", "explain", "--demo", tt.request)
+			if (err == nil) != tt.accepted {
+				t.Error(err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("no %q in\n%s", want, stdout)
+				}
+			}
+			if strings.Contains(stdout, strings.Repeat("b", 32)) {
+				t.Errorf("a secret is shown:\n%s", stdout)
+			}
+		})
+	}
+	t.Run("JSON", func(t *testing.T) {
+		stdout, _, _ := apptest.Run(t, "oauth", "explain", "--demo", "--json", "curl http://x/api/rest/orders")
+		var report diagnose.Report
+		if err := json.Unmarshal([]byte(stdout), &report); err != nil || report.Verdict != diagnose.Guest || len(report.Findings) != 1 {
+			t.Errorf("%v: %s", err, stdout)
+		}
+	})
+}

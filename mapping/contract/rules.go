@@ -1,0 +1,230 @@
+package contract
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Rule says which values a body may hold for one field. A table of rules is in the order
+// of its checks; a field with several rules has to satisfy all of them.
+type Rule struct {
+	Field string
+	// Label is the name of the field in messages; "" means Field.
+	Label string
+	Check Check
+	// Fault is reported for a value that breaks the rule, unless the check has faults of its
+	// own. Message is the text of a [BrokenRule], in which {value} stands for what was sent.
+	Fault   FaultKey
+	Message string
+	// Required: a new record must have the field, and it cannot be emptied. Missing is the
+	// fault of a new record without the field, Empty that of an empty value.
+	Required       bool
+	Missing, Empty FaultKey
+	// CreateOnly: an update accepts and ignores the field.
+	CreateOnly bool
+	// Min and Max limit a number, or the number of characters of a text, not counting
+	// surrounding blanks. 0 means no limit of a text.
+	Min, Max float64
+	// From and Options are the codes that an [Option] or a [NumberOption] accepts.
+	From    OptionList
+	Options []string
+	// RejectsEmptyText: an empty text is not a valid option; otherwise it stores nothing.
+	RejectsEmptyText bool
+	// OptionStorage says how the original stores an option that it keeps as a text.
+	OptionStorage OptionStorage
+	// Twice is the fault of two entries of a [PriceList] for the same customers and quantity.
+	Twice FaultKey
+	// Characters and Bytes are lengths to which a longer text is cut; 0 means no limit.
+	Characters, Bytes int
+	// ListFault is reported for a list or an object in place of a single value. Without it
+	// the original either checks the entries of the list or ignores it.
+	ListFault FaultKey
+	// ListCrash: the original crashes on a list or object in place of the text, whatever
+	// else the body holds, unless it is empty; EmptyListCrash: on an empty one as well.
+	ListCrash, EmptyListCrash bool
+	// Members are the rules of the values in a [Set] or in each entry of a [PriceList].
+	Members []Rule
+	// Saving says how a save treats a member of stock_data.
+	Saving
+	// optionalIn lists the countries in whose addresses a dialect does not require the
+	// field.
+	optionalIn [columns][]string
+	// acceptsZero: the option may be 0 even if 0 is not among its codes (products 5.3, step 8).
+	acceptsZero [columns]bool
+	// castsTrue: true is taken for the option 1.
+	castsTrue [columns]bool
+}
+
+// A Saving says how saving a product treats a member of stock_data (products 7).
+type Saving struct {
+	// Attribute is the attribute that stores the value; "" means that of the same name.
+	Attribute string
+	// Unmanaged: checked and stored even if the save does not manage the stock.
+	Unmanaged bool
+	// If names another member: without it the value is not checked.
+	If string
+	// Config names the flag that makes the store's setting apply instead of the value. If
+	// the flag is set, the value is ignored; if the flag is not sent, the value clears it.
+	Config string
+	// KeepsConfig: the value does not clear the flag.
+	KeepsConfig bool
+}
+
+// A Check is what a [Rule] requires of a value.
+type Check uint8
+
+const (
+	// Line: a text of Min to Max characters.
+	Line Check = iota
+	// Typed: a value for the type of the field's attribute.
+	Typed
+	// Flag: any value, stored as 1 or 0.
+	Flag
+	// DefaultFlag: the same, but 0 leaves the stored value unchanged.
+	DefaultFlag
+	// Switch: any value, which controls how the record is saved and is not stored.
+	Switch
+	// Ignored: accepted, and never stored.
+	Ignored
+
+	// AnyNumber: a number.
+	AnyNumber
+	// NonNegative: a number that is not negative.
+	NonNegative
+	// Positive: a number above 0.
+	Positive
+	// NumberOption: a number equal to one of the codes.
+	NumberOption
+	// Option: one of the codes.
+	Option
+
+	// Between: a number from Min to Max; a text that is not a number is compared with both
+	// byte by byte.
+	Between
+	// Float: a number; a text may group its digits with commas.
+	Float
+	// Whole: an integer.
+	Whole
+	// OneCharacter: one of Options, each a single character, or a number whose text is one.
+	OneCharacter
+
+	// Email: an e-mail address.
+	Email
+	// BirthDate: a calendar day, as month, day and year.
+	BirthDate
+	// Password: a text that is stored as a hash.
+	Password
+	// Street: the lines of a street address.
+	Street
+	// Country: a country code of the directory.
+	Country
+	// Region: a name or code of the directory; checked after all other fields.
+	Region
+
+	// Set: a record whose members have rules of their own.
+	Set
+	// PriceList: a list of such records.
+	PriceList
+)
+
+// Stored reports whether the value of a field with the check is stored as it is, without
+// what else the body holds.
+func (c Check) Stored() bool {
+	return c != Switch && c != Ignored && c != Password && c != Region && c < Set
+}
+
+// An OptionList is the source of the codes of an [Option] or a [NumberOption].
+type OptionList uint8
+
+const (
+	// Listed: from [Rule.Options].
+	Listed OptionList = iota
+	// TaxClasses: from the store's settings.
+	TaxClasses
+	// Themes: from the store's settings.
+	Themes
+	// Countries: from the store's directory.
+	Countries
+	// Websites: the ids of the websites, and 0.
+	Websites
+	// CustomerGroups: the ids of customer groups.
+	CustomerGroups
+)
+
+// An OptionStorage says how the original stores an [Option] that it keeps as a text.
+type OptionStorage uint8
+
+const (
+	// CanonicalOption: the code of the option is stored.
+	CanonicalOption OptionStorage = iota
+	// VerbatimOption: the magento dialect stores the text as it was sent, for example "01"
+	// for 1 (products 5.2).
+	VerbatimOption
+	// CastOption: the same, and every list is cast to the text Array.
+	CastOption
+)
+
+// Name returns the name of the field in messages.
+func (r *Rule) Name() string { return cmp.Or(r.Label, r.Field) }
+
+// OptionalIn reports whether dialect d does not require the field in addresses of country.
+func (r *Rule) OptionalIn(d *Dialect, country string) bool {
+	return slices.Contains(r.optionalIn[d.column], country)
+}
+
+// OptionalSomewhere reports whether there are countries in whose addresses dialect d does not
+// require the field.
+func (r *Rule) OptionalSomewhere(d *Dialect) bool { return len(r.optionalIn[d.column]) > 0 }
+
+// AcceptsZero reports whether dialect d accepts 0 even if it is not among the options.
+func (r *Rule) AcceptsZero(d *Dialect) bool { return r.acceptsZero[d.column] }
+
+// CastsTrue reports whether dialect d takes true for the option 1.
+func (r *Rule) CastsTrue(d *Dialect) bool { return r.castsTrue[d.column] }
+
+// PreservesSpelling reports whether dialect d stores an option in the spelling of the request.
+func (r *Rule) PreservesSpelling(d *Dialect) bool {
+	return r.OptionStorage != CanonicalOption && d.column == magento
+}
+
+// MaxTextLength is the number of characters that the original stores in a single-line
+// field; it cuts off the rest.
+const MaxTextLength = 255
+
+// A RuleTable holds the rules of a resource, and how they are applied.
+type RuleTable struct {
+	// Rules are the rules of the contract's fields, in the order of their checks.
+	Rules []Rule
+	// Added is the rule of a field that the store added, without its name.
+	Added Rule
+	// RequiredLast: required fields are only checked after all others, and until then a null
+	// counts as absent. Otherwise each field is checked once.
+	RequiredLast bool
+	// NullRemoves: a null, and any empty value of an attribute that is not a text, removes
+	// the stored value; otherwise it stores null.
+	NullRemoves bool
+}
+
+// With returns the rules including those of fields that the store added. The rules of
+// passwords and switches stay the last.
+func (t *RuleTable) With(added ...string) []Rule {
+	last := slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Check == Password || r.Check == Switch })
+	if last < 0 {
+		last = len(t.Rules)
+	}
+	rules := slices.Clone(t.Rules[:last])
+	for _, name := range added {
+		rule := t.Added
+		rule.Field = name
+		rules = append(rules, rule)
+	}
+	return append(rules, t.Rules[last:]...)
+}
+
+// Of returns the first rule of a field, or nil if it has none.
+func (t *RuleTable) Of(field string) *Rule {
+	if i := slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Field == field }); i >= 0 {
+		return &t.Rules[i]
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package input
+
+import (
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// TestParseDateTime checks every form in products 5.4.
+func TestParseDateTime(t *testing.T) {
+	text, number := codec.TextNode, codec.NumberNode
+	for _, c := range []struct {
+		name  string
+		value codec.Node
+		want  string
+		fault contract.FaultKey
+	}{
+		{"seconds", number("1331769600"), "2012-03-15 00:00:00", 0},
+		{"seconds as a text", text("1331769600"), "2012-03-15 00:00:00", 0},
+		{"four digits are seconds", text("2012"), "1970-01-01 00:33:32", 0},
+		{"true", codec.Node{Kind: codec.True}, "1970-01-01 00:00:01", 0},
+		{"digits of a number with an exponent", number("1e3"), "1970-01-01 00:16:40", 0},
+		{"seconds after the year 9999", text("99999999999999"), "", contract.DateInvalid},
+		{"seconds beyond 64 bits", text("99999999999999999999"), "", contract.DateInvalid},
+
+		{"ISO date", text("2012-03-15"), "2012-03-15 00:00:00", 0},
+		{"ISO date and time", text("2012-03-15 10:11:12"), "2012-03-15 10:11:12", 0},
+		{"day beyond the month", text("2012-02-30"), "2012-03-01 00:00:00", 0},
+		{"month beyond the year", text("2012-13-01"), "2013-01-01 00:00:00", 0},
+		{"hour beyond the day", text("2012-12-31 25:61:61"), "2013-01-01 02:02:01", 0},
+		{"only zeros", text("0000-00-00"), "", contract.DateInvalid},
+		{"the last second", text("9999-12-31 23:59:59"), "9999-12-31 23:59:59", 0},
+		{"after the last second", text("9999-12-31 24:00:00"), "", contract.DateInvalid},
+
+		{"month first", text("03/15/2012"), "2012-03-15 00:00:00", 0},
+		{"month first, morning", text("03/15/2012 10:11 AM"), "2012-03-15 10:11:00", 0},
+		{"month first, evening", text("3/5/2012 1:05 pm"), "2012-03-05 13:05:00", 0},
+		{"midnight", text("03/15/2012 12:00 AM"), "2012-03-15 00:00:00", 0},
+		{"noon", text("03/15/2012 12:00 PM"), "2012-03-15 12:00:00", 0},
+		{"hour 13 PM", text("03/15/2012 13:00 PM"), "", contract.DateInvalid},
+		{"hour 24", text("03/15/2012 24:00"), "", contract.DateInvalid},
+		{"minute 60", text("03/15/2012 10:60"), "", contract.DateInvalid},
+		{"day first", text("15/03/2012"), "2012-03-15 00:00:00", 0},
+		{"day first with points", text("15.03.2012"), "2012-03-15 00:00:00", 0},
+		{"two numbers above 12", text("13/13/2012"), "", contract.DateInvalid},
+		{"February 30", text("02/30/2012"), "", contract.DateInvalid},
+		{"year of two digits", text("03/15/12"), "0012-03-15 00:00:00", 0},
+		{"year first, then day", text("2012-3-5"), "2012-05-03 00:00:00", 0},
+		{"seconds are dropped", text("2012-03-15T10:11:12"), "2012-03-15 10:11:00", 0},
+		{"no seconds", text("2012-03-15 10:11"), "2012-03-15 10:11:00", 0},
+		{"offset", text("2012-03-15T10:11:12+02:00"), "2012-03-15 10:11:00", 0},
+		{"zone", text("2012-03-15T10:11:12.345Z"), "2012-03-15 10:11:00", 0},
+		{"short month", text("Mar 15, 2012"), "2012-03-15 00:00:00", 0},
+		{"month name in the middle", text("5 March 2012"), "2012-03-05 00:00:00", 0},
+		{"month name in the middle, with a time", text("5 march 2012 10:11"), "2012-03-05 10:11:00", 0},
+		{"unknown month name", text("5 Mars 2012"), "", contract.DateInvalid},
+
+		{"no digits", text("not a date"), "", contract.DateInvalid},
+		{"year and month", text("2012-03"), "", contract.DateInvalid},
+		{"month and year", text("3/2012"), "", contract.DateInvalid},
+		{"fraction", number("1.5"), "", contract.DateInvalid},
+		{"exponent", text("1e3"), "", contract.DateInvalid},
+		{"two separators", text("03/15-2012"), "", contract.DateInvalid},
+		{"stray digit", text("x1"), "", contract.DateCrash},
+		{"blank before a number", text(" 5"), "", contract.DateCrash},
+		{"negative", number("-5"), "", contract.DateCrash},
+		{"negative fraction", text("-1.5"), "", contract.DateCrash},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, fault := parseDateTime(&c.value); got != c.want || fault != c.fault {
+				t.Errorf("got %q, fault %d, want %q, fault %d", got, fault, c.want, c.fault)
+			}
+		})
+	}
+}
+
+// FuzzParseDateTime checks that any parsed time can be stored, and that parsing it again
+// gives the same.
+func FuzzParseDateTime(f *testing.F) {
+	for _, seed := range []string{"2012", "2012-03-15 10:11:12", "15/03/2012 10:11 AM", "Mar 15, 2012", "5 March 2012", "2012-03-15T10:11:12+02:00", "x1", "-1", "0000-00-00", "12/31/9999 11:59 PM"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n := codec.TextNode(text)
+		stored, fault := parseDateTime(&n)
+		if fault != 0 {
+			if stored != "" {
+				t.Errorf("%q: fault %d, but result %q", text, fault, stored)
+			}
+			return
+		}
+		if moment, err := time.Parse(time.DateTime, stored); err != nil || moment.Year() < 1 {
+			t.Errorf("%q is parsed as %q", text, stored)
+		}
+		n = codec.TextNode(stored)
+		if again, fault := parseDateTime(&n); again != stored || fault != 0 {
+			t.Errorf("%q is parsed as %q, and that as %q", text, stored, again)
+		}
+	})
+}

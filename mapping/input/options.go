@@ -1,0 +1,100 @@
+package input
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// codesOf returns the codes that a rule accepts, among which is that of n if it is valid.
+func (b *Body) codesOf(ctx context.Context, rule *contract.Rule, n *codec.Node) ([]string, error) {
+	if rule.From == contract.Listed {
+		return rule.Options, nil
+	}
+	if codes, ok := b.known[rule.From]; ok {
+		return codes, nil
+	}
+	codes, err := b.codes(ctx, rule.From, n)
+	if err != nil {
+		return nil, err
+	}
+	if b.known == nil {
+		b.known = map[contract.OptionList][]string{}
+	}
+	b.known[rule.From] = codes
+	return codes, nil
+}
+
+// ListPlaceholder is what the original makes of a list in place of a text.
+const ListPlaceholder = "Array"
+
+// checkOption checks the value of an option field, or each value of a list (products
+// 5.2).
+func (b *Body) checkOption(ctx context.Context, rule *Rule, n *codec.Node) error {
+	codes, err := b.codesOf(ctx, &rule.Rule, n)
+	if err != nil {
+		return err
+	}
+	placeholder := codec.TextNode(ListPlaceholder)
+	switch {
+	case n.Kind != codec.Struct:
+		if !b.isValidOption(rule, codes, n) {
+			b.Report(&rule.Rule, rule.Fault, n)
+		}
+		return nil
+	case rule.OptionStorage == contract.CastOption:
+		b.Report(&rule.Rule, rule.Fault, &placeholder)
+		return nil
+	}
+	faults := len(b.Faults)
+	for i := range n.Members {
+		value := &n.Members[i].Value
+		_, ok := b.option(rule, codes, value)
+		switch {
+		case value.Kind == codec.Struct:
+			b.Report(&rule.Rule, rule.Fault, &placeholder)
+		case !ok && !(IsEmpty(value) && !rule.Required && !rule.RejectsEmptyText):
+			b.Report(&rule.Rule, rule.Fault, value)
+		}
+	}
+	if len(b.Faults) == faults && b.dialect.RejectsNonScalars {
+		b.Report(&rule.Rule, contract.ValueOfOtherKind, n)
+	}
+	return nil
+}
+
+// isValidOption reports whether a value is valid for an option field, if it is not a
+// required one that is empty.
+func (b *Body) isValidOption(rule *Rule, codes []string, n *codec.Node) bool {
+	switch {
+	case n.Kind == codec.False:
+		return false
+	case IsMissing(n):
+		return !rule.RejectsEmptyText
+	case rule.AcceptsZero(b.dialect) && (n.Kind == codec.Number && NumberLiteral(n) == 0 || n.Kind == codec.Text && n.Text == "0"):
+		return true
+	}
+	_, ok := b.option(rule, codes, n)
+	return ok
+}
+
+// option returns the code that a value stands for (products 5.2). It compares numbers by
+// value and texts exactly.
+func (b *Body) option(rule *Rule, codes []string, n *codec.Node) (code string, ok bool) {
+	if n.Kind != codec.Number && n.Kind != codec.Text && !(n.Kind == codec.True && rule.CastsTrue(b.dialect)) {
+		return "", false
+	}
+	number, isNumber := Number(n)
+	text := n.String()
+	for _, code := range codes {
+		if option, ok := numeric.Parse(code); isNumber && ok && option == number || code == text {
+			if rule.PreservesSpelling(b.dialect) {
+				return text, true
+			}
+			return code, true
+		}
+	}
+	return "", false
+}

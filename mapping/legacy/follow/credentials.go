@@ -1,0 +1,135 @@
+package follow
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
+	"github.com/portico-commerce/portico/adapter/transfer"
+)
+
+// A credentialFollower keeps the credentials here equal to those of the old shop.
+type credentialFollower struct {
+	imp     *transfer.Importer
+	lease   leases.Lease
+	log     *slog.Logger
+	metrics *Metrics
+	// digest is that of the credentials that were imported last; "": they are imported anew.
+	digest string
+	// withoutOwner: some tokens were not imported, as their owners were not here.
+	withoutOwner bool
+}
+
+// follow imports the credentials of the old shop if they have changed. What is revoked or deleted
+// there is revoked here first.
+func (c *credentialFollower) follow(ctx context.Context) error {
+	digest, err := c.imp.Legacy.CredentialsDigest(ctx)
+	if err != nil || digest == c.digest && !c.withoutOwner {
+		return err
+	}
+	now, err := c.imp.PresentCredentials(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := c.imp.NotedCredentials(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.revokeGone(ctx, before, now); err != nil {
+		return err
+	}
+	done, err := transfer.Credentials(ctx, c.imp.DB, c.imp.Legacy, credentials.ImportOptions{Admins: true, Replace: true, Lease: &c.lease})
+	if err != nil {
+		return err
+	}
+	if err := c.followPasswords(ctx, before[transfer.AdministratorNotes]); err != nil {
+		return err
+	}
+	if err := c.imp.NoteCredentials(ctx, before, now); err != nil {
+		return err
+	}
+	for kind, noted := range before {
+		var gone []adapter.Key
+		for id := range noted {
+			if _, ok := now[kind][id]; !ok {
+				gone = append(gone, id)
+			}
+		}
+		if err := c.imp.Notes.RemoveRangeDigests(ctx, c.imp.Source.Name, kind, gone...); err != nil {
+			return err
+		}
+	}
+	c.imp.Report.Credentials = &done
+	for _, t := range []credentials.Tally{done.Admins, done.Consumers, done.Tokens} {
+		c.metrics.credentials.Add(float64(t.Added + t.Updated))
+	}
+	skipped := done.Tokens.Skipped
+	c.withoutOwner = skipped[credentials.NoCustomer]+skipped[credentials.NoConsumer] > 0 && c.digest != digest
+	c.digest = digest
+	return nil
+}
+
+// revokeGone revokes the tokens and removes the consumers here that came from the old shop
+// and that it no longer has.
+func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[string]map[adapter.Key]string) error {
+	tokens, consumers := goneNotes(before[transfer.TokenNotes], now[transfer.TokenNotes]), goneNotes(before[transfer.ConsumerNotes], now[transfer.ConsumerNotes])
+	if len(tokens)+len(consumers) == 0 {
+		return nil
+	}
+	grants, err := c.imp.DB.Credentials().List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, grant := range grants {
+		if consumers[transfer.ShortHash(grant.Consumer.Key)] {
+			if _, err := c.imp.DB.Credentials().RemoveConsumer(ctx, grant.Consumer.Key); err != nil {
+				return err
+			}
+			c.metrics.credentials.Inc()
+			c.log.Info("a consumer that is gone from the old shop was removed with its tokens", "id", grant.Consumer.ID)
+			continue
+		}
+		for _, t := range grant.Tokens {
+			if t.Revoked || !tokens[transfer.ShortHash(t.Token)] {
+				continue
+			}
+			if err := c.imp.DB.Credentials().Revoke(ctx, t.Token); err != nil {
+				return err
+			}
+			c.metrics.credentials.Inc()
+			c.log.Info("a token that is gone from the old shop was revoked", "id", t.ID)
+		}
+	}
+	return nil
+}
+
+// goneNotes returns what was noted and is not there now.
+func goneNotes(before, now map[adapter.Key]string) map[string]bool {
+	gone := map[string]bool{}
+	for id, hash := range before {
+		if now[id] != hash {
+			gone[hash] = true
+		}
+	}
+	return gone
+}
+
+// followPasswords stores the password hash of each administrator whose hash the old shop has
+// changed. Others stay: a log-in here may have replaced them by better ones.
+func (c *credentialFollower) followPasswords(ctx context.Context, before map[adapter.Key]string) error {
+	for one, err := range c.imp.Legacy.Admins(ctx) {
+		if err != nil {
+			return err
+		}
+		if was, known := before[adapter.Key(one.ID)]; !known || was == transfer.AdministratorNote(one) || !adapter.KnownPasswordHash(one.PasswordHash) {
+			continue
+		}
+		if _, err := c.imp.DB.Admins().SetPassword(ctx, one.Username, one.PasswordHash); err != nil && adapter.KindOf(err) != adapter.NotFound {
+			return err
+		}
+		c.metrics.credentials.Inc()
+	}
+	return nil
+}

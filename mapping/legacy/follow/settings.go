@@ -1,0 +1,39 @@
+package follow
+
+import (
+	"context"
+	"github.com/portico-commerce/portico/adapter/transfer"
+	"maps"
+	"slices"
+)
+
+// compareSettings logs which settings the old shop has changed: nobody changes those of
+// Portico for it.
+func (s *session) compareSettings(ctx context.Context) error {
+	found, err := s.Legacy.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	now := map[string]string{}
+	for _, one := range found {
+		if one.Name != "" {
+			now[one.Name+" from "+one.From] = one.Value
+		}
+	}
+	before := s.f.settings
+	if s.f.settings = now; before == nil {
+		for _, one := range transfer.MissingSettings(s.Options.Lists, s.Options.From.Schemas, found) {
+			s.log.Warn("the old shop uses what the configuration lacks: see portico import attributes", "setting", one.Setting, "lacking", one.Lacking)
+		}
+		return nil
+	}
+	both := maps.Clone(before)
+	maps.Copy(both, now)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if was, is := before[name], now[name]; was != is {
+			s.f.o.Metrics.settings.Inc()
+			s.log.Warn("the old shop has changed a setting: change the configuration likewise and restart or reload Portico", "setting", name, "was", was, "is", is)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package gate
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/products/lookup"
+	"github.com/portico-commerce/portico/mapping/replycache"
+)
+
+// An Auth says how a call is signed when it is forwarded to the legacy system.
+type Auth uint8
+
+const (
+	// UnchangedSignature forwards calls with the client's signature, which only the
+	// legacy system verifies.
+	UnchangedSignature Auth = iota
+	// CallerSignature verifies calls and signs them again with the consumer and the token
+	// of the caller.
+	CallerSignature
+	// AdminSignature verifies calls and signs those of Admins as one Admin of the legacy
+	// system. Calls of Customers are refused.
+	AdminSignature
+)
+
+// UnknownRole stands for the role of a caller whom only the legacy system can identify.
+const UnknownRole = "unknown"
+
+// An Authorization says how a call may be forwarded to the legacy system.
+type Authorization struct {
+	Role string // of the caller, suitable as a label
+	// NotAcceptable reports that the caller accepts none of the contract's formats. The
+	// legacy system answers such a call with 500.
+	NotAcceptable bool
+	// Sign returns the Authorization header for the call as it is forwarded to the given
+	// scheme, host and target. It is nil if the call keeps its own header. Sign may read
+	// the body of the request, and replaces it with what it has read.
+	Sign func(scheme, host, target string) (authorization string, err error)
+}
+
+// LegacySettings say how calls for the legacy system are answered.
+type LegacySettings struct {
+	// LegacyAuth says how calls for the legacy system are signed. LegacySigner is the
+	// signer for AdminSignature. CacheLegacy also caches replies of the legacy system to
+	// Guests.
+	LegacyAuth   Auth
+	LegacySigner *auth.Signer
+	CacheLegacy  bool
+}
+
+// A Gate authorizes the calls that the legacy system answers, caches their replies, and
+// says which records they have written. It is safe for concurrent use.
+type Gate struct {
+	dialect  *contract.Dialect
+	auth     *auth.Authenticator
+	settings LegacySettings
+	log      *slog.Logger
+	now      func() time.Time
+	products *lookup.Finder
+	// These depend on settings that a reload can change.
+	pipeline   *pipeline.Pipeline
+	replyCache *replycache.Guests // nil: replies are not cached
+}
+
+// Parts are what a gate connects.
+type Parts struct {
+	Dialect       *contract.Dialect
+	Authenticator *auth.Authenticator
+	Log           *slog.Logger
+	Now           func() time.Time
+	Products      *lookup.Finder
+	Pipeline      *pipeline.Pipeline
+	ReplyCache    *replycache.Guests // nil: replies are not cached
+}
+
+// New returns a gate.
+func New(p Parts, settings LegacySettings) *Gate {
+	return &Gate{
+		dialect: p.Dialect, auth: p.Authenticator, settings: settings, log: p.Log, now: p.Now, products: p.Products,
+		pipeline: p.Pipeline, replyCache: p.ReplyCache,
+	}
+}
+
+// WithPipeline returns a gate that runs the steps of another pipeline.
+func (s *Gate) WithPipeline(p *pipeline.Pipeline, replies *replycache.Guests) *Gate {
+	next := *s
+	next.pipeline, next.replyCache = p, replies
+	return &next
+}
+
+// AuthorizeLegacy decides whether r, which must be an API request, may be forwarded to
+// the legacy system, and how it is signed there. If calls are signed again, it runs the
+// first steps of the pipeline. If one of them fails, ok is false and refusal is the
+// response that the service would return. The parameters are those of Serve.
+func (s *Gate) AuthorizeLegacy(ctx context.Context, r *calls.Request, buf []byte) (a Authorization, refusal calls.Response, ok bool) {
+	a.Role = contract.Guest.String()
+	if auth.Signed(r.HTTP.Header.Get("Authorization")) {
+		a.Role = UnknownRole
+	}
+	c, unacceptable := s.pipeline.Begin(ctx, r)
+	a.NotAcceptable = unacceptable != nil
+	if s.settings.LegacyAuth == UnchangedSignature {
+		return a, refusal, true
+	}
+	signer, err := s.legacySignerFor(ctx, c)
+	if err != nil {
+		if unacceptable != nil { // the pipeline checks it first
+			err = unacceptable
+		}
+		return a, s.pipeline.Refuse(ctx, c, err, buf), false
+	}
+	a.Role = c.Principal.Role.String()
+	if signer != nil {
+		a.Sign = func(scheme, host, target string) (string, error) {
+			request := s.pipeline.Credentials(ctx, c)
+			request.Scheme, request.Host, request.Target = scheme, host, target
+			return signer.Sign(request, s.now())
+		}
+	}
+	return a, refusal, true
+}
+
+// legacySignerFor runs the steps that c has to pass before it is signed again, and
+// returns its signer, or nil for a Guest.
+func (s *Gate) legacySignerFor(ctx context.Context, c *pipeline.Run) (*auth.Signer, error) {
+	if err := s.pipeline.Identify(ctx, c); err != nil {
+		return nil, err
+	}
+	switch role := c.Principal.Role; {
+	case role == contract.Guest:
+		return nil, nil
+	case s.settings.LegacyAuth == CallerSignature && c.Principal.KeyID != 0:
+		return nil, s.dialect.Fault(contract.AccessDenied) // an API key has no secret to sign with
+	case s.settings.LegacyAuth == CallerSignature:
+		return s.auth.Signer(ctx, s.pipeline.Credentials(ctx, c))
+	case role == contract.Admin:
+		return s.settings.LegacySigner, nil
+	default: // A Customer would get an Admin's access.
+		return nil, s.dialect.Fault(contract.AccessDenied)
+	}
+}

@@ -1,0 +1,14 @@
+package pipeline
+
+import "github.com/portico-commerce/portico/mapping/calls"
+
+// A Run is a call with what only the pipeline needs of it.
+type Run struct {
+	calls.Call
+	clientAddress string // the client's network address, if known
+	body          []byte
+	form          []byte // a form-encoded body that authentication has read
+	formRead      bool
+	reserved      int64 // bytes reserved from the request budget until the call has been answered
+	shadowRead    bool  // a repetition, for comparison only, of a read that the other system has answered
+}

@@ -1,0 +1,152 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/budget"
+	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/records"
+	"github.com/portico-commerce/portico/mapping/replycache"
+)
+
+// Address returns what r is addressed to. For a request outside the API only the fields that
+// describe the method are set.
+func (s *Pipeline) Address(r *calls.Request) *contract.Address { return r.AddressIn(s.table) }
+
+// Anonymous reports whether r carries no credentials, so that its caller is a Guest.
+func (s *Pipeline) Anonymous(r *http.Request) bool {
+	return s.auth.Anonymous(r.Header.Get("Authorization"))
+}
+
+// ServeCached answers r, which must be an API request, from the memory tier of the reply
+// cache. It runs no step of the pipeline, but returns the same response as
+// [pipeline.Serve]. It may use buf for the body. ok is false if there is no such reply.
+func (s *Pipeline) ServeCached(r *calls.Request, buf []byte) (response calls.Response, ok bool) {
+	if s.replyCache == nil {
+		return response, false
+	}
+	fingerprint, ok := s.replyCache.Fingerprint(r.HTTP, r.Scheme)
+	if !ok {
+		return response, false
+	}
+	value, ok := s.replyCache.GetLocal(r.HTTP.Context(), fingerprint)
+	if !ok {
+		return response, false
+	}
+	return s.replyCache.Decode(value, "hit", 0, buf)
+}
+
+// Serve answers r, which must be an API request. It appends the body to buf, which a
+// Stream also uses as its buffer.
+func (s *Pipeline) Serve(ctx context.Context, r *calls.Request, buf []byte) calls.Response {
+	c := s.newRun(ctx, r)
+	defer s.requests.release(c)
+	response := s.respond(ctx, c, buf)
+	response.Describe(&c.Call)
+	return response
+}
+
+// newRun returns the call for r before any step.
+func (s *Pipeline) newRun(ctx context.Context, r *calls.Request) *Run {
+	shadowRead, _ := ctx.Value(shadowReadKey{}).(bool)
+	return &Run{
+		Call:          calls.Call{Address: *s.Address(r), HTTP: r.HTTP, Scheme: r.Scheme, Limits: s.limits},
+		clientAddress: r.Client, shadowRead: shadowRead,
+	}
+}
+
+type shadowReadKey struct{}
+
+// WithShadowRead returns ctx for a read that the other system of a migration has already
+// answered, and that is repeated for comparison only. The original read has used its
+// nonce and was counted against its consumer's rate, so the repetition checks neither.
+func WithShadowRead(ctx context.Context) context.Context {
+	return context.WithValue(ctx, shadowReadKey{}, true)
+}
+
+// respond runs c and renders its response. If it panics, the client gets an internal
+// error, and the log a stack trace.
+func (s *Pipeline) respond(ctx context.Context, c *Run, buf []byte) (response calls.Response) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.LogPanic(ctx, c, p)
+			response = s.renderError(ctx, c, ErrPanicked, buf)
+		}
+	}()
+	if err := s.runSteps(ctx, c); err != nil {
+		return s.renderError(ctx, c, err, buf)
+	}
+	if at, ok := s.replyCache.Cacheable(&c.Call); ok {
+		if response, ok := s.serveThroughCache(ctx, c, at, buf); ok {
+			return response
+		}
+	}
+	reply, err := s.handle(ctx, c)
+	if err != nil {
+		return s.renderError(ctx, c, err, buf)
+	}
+	return s.renderReply(ctx, c, reply, buf)
+}
+
+// Parts are what a pipeline connects.
+type Parts struct {
+	Dialect *contract.Dialect
+	Table   *contract.Table
+	// NotOffered holds the routes whose resource the backend does not offer.
+	NotOffered    map[*contract.Route]bool
+	Authenticator *auth.Authenticator
+	Log           *slog.Logger
+	// Handlers holds the handler of each call by its name.
+	Handlers map[string]Handler
+	// ReplyCache, unless nil, caches replies to Guests.
+	ReplyCache *replycache.Guests
+}
+
+// New returns a pipeline. filters are the limits of lists with expensive conditions.
+func New(parts Parts, settings Settings, filters records.FilterSettings) (*Pipeline, error) {
+	s := &Pipeline{
+		dialect: parts.Dialect, table: parts.Table, notOffered: parts.NotOffered, auth: parts.Authenticator, log: parts.Log,
+		steps: steps(), handlers: parts.Handlers,
+		requests: requestBudgets{budget.NewPair("requests", settings.RequestBytes), budget.New("forms", maxConcurrentForms*auth.MaxForm, formWait)}, lists: budget.NewPair("lists", settings.ListsInFlight),
+	}
+	s.configure(settings, filters, parts.ReplyCache)
+	var err error
+	s.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now)
+	return s, err
+}
+
+// configure sets what a reload can change, except the rates of consumers.
+func (s *Pipeline) configure(settings Settings, filters records.FilterSettings, replies *replycache.Guests) {
+	s.settings, s.replyCache = settings, replies
+	s.limits = records.NewLimits(settings.MaxRows)
+	if settings.BatchRows > 0 {
+		s.limits.Batch = settings.BatchRows
+	}
+	s.callerFilters, s.guestFilters = records.NewFilterLimits(filters, false), records.NewFilterLimits(filters, true)
+}
+
+// WithSettings returns a pipeline with other settings that shares its budgets with s. What a
+// consumer has used of its rate is forgotten if the rate or the burst changes.
+func (s *Pipeline) WithSettings(settings Settings, filters records.FilterSettings, replies *replycache.Guests) (*Pipeline, error) {
+	next := *s
+	next.configure(settings, filters, replies)
+	if s.settings.ConsumerRate == settings.ConsumerRate && s.settings.ConsumerBurst == settings.ConsumerBurst {
+		return &next, nil
+	}
+	var err error
+	next.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now)
+	return &next, err
+}
+
+// Table returns the route table, which resolves requests to calls.
+func (s *Pipeline) Table() *contract.Table { return s.table }
+
+// Budgets returns the budgets that limit concurrent requests, for metrics.
+func (s *Pipeline) Budgets() []*budget.Budget {
+	return []*budget.Budget{s.requests.memory.All, s.requests.memory.Guests, s.requests.forms, s.lists.All, s.lists.Guests}
+}

@@ -1,0 +1,89 @@
+package images
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/imagecheck"
+	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+	"github.com/portico-commerce/portico/mapping/products/lookup"
+	"github.com/portico-commerce/portico/mapping/records"
+)
+
+// Images is the resource behind /products/:id/images (product_parts 2).
+type Images struct {
+	calls.Resource
+	finder  *lookup.Finder
+	checker *imagecheck.Checker
+}
+
+// New returns the handler of images. publicURL is the base URL of the shop in
+// replies, if it does not follow from requests. maxPixels limits the pixels of a new image, and
+// of all images that are checked at the same time.
+func New(d *contract.Dialect, fields *contract.Fields, backend *records.Backend, finder *lookup.Finder, publicURL string, maxPixels int64) (*Images, error) {
+	images, err := calls.NewResource(d, fields.ProductImages, backend, adapter.ProductImages)
+	images.Compute = map[string]func(*calls.Call, adapter.Record) (codec.Node, bool){
+		"url": func(c *calls.Call, image adapter.Record) (codec.Node, bool) {
+			return codec.TextNode(c.BaseURL(publicURL) + mediaPath + image.Get("file").Text()), true
+		},
+	}
+	return &Images{images, finder, imagecheck.New(maxPixels)}, err
+}
+
+// ListProductImages handles GET /products/:id/images, with or without a store view. The
+// list is sorted by ascending position at that view, images without one first. It has no
+// pages, and attrs is its only modifier.
+func (h *Images) ListProductImages(ctx context.Context, c *calls.Call) (*calls.Reply, error) {
+	product, view, err := h.finder.Product(ctx, c, lookup.Attributes{})
+	if err != nil {
+		return nil, err
+	}
+	var included []adapter.Condition
+	if c.Principal.Role != contract.Admin {
+		included = append(included, records.IntegerEquals("exclude", 0))
+		included[0].Any = append(included[0].Any, adapter.Test{Attribute: "exclude", Op: adapter.IsNull})
+	}
+	images, err := h.AllRows(ctx, List(product, view.Id, included...), c.Limits, records.NoHook)
+	if err != nil {
+		return nil, err
+	}
+	return h.ListReply(c, images)
+}
+
+// List selects the images of a product at a store view, by ascending
+// position.
+func List(product adapter.Record, storeID int64, where ...adapter.Condition) adapter.ListParams {
+	where = append(where, records.IntegerEquals("product_id", product.Get("entity_id").Int()))
+	return adapter.ListParams{StoreID: storeID, Query: adapter.Query{Where: where, OrderBy: "position"}}
+}
+
+// GetProductImage handles GET /products/:id/images/:image, with or without a store view.
+func (h *Images) GetProductImage(ctx context.Context, c *calls.Call) (*calls.Reply, error) {
+	product, view, err := h.finder.Product(ctx, c, lookup.Attributes{})
+	if err != nil {
+		return nil, err
+	}
+	missing := h.Dialect.Fault(contract.ImageNotFound)
+	if c.Principal.Role != contract.Admin {
+		missing = h.Dialect.Fault(contract.ImageHidden)
+	}
+	id, ok := numeric.LeadingInteger(c.Param("image"))
+	if !ok {
+		return nil, missing
+	}
+	image, err := h.Store.Get(ctx, &adapter.GetParams{Key: adapter.Key(id), StoreID: view.Id})
+	switch {
+	case err != nil && adapter.KindOf(err) == adapter.NotFound:
+		return nil, missing
+	case err != nil:
+		return nil, err
+	case image.Get("product_id").Int() != product.Get("entity_id").Int():
+		return nil, missing
+	case c.Principal.Role != contract.Admin && image.Get("exclude").Int() != 0:
+		return nil, missing
+	}
+	return h.SingleReply(c, image)
+}

@@ -1,0 +1,216 @@
+package replycache
+
+import (
+	"context"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// An Invalidating wraps the adapter of a service. Every write of its stores
+// invalidates the cached lists and replies that it may change, so that no handler has to.
+type Invalidating struct {
+	adapter.Adapter
+	invalidateLists func([]adapter.Resource) // all lists, if there are no resources
+	replyCache      Cache                    // nil: replies are not cached
+}
+
+// NewInvalidating returns an adapter whose writes invalidate the lists of some resources,
+// or all lists if there are none, and, unless replies is nil, the replies to Guests.
+func NewInvalidating(a adapter.Adapter, lists func([]adapter.Resource), replies Cache) *Invalidating {
+	return &Invalidating{a, lists, replies}
+}
+
+// Store returns the adapter's store of r, wrapped so that its writes invalidate caches.
+func (a *Invalidating) Store(r adapter.Resource) (adapter.Store, error) {
+	store, err := a.Adapter.Store(r)
+	if err != nil {
+		return nil, err
+	}
+	wrapped := &invalidatingStore{store, a.invalidateLists, affectedLists()[r], nil, guestTags{}}
+	if tags, ok := GuestReplyTags()[r]; ok {
+		wrapped.replyCache, wrapped.tags = a.replyCache, tags
+	}
+	return wrapped, nil
+}
+
+// affectedLists maps each resource that calls write to the resources whose lists such a
+// write may change: those of the record itself, of records deleted with it, and of values
+// joined or derived from it. A write of any other resource affects all lists.
+func affectedLists() map[adapter.Resource][]adapter.Resource {
+	product := []adapter.Resource{adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories, adapter.StockItems}
+	order := []adapter.Resource{adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments}
+	return map[adapter.Resource][]adapter.Resource{
+		adapter.Products:          product,
+		adapter.ProductImages:     product,
+		adapter.ProductWebsites:   product,
+		adapter.ProductCategories: product,
+		adapter.StockItems:        {adapter.StockItems},
+		adapter.Customers:         {adapter.Customers, adapter.CustomerAddresses, adapter.Orders},
+		adapter.CustomerAddresses: {adapter.CustomerAddresses, adapter.Customers},
+		adapter.Orders:            order,
+		adapter.OrderItems:        order,
+		adapter.OrderAddresses:    order,
+		adapter.OrderComments:     order,
+	}
+}
+
+// InvalidateChanged drops what is cached of records that were changed by other means than
+// calls: parts by the keys of their roots; without keys, of all records of the resource; nil,
+// of all records. It calls everything before it ends if anything may have changed: of
+// resources that calls do not write everything may depend.
+func (a *Invalidating) InvalidateChanged(ctx context.Context, changed map[adapter.Resource][]adapter.Key, everything func()) {
+	all := changed == nil
+	if !all && len(changed) == 0 {
+		return
+	}
+	var lists []adapter.Resource
+	var tags []string
+	for r, keys := range changed {
+		affected, written := affectedLists()[r]
+		all = all || !written
+		lists = append(lists, affected...)
+		shown, ok := GuestReplyTags()[r]
+		if !ok {
+			continue
+		}
+		if tags = append(tags, shown.tag); len(keys) == 0 {
+			tags = append(tags, allTag)
+		}
+		for _, key := range keys {
+			tags = append(tags, ProductTag(int64(key)))
+		}
+	}
+	if all {
+		lists, tags = nil, []string{allTag}
+		everything()
+	}
+	a.invalidateLists(lists)
+	if a.replyCache != nil && len(tags) > 0 {
+		slices.Sort(tags)
+		a.replyCache.BeginWrite(ctx, slices.Compact(tags))()
+	}
+}
+
+// guestTags names the tags of the replies to Guests that a write of a resource may
+// change: the tag of the product whose id is in the attribute product, and tag.
+type guestTags struct{ product, tag string }
+
+// GuestReplyTags lists the resources whose writes a Guest may see. Product lists do not
+// show stock, so a write of a stock item invalidates only the replies that do.
+func GuestReplyTags() map[adapter.Resource]guestTags {
+	return map[adapter.Resource]guestTags{
+		adapter.Products:          {"entity_id", CatalogTag},
+		adapter.ProductImages:     {"product_id", CatalogTag},
+		adapter.ProductWebsites:   {"product_id", CatalogTag},
+		adapter.ProductCategories: {"product_id", CatalogTag},
+		adapter.StockItems:        {"product_id", StockTag},
+	}
+}
+
+// An invalidatingStore invalidates cached lists after each write, and cached replies both
+// before the commit and after it. It does so even if the write fails, because a write
+// whose connection breaks during the commit may have succeeded.
+type invalidatingStore struct {
+	adapter.Store
+	invalidateLists func([]adapter.Resource)
+	affected        []adapter.Resource
+	replyCache      Cache // nil if no cached reply shows the records
+	tags            guestTags
+}
+
+func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	defer s.invalidateLists(s.affected)
+	if s.replyCache == nil {
+		return s.Store.Create(ctx, p)
+	}
+	invalidation := &replyInvalidation{invalidatingStore: s}
+	defer invalidation.end()
+	wrapped := *p
+	wrapped.Check = func() error {
+		if p.Check != nil {
+			if err := p.Check(); err != nil {
+				return err
+			}
+		}
+		invalidation.beginForRecord(ctx, p.Record)
+		return nil
+	}
+	key, err := s.Store.Create(ctx, &wrapped)
+	if err == nil && p.Record.Get(s.tags.product).Kind() != adapter.Integer {
+		// The key is known only now. Any reply cached until now can only say that the
+		// product does not exist.
+		invalidation.begin(ctx, ProductTag(int64(key)))
+	}
+	return key, err
+}
+
+func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	defer s.invalidateLists(s.affected)
+	if s.replyCache == nil {
+		return s.Store.Update(ctx, p)
+	}
+	invalidation := &replyInvalidation{invalidatingStore: s}
+	defer invalidation.end()
+	wrapped := *p
+	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
+		next, err := p.Change(current)
+		if err == nil {
+			invalidation.beginForRecord(ctx, current)
+		}
+		return next, err
+	}
+	return s.Store.Update(ctx, &wrapped)
+}
+
+func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	defer s.invalidateLists(s.affected)
+	if s.replyCache == nil {
+		return s.Store.Delete(ctx, p)
+	}
+	invalidation := &replyInvalidation{invalidatingStore: s}
+	defer invalidation.end()
+	wrapped := *p
+	wrapped.Check = func(current adapter.Record) error {
+		if p.Check != nil {
+			if err := p.Check(current); err != nil {
+				return err
+			}
+		}
+		invalidation.beginForRecord(ctx, current)
+		return nil
+	}
+	return s.Store.Delete(ctx, &wrapped)
+}
+
+// A replyInvalidation is the invalidation of cached replies by one write.
+type replyInvalidation struct {
+	*invalidatingStore
+	begunTags []string
+	done      []func()
+}
+
+// beginForRecord begins to invalidate the replies that show record. The write calls it
+// inside its transaction, which may run more than once.
+func (c *replyInvalidation) beginForRecord(ctx context.Context, record adapter.Record) {
+	tags := []string{c.tags.tag}
+	if product := record.Get(c.tags.product); product.Kind() == adapter.Integer {
+		tags = append(tags, ProductTag(product.Int()))
+	}
+	c.begin(ctx, tags...)
+}
+
+func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {
+	tags = slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(c.begunTags, tag) })
+	if len(tags) > 0 {
+		c.begunTags = append(c.begunTags, tags...)
+		c.done = append(c.done, c.replyCache.BeginWrite(ctx, tags))
+	}
+}
+
+// end completes the invalidation. The write must not be acknowledged before.
+func (c *replyInvalidation) end() {
+	for _, done := range c.done {
+		done()
+	}
+}

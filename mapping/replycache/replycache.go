@@ -1,0 +1,220 @@
+package replycache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// A Cache caches finished replies to Guests' reads of products. Package cache
+// implements it; nil in [Settings] means that replies are not cached. It must be safe for
+// concurrent use.
+type Cache interface {
+	// GetLocal returns the cached reply to an identical earlier request, from memory only.
+	// fingerprint identifies the request.
+	GetLocal(ctx context.Context, fingerprint [32]byte) (value []byte, ok bool)
+	// Get returns the reply cached under key, or else that of fill. A reply is valid for
+	// at most ttl and until one of its tags changes; ttl 0 means that it is not cached.
+	// fill runs once for all concurrent callers, and goes on after they have left.
+	// generation is the shared generation of the tags, or zero if processes do not share
+	// the cache. request is the fingerprint under which GetLocal returns the reply from
+	// then on. An error means that the backend is unavailable and no older reply may
+	// stand in. outcome is "hit", "miss", "stale", "coalesced" or "bypass"; age is that
+	// of the reply.
+	Get(ctx context.Context, request, key [32]byte, tags []string, fill func(ctx context.Context, generation [16]byte) (value []byte, ttl time.Duration, err error)) (value []byte, outcome string, age time.Duration, err error)
+	// BeginWrite begins to invalidate the replies with the given tags. A write calls it
+	// before its commit, and done after it; once done has returned, the cache serves no
+	// reply from before the write.
+	BeginWrite(ctx context.Context, tags []string) (done func())
+}
+
+const (
+	// NotFoundTTL is how long the reply for a missing product is cached.
+	NotFoundTTL = 10 * time.Second
+	// FillTimeout limits the work for a reply that several callers may wait for.
+	FillTimeout = 30 * time.Second
+	// maxCachedQuery is the length of the longest query string whose reply is cached, in
+	// bytes. Longer ones do not repeat in practice.
+	maxCachedQuery = 8 << 10
+)
+
+// Replies are tagged with what they depend on. A reply about one product, read by its
+// number, has that product's tag only. All others have the catalog tag, and those that
+// show stock the stock tag, too.
+const (
+	CatalogTag = "catalog"
+	StockTag   = "stock"
+	// allTag is a tag of every reply, which the cache adds.
+	allTag = "all"
+)
+
+// ProductTag returns the tag of the replies about one product, by its id.
+func ProductTag(id int64) string { return "product:" + strconv.FormatInt(id, 10) }
+
+// A cachedCall is a call whose replies to Guests are cached.
+type cachedCall struct {
+	name            string
+	byProduct       bool // about the product in the path, not a list
+	showsStock      bool
+	showsRequestURL bool // the reply contains the URL of the request
+}
+
+func cachedCalls() []cachedCall {
+	return []cachedCall{
+		{name: "getProduct", byProduct: true, showsStock: true, showsRequestURL: true},
+		{name: "listProducts"},
+		{name: "listProductImages", byProduct: true},
+		{name: "getProductImage", byProduct: true},
+	}
+}
+
+// cachedParameters returns the query parameters that the cached calls read.
+func cachedParameters() []string {
+	return []string{"attrs", "category_id", "dir", "filter", "limit", "order", "page", "store"}
+}
+
+// A Guests decides which replies to Guests are cached, and under which keys and
+// tags.
+type Guests struct {
+	Cache
+	dialect    *contract.Dialect
+	publicURL  string
+	calls      []cachedCall
+	parameters []string
+	baseHash   [32]byte // hash of what all replies depend on
+}
+
+// ReplySettings are what cached replies depend on besides the records.
+type ReplySettings struct {
+	// ReplyCache, unless nil, caches replies to Guests. Fingerprint identifies everything
+	// else that replies depend on, such as the build and the configuration: only services
+	// with the same fingerprint share replies.
+	ReplyCache  Cache
+	Fingerprint string
+	// PublicURL is the base URL of the shop in replies. If it is empty, replies use the
+	// scheme and the Host header of each request.
+	PublicURL string
+}
+
+// New returns the cache of replies in dialect d, or nil without a ReplyCache.
+func New(d *contract.Dialect, settings ReplySettings) *Guests {
+	if settings.ReplyCache == nil {
+		return nil
+	}
+	sum := sha256.New()
+	for _, part := range []string{"portico replies 1", d.Name, settings.PublicURL, settings.Fingerprint} {
+		hashText(sum, part)
+	}
+	return &Guests{settings.ReplyCache, d, settings.PublicURL, cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
+}
+
+// Fingerprint returns a hash of everything that the reply to a Guest's request may depend
+// on. ok is false for requests whose replies are never cached.
+func (g *Guests) Fingerprint(r *http.Request, scheme string) (sum [32]byte, ok bool) {
+	const products = contract.Base + "/products"
+	path := r.URL.EscapedPath()
+	if r.Method != http.MethodGet || len(path) < len(products) || path[:len(products)] != products ||
+		len(r.URL.RawQuery) > maxCachedQuery || len(path) > maxCachedQuery || len(r.Header["Authorization"]) > 0 {
+		return sum, false
+	}
+	var scratch [1 << 10]byte
+	text := append(scratch[:0], g.baseHash[:]...)
+	for _, part := range [...]string{scheme, r.Host, path, r.URL.RawQuery} {
+		text = AppendSized(text, part)
+	}
+	if r.URL.ForceQuery {
+		text = append(text, '?')
+	}
+	for _, header := range [...]string{"Accept", "Version"} {
+		values := r.Header[header]
+		text = binary.AppendUvarint(text, uint64(len(values)))
+		for _, value := range values {
+			text = AppendSized(text, value)
+		}
+	}
+	return sha256.Sum256(text), true
+}
+
+// Cacheable returns the index of the cached call that c is. ok is false if its reply is
+// not cached: among others, that of a list without a limit, which may be as long as the
+// catalog.
+func (g *Guests) Cacheable(c *calls.Call) (at int, ok bool) {
+	if g == nil || !c.IsGuest() || c.Method != contract.GET || len(c.HTTP.URL.RawQuery) > maxCachedQuery {
+		return 0, false
+	}
+	if limit, sent := c.Query.Get("limit"); sent {
+		if n, isNumber := numeric.Parse(limit.Text); isNumber && n == 0 {
+			return 0, false
+		}
+	}
+	name := c.Name()
+	at = slices.IndexFunc(g.calls, func(k cachedCall) bool { return k.name == name })
+	return at, at >= 0
+}
+
+// CacheKey returns a hash of what the reply to c depends on. Different spellings of the
+// same request have the same key.
+func (g *Guests) CacheKey(c *calls.Call, at int) [32]byte {
+	call, sum := &g.calls[at], sha256.New()
+	sum.Write(g.baseHash[:])
+	hashText(sum, call.name)
+	hashText(sum, c.BaseURL(g.publicURL))
+	hashText(sum, c.Format.String())
+	hashText(sum, c.Route.Path)
+	for _, value := range c.Params {
+		hashText(sum, value)
+	}
+	for _, name := range g.parameters {
+		if value, sent := c.Query.Get(name); sent {
+			hashText(sum, name)
+			hashNode(sum, value)
+		}
+	}
+	if call.showsRequestURL {
+		hashText(sum, c.HTTP.URL.RequestURI())
+	}
+	return [32]byte(sum.Sum(nil))
+}
+
+// hashNode writes an unambiguous encoding of n.
+func hashNode(to hash.Hash, n *codec.Node) {
+	to.Write(binary.AppendUvarint([]byte{byte(n.Kind)}, uint64(len(n.Members))))
+	hashText(to, n.Text)
+	for i := range n.Members {
+		hashText(to, n.Members[i].Key)
+		hashNode(to, &n.Members[i].Value)
+	}
+}
+
+func hashText(to hash.Hash, text string) { to.Write(AppendSized(nil, text)) }
+
+// AppendSized appends a text after its length.
+func AppendSized(to []byte, text string) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+}
+
+// Tags returns the tags of the reply to c, the cached call at the given index.
+func (g *Guests) Tags(c *calls.Call, at int) []string {
+	k := &g.calls[at]
+	if !k.byProduct {
+		return []string{CatalogTag}
+	}
+	text := c.Param("id")
+	if id, ok := numeric.ID(text); ok && numeric.IsCanonical(text) {
+		return []string{ProductTag(id)}
+	}
+	if k.showsStock { // named by its SKU, so the id is not known yet
+		return []string{CatalogTag, StockTag}
+	}
+	return []string{CatalogTag}
+}
