@@ -27,5 +27,5 @@
 //
 // Against small servers that differ from each other and from Medusa: through the
 // conformance suite of package adaptertest and through simulated backend failures. A
-// further suite runs against a real Medusa that the tests start.
+// further suite runs against a real Medusa and a real Vendure that the tests start.
 package reststore

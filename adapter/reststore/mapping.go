@@ -10,11 +10,11 @@ import (
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
-//go:embed example.yaml examplegraphql.yaml medusa.yaml
+//go:embed example.yaml examplegraphql.yaml medusa.yaml vendure.yaml
 var embedded embed.FS
 
 // Mapping returns the content of the built-in mapping file with this name, such as
-// "medusa". It reports false if there is none.
+// "medusa" or "vendure". It reports false if there is none.
 func Mapping(name string) ([]byte, bool) {
 	content, err := embedded.ReadFile(name + ".yaml")
 	return content, err == nil

@@ -7,12 +7,19 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
+	"github.com/portico-commerce/portico/adapter/reststore/venduretest"
 )
 
 // TestMedusaSuite runs the contract suite against Portico in front of a live Medusa that
 // holds the demo store.
 func TestMedusaSuite(t *testing.T) {
 	runSuite(t, "medusa", medusaBackend(medusatest.Start(t)).settings(), 98)
+}
+
+// TestVendureSuite runs the contract suite against Portico in front of a live Vendure that
+// holds the demo store.
+func TestVendureSuite(t *testing.T) {
+	runSuite(t, "vendure", vendureBackend(venduretest.Start(t)).settings(), 98)
 }
 
 // A liveBackend is a live backend with an empty shop.
@@ -23,6 +30,10 @@ type liveBackend struct {
 
 func medusaBackend(m *medusatest.Medusa) liveBackend {
 	return liveBackend{"medusa", m.URL, m.User, m.Password, m.Vars()}
+}
+
+func vendureBackend(v *venduretest.Vendure) liveBackend {
+	return liveBackend{"vendure", v.URL, v.User, v.Password, v.Vars()}
 }
 
 // settings returns the settings of Portico in front of the backend, as in the environment.

@@ -22,6 +22,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/reststore/livebackend"
 	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
+	"github.com/portico-commerce/portico/adapter/reststore/venduretest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/contracttests"
@@ -45,6 +46,16 @@ func TestMedusaImport(t *testing.T) {
 		replayReads(t, shop.Target(t), contracttests.RichExchanges, 136)
 		checkMedusaImages(t, m)
 	})
+}
+
+// TestVendureImport is TestMedusaImport with a Vendure. It does not take the shop Rich, which has
+// two e-mail addresses that differ only in case.
+func TestVendureImport(t *testing.T) {
+	shop := importInto(t, vendureBackend(venduretest.Start(t)), magento1test.Demo)
+	target := shop.Target(t)
+	replayReads(t, target, contracttests.Exchanges, 168)
+	suiteReads(t, target, "vendure", 145)
+	shop.addHardRecords(t)
 }
 
 // A liveImport is a shop that was imported into Portico in front of a live backend.

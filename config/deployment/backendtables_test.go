@@ -31,7 +31,7 @@ func TestBackendTables(t *testing.T) {
 		t.Fatalf("%s has no place for the tables", path)
 	}
 	var backends []*builtIn
-	for _, title := range []string{"Medusa"} {
+	for _, title := range []string{"Medusa", "Vendure"} {
 		backends = append(backends, openBuiltIn(t, title))
 	}
 	want := before + begin + "\n" + attributeTable(backends) + "\n" + callTable(backends) + "\n" + end + after

@@ -155,6 +155,7 @@ func allowedImports() map[string][]string {
 		// private backends for tests
 		"adapter/reststore/livebackend": {"adapter/sqlstore/sqltest", "config/testenv/programs"},
 		"adapter/reststore/medusatest":  {"adapter/reststore/livebackend"},
+		"adapter/reststore/venduretest": {"adapter/reststore/livebackend"},
 		// records as JSON
 		"adapter/recordjson":           {"adapter"},
 		"adapter/replica":              {"adapter", "adapter/idmap", "adapter/recordjson", "adapter/replica/backend", "adapter/replica/compare", "adapter/replica/findings", "adapter/replica/local", "adapter/replica/logonce", "adapter/replica/metrics", "adapter/replica/roots", "adapter/replica/stored", "adapter/replica/turns"},
