@@ -45,8 +45,7 @@ func (s *session) openLog(ctx context.Context) error {
 	o := binlog.Options{DSN: s.Options.From.DSN, Prefix: s.Options.From.Prefix, OldTLS: s.Options.From.OldTLS, From: from, Heartbeat: s.f.o.Interval}
 	findings, err := binlog.Check(ctx, o)
 	if err != nil {
-		s.f.pollsSince(err.Error())
-		return nil //nolint:nilerr // polling does without
+		return s.pollsWithout(ctx, err)
 	}
 	if at := slices.IndexFunc(findings, func(f binlog.Finding) bool { return f.Fatal }); at >= 0 {
 		s.f.pollsSince(findings[at].Problem + ": " + findings[at].Remedy)
@@ -59,8 +58,7 @@ func (s *session) openLog(ctx context.Context) error {
 		reader, err = binlog.Open(ctx, o)
 	}
 	if err != nil {
-		s.f.pollsSince(err.Error())
-		return nil //nolint:nilerr // polling does without
+		return s.pollsWithout(ctx, err)
 	}
 	if from == (server.Position{}) { // what has changed before the log begins is not in it
 		s.comparison.round = s.comparison.newRound(time.Now(), magento1.Parts()...)
@@ -104,6 +102,16 @@ func (f *Follower) pollsSince(reason string) {
 		f.o.Log.Info("polling the old database, as its binary log cannot be read: changes arrive later than with it", "reason", reason,
 			"interval", f.o.Interval, "compares_within", f.o.ComparePeriod)
 	}
+}
+
+// pollsWithout has the session poll, as the log cannot be opened because of err. If err comes from
+// the end of ctx, it says nothing of the log and ends the session.
+func (s *session) pollsWithout(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.f.pollsSince(err.Error())
+	return nil
 }
 
 // read passes batches on until ctx ends.
