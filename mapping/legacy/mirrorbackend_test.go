@@ -78,7 +78,7 @@ func TestMirrorWithBackend(t *testing.T) {
 			}
 		})
 	}
-	const touched = "UPDATE customer_entity SET updated_at = updated_at + INTERVAL 1 SECOND WHERE entity_id = 1" // a poll reads no date twice
+	const touched = "UPDATE customer_entity SET updated_at = GREATEST(NOW(), updated_at + INTERVAL 1 SECOND) WHERE entity_id = 1" // a poll reads no date twice
 	shops.Execute(t, front.DB, shops.NameCustomer(1, "Refused"), touched, "UPDATE cataloginventory_stock_item SET qty = qty - 2 WHERE item_id = 2")
 	if got, err := writer.Call(t.Context(), "PUT", "/stockitems/2", `{"qty": 77, "min_sale_qty": 2}`); err != nil || got.Status != http.StatusOK {
 		t.Errorf("%d %s %v", got.Status, got.Body, err)
