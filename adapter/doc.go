@@ -50,7 +50,8 @@
 //  8. What only some adapters can do is an interface of its own that an [Adapter] may
 //     implement: an [Importer] stores records of another system under their keys, a [Noter]
 //     says which these were and how far the changes of that system have come, and an
-//     [Exporter] reads records as an import stores them.
+//     [Exporter] reads records as an import stores them. A [Store] that can change several
+//     records in one transaction is a [BatchUpdater].
 //
 // # How it is tested
 //

@@ -2,21 +2,20 @@ package mapping_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/contracttests/consistency"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestOverlappingBatches checks that overlapping batch updates leave the same result as
-// some sequence of whole batches. Each batch writes its own number to two fields of three
+// TestOverlappingBatches checks that overlapping batch updates of a backend that knows no batches
+// leave the same result as some sequence of whole batches. Each batch writes its own number to two fields of three
 // out of five items.
 func TestOverlappingBatches(t *testing.T) {
 	const rounds = 10
@@ -60,8 +59,12 @@ func overlap(t *testing.T, s *shop, seed uint64) {
 	close(start)
 	running.Wait()
 
-	// The batch whose values an item holds came after all others that wrote it.
-	after := map[int]map[int]bool{} // by batch: the batches it must come after
+	held, batchOf := map[string]int{}, map[int][]string{}
+	for b, ids := range written {
+		for _, id := range ids {
+			batchOf[b] = append(batchOf[b], strconv.Itoa(id))
+		}
+	}
 	for id := 1; id <= items; id++ {
 		item := s.item(t, id)
 		if item["qty"] != item["min_sale_qty"] {
@@ -71,30 +74,9 @@ func overlap(t *testing.T, s *shop, seed uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		winner := int(number) - 1000
-		if after[winner] == nil {
-			after[winner] = map[int]bool{}
-		}
-		for b, ids := range written {
-			if b != winner && slices.Contains(ids, id) {
-				after[winner][b] = true
-			}
-		}
+		held[strconv.Itoa(id)] = int(number) - 1000
 	}
-	// Remove batches in the order of a possible sequence.
-	for len(after) > 0 {
-		size := len(after)
-		maps.DeleteFunc(after, func(_ int, others map[int]bool) bool {
-			for b := range others {
-				if after[b] != nil {
-					return false
-				}
-			}
-			return true
-		})
-		if len(after) == size {
-			t.Errorf("round %d: no order of the batches has this result: each of %v would come after another one of them", seed, slices.Sorted(maps.Keys(after)))
-			break
-		}
+	if err := consistency.CheckBatches(batchOf, held); err != nil {
+		t.Errorf("round %d: %v", seed, err)
 	}
 }

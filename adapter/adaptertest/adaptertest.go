@@ -100,6 +100,9 @@ func Run(t *testing.T, h Harness) {
 			if r == adapter.Customers && supported.creates && h.supports(adapter.CustomerAddresses) {
 				t.Run("rules of customers", func(t *testing.T) { testCustomers(t, h, schemas) })
 			}
+			if r == adapter.StockItems && supported.updates {
+				t.Run("batches", func(t *testing.T) { testBatches(t, h) })
+			}
 			if r == adapter.OrderComments && supported.creates && h.supports(adapter.Orders, adapter.OrderItems) {
 				t.Run("comment an order", func(t *testing.T) { testOrderComments(t, h, schemas) })
 			}

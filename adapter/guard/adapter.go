@@ -23,6 +23,9 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 		return nil, err
 	}
 	a.guard.metrics.initialize(string(r), "list", "count", "get", "create", "update", "delete")
+	if r == adapter.StockItems { // the only records that clients change in batches
+		a.guard.metrics.initialize(string(r), "update_batch")
+	}
 	return &store{s, a.guard, string(r)}, nil
 }
 
@@ -65,7 +68,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (key adapte
 		}
 		p = &watched
 	}
-	err = s.guard.do(ctx, call{s.resource, "create", &refused}, func(ctx context.Context) (err error) {
+	err = s.guard.do(ctx, call{resource: s.resource, operation: "create", callerRefused: &refused}, func(ctx context.Context) (err error) {
 		key, err = s.Store.Create(ctx, p)
 		return err
 	})
@@ -84,10 +87,28 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		refused = err != nil
 		return change, err
 	}
-	return s.guard.do(ctx, call{s.resource, "update", &refused}, func(ctx context.Context) error {
+	return s.guard.do(ctx, call{resource: s.resource, operation: "update", callerRefused: &refused}, func(ctx context.Context) error {
 		return s.Store.Update(ctx, &watched)
 	})
 }
+
+// UpdateBatch changes several records in one call, which has the time of one call for each
+// thousand of them.
+func (s *store) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) (failures []error, err error) {
+	batcher, ok := s.Store.(adapter.BatchUpdater)
+	if !ok {
+		return adapter.UpdateBatch(ctx, s.Store, batch)
+	}
+	c := call{resource: s.resource, operation: "update_batch", times: 1 + len(batch)/updatesPerTimeout}
+	err = s.guard.do(ctx, c, func(ctx context.Context) (err error) {
+		failures, err = batcher.UpdateBatch(ctx, batch)
+		return err
+	})
+	return failures, err
+}
+
+// updatesPerTimeout is how many updates of a batch have the time of one call.
+const updatesPerTimeout = 1000
 
 // Delete deletes one record. An error of p.Check counts as an answer of the upstream.
 func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
@@ -101,7 +122,7 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		}
 		p = &watched
 	}
-	return s.guard.do(ctx, call{s.resource, "delete", &refused}, func(ctx context.Context) error {
+	return s.guard.do(ctx, call{resource: s.resource, operation: "delete", callerRefused: &refused}, func(ctx context.Context) error {
 		return s.Store.Delete(ctx, p)
 	})
 }

@@ -135,6 +135,8 @@ type call struct {
 	// callerRefused reports that a function of the caller failed the call; nil if the call
 	// has no such function.
 	callerRefused *bool
+	// times is how many timeouts the call has, as it does the work of several; 0 is 1.
+	times int
 }
 
 func (c call) op() string { return c.operation + " " + c.resource }
@@ -154,7 +156,8 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 	if err != nil { // open, or half-open while another call is the probe
 		return g.reject(c, kindOpen, ErrOpen, g.openRemaining())
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, g.timeout, ErrTimeout)
+	timeout := g.timeout * time.Duration(max(1, c.times))
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	g.metrics.inFlight.WithLabelValues(g.name).Inc()
 	start := time.Now()
 	// These hold if f panics or ends its goroutine.
@@ -170,7 +173,7 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 	}()
 	err = f(limited)
 	if limited.Err() != nil && context.Cause(limited) == ErrTimeout && !c.answered(err) { //nolint:errorlint // set above
-		err = &adapter.Error{Kind: adapter.Unavailable, Op: c.op(), Err: g.timeoutError(err)}
+		err = &adapter.Error{Kind: adapter.Unavailable, Op: c.op(), Err: timeoutError(timeout, err)}
 		kind, outcome = adapter.Unavailable.String(), errFailure
 		return err
 	}
@@ -234,8 +237,8 @@ func (g *Guard) reject(c call, kind string, cause error, after time.Duration) er
 
 // timeoutError returns the cause of the error of a call that exceeded its deadline. It
 // includes err if that says more.
-func (g *Guard) timeoutError(err error) error {
-	late := fmt.Errorf("%w, %s", ErrTimeout, g.timeout)
+func timeoutError(timeout time.Duration, err error) error {
+	late := fmt.Errorf("%w, %s", ErrTimeout, timeout)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return late
 	}

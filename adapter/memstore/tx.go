@@ -42,6 +42,16 @@ func (x tx) Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adap
 // LockName does nothing.
 func (x tx) LockName(context.Context, string) error { return nil }
 
+// Try runs f on a new version, and takes it if f succeeds.
+func (x tx) Try(_ context.Context, f func() error) (failure, err error) {
+	before := *x.state
+	*x.state = *before.next()
+	if failure = f(); failure != nil {
+		*x.state = before
+	}
+	return failure, nil
+}
+
 // Other returns the key of a record, other than except, with values of like.
 func (x tx) Other(_ context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error) {
 	for _, r := range x.find(like, names...) {

@@ -56,6 +56,9 @@ type Records interface {
 	Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error)
 	// LockName locks a name, "sku" or "media", until the transaction ends.
 	LockName(ctx context.Context, name string) error
+	// Try runs f. If f fails for a reason of its own, failure says why, what f has written is
+	// undone, and the transaction goes on. It fails with err if it must be given up.
+	Try(ctx context.Context, f func() error) (failure, err error)
 	// Other returns the key of a record, other than except, that has the values of like
 	// for the named attributes; 0 if there is none. Texts are compared by [adapter.Fold].
 	Other(ctx context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error)

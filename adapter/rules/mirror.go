@@ -3,6 +3,8 @@ package rules
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
@@ -35,6 +37,27 @@ func (w records) writeMirrored(ctx context.Context, op string, f func(tx Tx, mir
 			return err
 		}
 		return tx.Enqueue(ctx, mirror.entries...)
+	})
+}
+
+// writeMirroredEach is writeMirrored for a write of several records, for each of which mirrorOf
+// collects what it changes.
+func (w records) writeMirroredEach(ctx context.Context, op string, f func(tx Tx, mirrorOf func(adapter.Key) *mirroredWrite) error) error {
+	return w.writeMirrored(ctx, op, func(tx Tx, all *mirroredWrite) error {
+		if all == nil {
+			return f(tx, func(adapter.Key) *mirroredWrite { return nil })
+		}
+		each := map[adapter.Key]*mirroredWrite{}
+		err := f(tx, func(key adapter.Key) *mirroredWrite {
+			if each[key] == nil {
+				each[key] = &mirroredWrite{tx: tx}
+			}
+			return each[key]
+		})
+		for _, key := range slices.Sorted(maps.Keys(each)) {
+			all.entries = append(all.entries, each[key].entries...)
+		}
+		return err
 	})
 }
 
@@ -84,10 +107,18 @@ func (m *mirroredWrite) changed(of, before, change adapter.Record, level int64) 
 			continue
 		}
 		e := m.entry(of, level, a.Name == PasswordHash)
-		e.Agreed[a.Name] = outbox.State(a, before.Values[i])
+		agree(e, a, before.Values[i])
 		if at, ok := before.Schema.Index("qty"); ok { // without which the interface changes no stock item
-			e.Agreed["qty"] = outbox.State(&before.Schema.Attributes[at], before.Values[at])
+			agree(e, &before.Schema.Attributes[at], before.Values[at])
 		}
+	}
+}
+
+// agree notes the value on which both systems agreed before the write, which may change the
+// record several times.
+func agree(e *outbox.Entry, a *adapter.Attribute, before adapter.Value) {
+	if _, noted := e.Agreed[a.Name]; !noted {
+		e.Agreed[a.Name] = outbox.State(a, before)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -13,31 +14,100 @@ type stockItems struct{ readOnly }
 
 // Update changes one stock item.
 func (w stockItems) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
+	op := w.updateOp(p)
 	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
-		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
+		current, change, err := w.lockForChange(ctx, tx, p)
 		if err != nil {
 			return err
 		}
-		change, err := runChange(p.Change, current)
-		if err != nil {
-			return err
-		}
-		next, err := update(ctx, tx, op, current, change)
+		next, err := changeItem(ctx, tx, op, current, change)
 		if err != nil {
 			return err
 		}
 		mirror.changed(current, current, next, 0)
-		if !changesSale(current, next) {
-			return nil
-		}
-		// Only imports change what follows, so that the product need not be locked.
-		product, err := tx.Get(ctx, adapter.Products, adapter.Key(current.Get("product_id").Int()))
-		if err != nil {
+		return nil
+	})
+}
+
+// UpdateBatch changes several stock items in one transaction. It locks all of them first, in the
+// order of their keys, so that batches which overlap wait for each other and never for both.
+func (w stockItems) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) ([]error, error) {
+	keys := make([]adapter.Key, len(batch))
+	for i := range batch {
+		keys[i] = batch[i].Key
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	failures := make([]error, len(batch))
+	op := fmt.Sprintf("update %d %s", len(keys), w.schema.Resource)
+	err := w.writeMirroredEach(ctx, op, func(tx Tx, mirrorOf func(adapter.Key) *mirroredWrite) error {
+		clear(failures) // the transaction may be repeated
+		if _, err := tx.Keys(ctx, w.schema.Resource, keys, true); err != nil {
 			return err
 		}
-		return dropStockStatusAt(ctx, tx, product, 0)
+		for i := range batch {
+			var err error
+			if failures[i], err = w.updateOne(ctx, tx, &batch[i], mirrorOf(batch[i].Key)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return failures, nil
+}
+
+// updateOne changes one stock item of a batch. An err ends the whole transaction.
+func (w stockItems) updateOne(ctx context.Context, tx Tx, p *adapter.UpdateParams, mirror *mirroredWrite) (failure, err error) {
+	current, change, err := w.lockForChange(ctx, tx, p)
+	if refused, ok := err.(*callerError); ok { //nolint:errorlint // never wrapped
+		return refused.error, nil
+	}
+	if isNotFound(err) {
+		return err, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var next adapter.Record
+	failure, err = tx.Try(ctx, func() (err error) {
+		next, err = changeItem(ctx, tx, w.updateOp(p), current, change)
+		return err
+	})
+	if failure == nil && err == nil {
+		mirror.changed(current, current, next, 0)
+	}
+	return failure, err
+}
+
+// updateOp returns the operation for errors.
+func (w stockItems) updateOp(p *adapter.UpdateParams) string {
+	return fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
+}
+
+// lockForChange locks a stock item and returns it with its change.
+func (w stockItems) lockForChange(ctx context.Context, tx Tx, p *adapter.UpdateParams) (current, change adapter.Record, err error) {
+	if current, err = w.lock(ctx, tx, p.Key, p.OwnerID); err == nil {
+		change, err = runChange(p.Change, current)
+	}
+	return current, change, err
+}
+
+// changeItem stores the change of a locked stock item, and what follows from it. It returns what
+// has changed.
+func changeItem(ctx context.Context, tx Tx, op string, current, change adapter.Record) (next adapter.Record, err error) {
+	next, err = update(ctx, tx, op, current, change)
+	if err != nil || !changesSale(current, next) {
+		return next, err
+	}
+	// Only imports change what follows, so that the product need not be locked.
+	product, err := tx.Get(ctx, adapter.Products, adapter.Key(current.Get("product_id").Int()))
+	if err != nil {
+		return next, err
+	}
+	return next, dropStockStatusAt(ctx, tx, product, 0)
 }
 
 // stockID is the id of the only stock.

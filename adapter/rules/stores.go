@@ -37,6 +37,14 @@ func Stores(db Database, readers map[adapter.Resource]Reader) map[adapter.Resour
 	return stores
 }
 
+// UpdateBatch changes several records as [adapter.BatchUpdater] says.
+func (s store) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) (failures []error, err error) {
+	if w, ok := s.writer.(adapter.BatchUpdater); ok {
+		return w.UpdateBatch(ctx, batch)
+	}
+	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "update a batch"}
+}
+
 func newWriter(db Database, r adapter.Resource) writer {
 	records := records{db: db, schema: db.Schemas().Of(r)}
 	switch r {

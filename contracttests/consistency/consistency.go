@@ -9,6 +9,8 @@
 // that there is none if, and only if, two values must each come before the other (Gibbons
 // and Korach, "Testing Shared Memories", 1997).
 //
+// [CheckBatches] does so for batches that write several values each, by what they leave behind.
+//
 // # How it is tested
 //
 // By histories with and without faults, and by comparison with a search through all orders

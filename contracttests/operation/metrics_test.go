@@ -92,7 +92,7 @@ func labelValues() map[string][]string {
 			"signature_invalid", "consumer_key_rejected", "token_rejected", "token_revoked", "token_used", "verifier_invalid", "internal_error",
 		},
 		"resource": append(resources, "upstream", "media", "consumers", "tokens", "nonces", "grants", "keys"),
-		"operation": {"list", "count", "get", "create", "update", "delete", "ping", "open", "use", "used", "begin", "authorise", "reject", "exchange",
+		"operation": {"list", "count", "get", "create", "update", "update_batch", "delete", "ping", "open", "use", "used", "begin", "authorise", "reject", "exchange",
 			"lookup", "prepare", "store", "change", "done", "mend", "purge", "subscribe", "probe", "nonce"},
 		"kind":     {"ok", "not_found", "conflict", "invalid", "unsupported", "unavailable", "internal", "canceled", "refused_open", "refused_full"},
 		"upstream": {"sql"},

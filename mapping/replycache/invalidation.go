@@ -124,7 +124,7 @@ func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams)
 	if s.replyCache == nil {
 		return s.Store.Create(ctx, p)
 	}
-	invalidation := &replyInvalidation{invalidatingStore: s}
+	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
 	defer invalidation.end()
 	wrapped := *p
 	wrapped.Check = func() error {
@@ -150,7 +150,7 @@ func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams)
 	if s.replyCache == nil {
 		return s.Store.Update(ctx, p)
 	}
-	invalidation := &replyInvalidation{invalidatingStore: s}
+	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
 	defer invalidation.end()
 	wrapped := *p
 	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
@@ -163,12 +163,33 @@ func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams)
 	return s.Store.Update(ctx, &wrapped)
 }
 
+func (s *invalidatingStore) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) ([]error, error) {
+	defer s.invalidateLists(s.affected)
+	if s.replyCache == nil {
+		return adapter.UpdateBatch(ctx, s.Store, batch)
+	}
+	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
+	defer invalidation.end()
+	wrapped := slices.Clone(batch)
+	for i := range wrapped {
+		change := batch[i].Change
+		wrapped[i].Change = func(current adapter.Record) (adapter.Record, error) {
+			next, err := change(current)
+			if err == nil {
+				invalidation.beginForRecord(ctx, current)
+			}
+			return next, err
+		}
+	}
+	return adapter.UpdateBatch(ctx, s.Store, wrapped)
+}
+
 func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	defer s.invalidateLists(s.affected)
 	if s.replyCache == nil {
 		return s.Store.Delete(ctx, p)
 	}
-	invalidation := &replyInvalidation{invalidatingStore: s}
+	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
 	defer invalidation.end()
 	wrapped := *p
 	wrapped.Check = func(current adapter.Record) error {
@@ -186,8 +207,8 @@ func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams)
 // A replyInvalidation is the invalidation of cached replies by one write.
 type replyInvalidation struct {
 	*invalidatingStore
-	begunTags []string
-	done      []func()
+	begun map[string]bool // by tag
+	done  []func()
 }
 
 // beginForRecord begins to invalidate the replies that show record. The write calls it
@@ -201,9 +222,11 @@ func (c *replyInvalidation) beginForRecord(ctx context.Context, record adapter.R
 }
 
 func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {
-	tags = slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(c.begunTags, tag) })
+	tags = slices.DeleteFunc(tags, func(tag string) bool { return c.begun[tag] })
 	if len(tags) > 0 {
-		c.begunTags = append(c.begunTags, tags...)
+		for _, tag := range tags {
+			c.begun[tag] = true
+		}
 		c.done = append(c.done, c.replyCache.BeginWrite(ctx, tags))
 	}
 }

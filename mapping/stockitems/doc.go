@@ -7,10 +7,12 @@
 //     those that were sent (rules.go). Package writes saves the stock item of a product by the
 //     same rules.
 //  2. A batch update saves item by item; a failure neither stops nor undoes the others. Batches
-//     run one after the other (items.go).
+//     that overlap have the result of some order of whole batches (items.go): the database
+//     stores each in one transaction with its rows locked, across all processes. With another
+//     backend this holds for the batches of one process, which run one after the other.
 //
 // # How it is tested
 //
 // Tests in package mapping check each rule in both dialects, what else a save changes, and batch
-// updates that overlap.
+// updates that overlap in one process. Those of several processes are in package endurance.
 package stockitems

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -21,8 +22,9 @@ import (
 type Items struct {
 	calls.Resource
 	Rules Rules
-	// batchLock serializes batch updates: overlapping batches have the same result as
-	// some sequence of them. A channel lets a caller wait no longer than its context.
+	// batchLock serializes the batch updates of this process: overlapping batches have the same
+	// result as some sequence of them, also where the backend knows no batches. One that does
+	// orders those of all processes. A channel lets a caller wait no longer than its context.
 	batchLock chan struct{}
 	log       *slog.Logger
 }
@@ -139,11 +141,26 @@ func (items *Items) UpdateStockItems(ctx context.Context, c *calls.Call) (*calls
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	batch := calls.Batch{IdField: "item_id", SuccessFirst: items.Dialect.SuccessFirst}
-	for i := range c.Body.Members {
-		if err := items.updateBatchItem(ctx, c, &c.Body.Members[i].Value, &batch); err != nil {
-			return nil, err
+	entries := make([]batchEntry, len(c.Body.Members))
+	var updates []adapter.UpdateParams
+	for i := range entries {
+		if entries[i] = items.resolveBatchEntry(&c.Body.Members[i].Value); entries[i].fault == nil {
+			updates = append(updates, items.batchUpdate(&c.Body.Members[i].Value, entries[i].id))
 		}
+	}
+	failures, err := items.saveBatch(ctx, c, updates)
+	if err != nil {
+		return nil, err
+	}
+	batch := calls.Batch{IdField: "item_id", SuccessFirst: items.Dialect.SuccessFirst}
+	for i := range entries {
+		e := &entries[i]
+		if e.fault != nil {
+			batch.Fail(e.sent, *e.fault)
+			continue
+		}
+		items.addOutcome(ctx, c, e, failures[0], &batch)
+		failures = failures[1:]
 	}
 	if batch.Crash != nil {
 		return nil, *batch.Crash
@@ -151,26 +168,29 @@ func (items *Items) UpdateStockItems(ctx context.Context, c *calls.Call) (*calls
 	return &calls.Reply{Status: http.StatusMultiStatus, Body: batch.Body()}, nil
 }
 
-// updateBatchItem checks and saves one entry, and adds its outcome to batch. An error
-// means that the call has been canceled or has timed out, or that the backend is
-// unavailable and nothing has been saved. Then the whole call can be repeated.
-func (items *Items) updateBatchItem(ctx context.Context, c *calls.Call, entry *codec.Node, batch *calls.Batch) error {
-	sent, ok := entry.Get("item_id")
-	if !ok {
-		sent = &codec.Node{}
+// A batchEntry is an entry of a batch update.
+type batchEntry struct {
+	sent  codec.Node // its item_id
+	id    int64
+	fault *contract.Fault // of the item_id
+}
+
+// resolveBatchEntry finds out which item an entry names.
+func (items *Items) resolveBatchEntry(entry *codec.Node) (e batchEntry) {
+	if sent, ok := entry.Get("item_id"); ok {
+		e.sent = *sent
 	}
-	id, fault := items.parseBatchItemID(sent)
-	if fault != nil {
-		batch.Fail(*sent, *fault)
-		return nil
+	if e.id, e.fault = items.parseBatchItemID(&e.sent); e.fault == nil && e.id < 1 {
+		unknown := items.Dialect.Fault(contract.ItemUnknown, e.id)
+		e.fault = &unknown
 	}
-	unknown := items.Dialect.Fault(contract.ItemUnknown, id)
-	if id < 1 {
-		batch.Fail(*sent, unknown)
-		return nil
-	}
-	change := items.Rules.parseBatchEntry(entry)
-	err := items.Store.Update(ctx, &adapter.UpdateParams{Key: adapter.Key(id), Change: func(current adapter.Record) (adapter.Record, error) {
+	return e
+}
+
+// batchUpdate returns the update of an entry, whose faults are the error of its Change.
+func (items *Items) batchUpdate(entry *codec.Node, id int64) adapter.UpdateParams {
+	return adapter.UpdateParams{Key: adapter.Key(id), Change: func(current adapter.Record) (adapter.Record, error) {
+		change := items.Rules.parseBatchEntry(entry)
 		switch {
 		case len(change.Faults) > 0:
 			return adapter.Record{}, change.Faults
@@ -178,26 +198,65 @@ func (items *Items) updateBatchItem(ctx context.Context, c *calls.Call, entry *c
 			return adapter.NewRecord(current.Schema), nil
 		}
 		return items.Rules.Apply(change, current), nil
-	}})
-	var refused contract.Faults
+	}}
+}
+
+// saveBatch saves items in one transaction if the backend can do so, and one by one otherwise. It
+// returns the failure of each, or an error if the call has been canceled or has timed out, or the
+// backend is unavailable and nothing has been saved. Then the whole call can be repeated.
+func (items *Items) saveBatch(ctx context.Context, c *calls.Call, updates []adapter.UpdateParams) (failures []error, err error) {
+	if len(updates) == 0 {
+		return nil, nil
+	}
+	failures, err = adapter.UpdateBatch(ctx, items.Store, updates)
 	switch {
 	case err == nil:
-		batch.Succeed(id, items.Dialect.Fault(contract.ItemUpdated))
-	case errors.As(err, &refused):
-		for _, fault := range refused {
-			batch.Fail(*sent, fault)
-		}
-	case adapter.KindOf(err) == adapter.NotFound:
-		batch.Fail(*sent, unknown)
+		return failures, nil
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case adapter.KindOf(err) == adapter.Unavailable && !batch.Succeeded():
-		return err
-	default:
+		return nil, ctx.Err()
+	case adapter.KindOf(err) == adapter.Unavailable:
+		return nil, err
+	case adapter.KindOf(err) != adapter.Unsupported:
 		calls.LogFailure(ctx, items.log, c.Name(), "call failed", err)
-		batch.Fail(*sent, items.Dialect.Fault(contract.InternalError))
+		return slices.Repeat([]error{errNotSaved}, len(updates)), nil
 	}
-	return nil
+	failures, saved := make([]error, len(updates)), false
+	for i := range updates {
+		err := items.Store.Update(ctx, &updates[i])
+		switch {
+		case err == nil:
+			saved = true
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case adapter.KindOf(err) == adapter.Unavailable && !saved:
+			return nil, err
+		}
+		failures[i] = err
+	}
+	return failures, nil
+}
+
+// errNotSaved is the failure of each item of a batch that failed as a whole, which is in the log.
+var errNotSaved = errors.New("the batch was not saved")
+
+// addOutcome adds the outcome of an entry to batch.
+func (items *Items) addOutcome(ctx context.Context, c *calls.Call, e *batchEntry, failure error, batch *calls.Batch) {
+	var refused contract.Faults
+	switch {
+	case failure == nil:
+		batch.Succeed(e.id, items.Dialect.Fault(contract.ItemUpdated))
+	case errors.As(failure, &refused):
+		for _, fault := range refused {
+			batch.Fail(e.sent, fault)
+		}
+	case adapter.KindOf(failure) == adapter.NotFound:
+		batch.Fail(e.sent, items.Dialect.Fault(contract.ItemUnknown, e.id))
+	default:
+		if !errors.Is(failure, errNotSaved) {
+			calls.LogFailure(ctx, items.log, c.Name(), "call failed", failure)
+		}
+		batch.Fail(e.sent, items.Dialect.Fault(contract.InternalError))
+	}
 }
 
 // parseBatchItemID returns the item_id of a batch entry: the integer part of any number

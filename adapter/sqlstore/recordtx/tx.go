@@ -22,6 +22,9 @@ type Tx struct {
 	// announcement is that of the import; nil: it was not announced.
 	announcement *importwatch.Announcement
 	intent       *newIntent
+	// savepoints: Try undoes a failure alone. Otherwise it ends the transaction with
+	// errNeedsSavepoints.
+	savepoints bool
 }
 
 // NewTx returns a transaction of a database that writes its records.
@@ -63,9 +66,11 @@ func (d Ruled) Schemas() *adapter.Schemas { return d.DB.Schemas }
 // It then prepares the statements that f ran for the next write.
 func (d Ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) error {
 	var done *Tx
+	savepoints := false
 	run := func() error {
 		return leases.Write(ctx, d.DB.DB, op, d.lease, func(tx *database.Tx) error {
 			done = NewTx(d.DB, tx)
+			done.savepoints = savepoints
 			done.announcement, done.Mirrors, done.intent = d.announcement, d.mirrors, d.intent
 			err := done.touch(ctx, d.root)
 			if err == nil {
@@ -78,6 +83,10 @@ func (d Ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 		})
 	}
 	err := run()
+	if errors.Is(err, errNeedsSavepoints) {
+		savepoints = true
+		err = run()
+	}
 	if fault, ok := errors.AsType[*adapter.Error](err); ok && fault.Kind == adapter.Conflict && fault.Field == "" {
 		err = run()
 	}
@@ -90,6 +99,40 @@ func (d Ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 	done.Prepare(ctx)
 	return nil
 }
+
+// Try runs f so that its failure can be undone alone. As failures are rare, and savepoints cost two
+// statements each, the first run of a transaction has none, and a failure has it run once more.
+func (t *Tx) Try(ctx context.Context, f func() error) (failure, err error) {
+	if t.savepoints {
+		if _, err := t.Run(ctx, "SAVEPOINT attempt"); err != nil {
+			return nil, err
+		}
+	}
+	err = f()
+	switch {
+	case err == nil && !t.savepoints:
+		return nil, nil
+	case err == nil:
+		_, err = t.Run(ctx, "RELEASE SAVEPOINT attempt")
+		return nil, err
+	case t.isFatal(ctx, err):
+		return nil, err
+	case !t.savepoints:
+		return nil, &adapter.Error{Kind: adapter.Internal, Err: errors.Join(errNeedsSavepoints, err)}
+	}
+	failure = t.DB.WrapError(ctx, "", err)
+	_, err = t.Run(ctx, "ROLLBACK TO SAVEPOINT attempt")
+	return failure, err
+}
+
+// isFatal reports whether an error ends the whole transaction.
+func (t *Tx) isFatal(ctx context.Context, err error) bool {
+	_, again := t.DB.Engine.Classify(err)
+	return again || ctx.Err() != nil || adapter.KindOf(t.DB.WrapError(ctx, "", err)) == adapter.Unavailable
+}
+
+// errNeedsSavepoints ends a transaction without savepoints in which one of several writes failed.
+var errNeedsSavepoints = errors.New("one of several writes failed")
 
 // touch fails with errNotIdle if the mapping of a root has a write intent. It locks the mapping, so
 // that none is stored before the transaction ends.

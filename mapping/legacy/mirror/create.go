@@ -94,6 +94,11 @@ func (s *creatingStore) Create(ctx context.Context, p *adapter.CreateParams) (ad
 	return c.run(ctx)
 }
 
+// UpdateBatch changes several records here, as the store does.
+func (s *creatingStore) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) ([]error, error) {
+	return adapter.UpdateBatch(ctx, s.Store, batch)
+}
+
 // A creation is the creation of one record.
 type creation struct {
 	*CreateOptions
