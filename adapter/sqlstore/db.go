@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
 	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
@@ -82,8 +83,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret_key", Err: err}
 		return nil, errors.Join(err, opened.Close())
 	}
-	if err = opened.Ping(ctx); err == nil && o.Migrate {
-		db.migrations, err = opened.Engine.Migrate(ctx, opened.Writer, o.Logger)
+	if o.Migrate { // before anything else opens a new file of SQLite
+		db.migrations, err = opened.Engine.Migrate(ctx, opened.Writer, opened.Name, o.Logger)
+	} else {
+		err = opened.Ping(ctx)
 	}
 	var media *blobs.Store
 	if err == nil {
@@ -105,6 +108,20 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 // Migrations returns the names of the migrations that Open has run, in their order; none if the
 // tables were those of this version, or without Options.Migrate.
 func (db *DB) Migrations() []string { return slices.Clone(db.migrations) }
+
+// CheckVersion fails if the tables are not those of this version, as they may be without
+// Options.Migrate. It waits for up to ten minutes while another process migrates, and says so to
+// logger. Kinds: Invalid, Unavailable, Internal.
+func (db *DB) CheckVersion(ctx context.Context, logger *slog.Logger) error {
+	err := db.records.Engine.CheckVersion(ctx, db.records.Writer, db.records.Name, logger)
+	return db.records.WrapError(ctx, "check the version of the tables", err)
+}
+
+// Versions returns which migrations the database has. Kinds: Unavailable, Internal.
+func (db *DB) Versions(ctx context.Context) (engine.Versions, error) {
+	versions, err := db.records.Engine.Versions(ctx, db.records.Readers)
+	return versions, db.records.WrapError(ctx, "read the version of the tables", err)
+}
 
 // HashPassword returns the bcrypt hash of a password at the cost of
 // Options.PasswordCost.

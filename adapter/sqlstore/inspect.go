@@ -9,7 +9,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
-	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // An Inspection is what [DB.Inspect] has found out about a database and its server.
@@ -22,6 +21,8 @@ type Inspection struct {
 	// Pending are the migrations that the database lacks, and Unknown those that a newer
 	// version of the program has made.
 	Pending, Unknown []int64
+	// TooNew says that this version must not use the tables of a newer one.
+	TooNew bool
 	// MissingWrites are the rights that the user lacks to serve clients, and MissingChanges
 	// those to migrate, in the words of the server.
 	MissingWrites, MissingChanges []string
@@ -89,21 +90,9 @@ func (i *Inspection) addClock(ctx context.Context, db *DB) error {
 
 // addMigrations compares the migrations that have run with those of the program.
 func (i *Inspection) addMigrations(ctx context.Context, db *DB) error {
-	known, err := db.records.Engine.MigrationVersions()
-	if err != nil {
-		return err
-	}
-	var applied []int64
-	migrated, err := db.records.IsTable(ctx, engine.VersionTable)
-	if err == nil && migrated {
-		applied, err = database.SelectColumn[int64](ctx, db.records.Readers.QueryContext, "SELECT version_id FROM "+engine.VersionTable+" WHERE is_applied AND version_id > 0 ORDER BY version_id")
-	}
-	if err != nil {
-		return err
-	}
-	i.Pending = slices.DeleteFunc(slices.Clone(known), func(v int64) bool { return slices.Contains(applied, v) })
-	i.Unknown = slices.DeleteFunc(applied, func(v int64) bool { return slices.Contains(known, v) })
-	return nil
+	versions, err := db.records.Engine.Versions(ctx, db.records.Readers)
+	i.Pending, i.Unknown, i.TooNew = versions.Pending, versions.Unknown, versions.TooNew()
+	return err
 }
 
 // addRights adds the rights that the user lacks.

@@ -131,7 +131,7 @@ func TestMigrateListing(t *testing.T) {
 // migrateAgain runs migrations that a test has undone, and only those.
 func migrateAgain(t *testing.T, db *DB) {
 	t.Helper()
-	if _, err := db.records.Engine.Migrate(t.Context(), db.records.Writer, nil, goose.WithAllowOutofOrder(true)); err != nil {
+	if _, err := db.records.Engine.Migrate(t.Context(), db.records.Writer, db.records.Name, nil, goose.WithAllowOutofOrder(true)); err != nil {
 		t.Fatal(err)
 	}
 }

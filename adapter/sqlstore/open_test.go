@@ -40,7 +40,7 @@ func TestOpenRefuses(t *testing.T) {
 // TestConcurrentMigrations opens one new database several times at once, as replicas of
 // Portico do.
 func TestConcurrentMigrations(t *testing.T) {
-	sqltest.EachServer(t, testConcurrentMigrations)
+	sqltest.EachEngine(t, testConcurrentMigrations)
 }
 
 func testConcurrentMigrations(t *testing.T, e sqltest.Engine) {

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// TestMigrate checks that processes which migrate a database server at once wait for each other
+// TestMigrate checks that processes which migrate a database at once wait for each other
 // and all succeed, that the database then serves without migrations, and that running the
 // command again does nothing.
 func TestMigrate(t *testing.T) {
@@ -25,13 +25,17 @@ func TestMigrate(t *testing.T) {
 			// A folder for images that cannot be made, as in a container without a volume.
 			commands := apptest.Environment{"PORTICO_SQL_DSN=" + dsn, "PORTICO_AUTH_SECRET_KEY=" + apptest.SecretKey, "PORTICO_SQL_MEDIA_DIR=/proc/portico/media"}
 			var processes sync.WaitGroup
-			outputs := make([]string, 3)
-			if name == "sqlite" { // which a single process uses
-				outputs = outputs[:1]
+			off := commands.With("PORTICO_SQL_MIGRATE=off", "PORTICO_SQL_MEDIA_DIR="+t.TempDir())
+			if _, _, err := commands.Run(t, "migrate", "status"); name != "sqlite" && (err == nil || !strings.Contains(err.Error(), `run "portico migrate up"`)) {
+				t.Errorf("the status of an empty database: %v", err)
 			}
+			if _, _, err := off.Run(t, "credentials", "list"); name != "sqlite" && (err == nil || !strings.Contains(err.Error(), "sql.migrate is off")) {
+				t.Errorf("an empty database with sql.migrate off: %v", err)
+			}
+			outputs := make([]string, 3)
 			for i := range outputs {
 				processes.Go(func() {
-					stdout, stderr, err := commands.Run(t, "migrate", "--json")
+					stdout, stderr, err := commands.Run(t, append([]string{"migrate"}, [][]string{{"--json"}, {"up", "--json"}}[i%2]...)...)
 					if err != nil {
 						t.Errorf("%v\n%s", err, stderr)
 					}
@@ -51,8 +55,15 @@ func TestMigrate(t *testing.T) {
 			if got := commands.MustRun(t, "migrate"); !strings.HasPrefix(got, "nothing to do") {
 				t.Errorf("the second time the command prints %q", got)
 			}
-			media := "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()
-			if got := commands.With("PORTICO_SQL_MIGRATE=off", media).MustRun(t, "credentials", "list"); strings.Contains(got, "consumer key") {
+			if got := commands.MustRun(t, "migrate", "status"); got != "the tables are those of this version\n" {
+				t.Errorf("the status is %q", got)
+			}
+			var status struct{ Applied, Pending []int64 }
+			apptest.Parse(t, commands.MustRun(t, "migrate", "status", "--json"), &status)
+			if len(status.Applied) != len(migrationNames(t, name)) || status.Pending == nil || len(status.Pending) > 0 {
+				t.Errorf("the status is %+v", status)
+			}
+			if got := off.MustRun(t, "credentials", "list"); strings.Contains(got, "consumer key") {
 				t.Errorf("the new store has credentials:\n%s", got)
 			}
 		})

@@ -37,9 +37,8 @@ type Engine struct {
 
 	dialect    goose.Dialect
 	migrations string // folder of its migrations
-	// migrationLock keeps two processes from migrating at once. It has no statements if
-	// the transactions of the migrations suffice.
-	migrationLock serverLock
+	// tryMigrationLock keeps two processes from migrating at once.
+	tryMigrationLock migrationLock
 	// LockImports keeps two processes from importing at once, as [Imports.Lock] says. It is
 	// given a pool that has a connection to spare, the name that open was given, and how long
 	// the process may be silent, as [Imports.LockWithin] says; 0: as long as it likes.

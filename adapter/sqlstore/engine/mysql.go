@@ -27,10 +27,14 @@ func mysqlEngine() *Engine {
 		location:   locationOfMySQL,
 		dialect:    goose.DialectMySQL,
 		migrations: "mysql",
-		migrationLock: serverLock{ // the names of locks are shared by all databases of the server
-			lock:   "SELECT GET_LOCK(CONCAT('portico ', MD5(DATABASE())), 60)",
-			unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
-		},
+		tryMigrationLock: galeraLock{
+			serverLock: serverLock{ // the names of locks are shared by all databases of the server
+				lock:   "SELECT GET_LOCK(CONCAT('portico ', MD5(DATABASE())), 0)",
+				unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
+			},
+			now:       mysqlNow,
+			contested: func(err error) bool { _, again := classifyMySQL(err); return again },
+		}.migrationLock,
 		LockImports: serverLock{
 			lock:   "SELECT GET_LOCK(CONCAT('portico import ', MD5(DATABASE())), 0)",
 			unlock: "SELECT RELEASE_LOCK(CONCAT('portico import ', MD5(DATABASE())))",
@@ -58,7 +62,7 @@ func mysqlEngine() *Engine {
 		IsTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
 		IgnoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
 		IgnoreDuplicateNote:  " ON DUPLICATE KEY UPDATE record_key = record_key",
-		Now:                  "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+		Now:                  mysqlNow,
 		Upsert:               upsertMySQL,
 		Counters: CounterStatements{
 			// MySQL moves the counter to the greatest stored key. The statement must run
@@ -74,6 +78,9 @@ func mysqlEngine() *Engine {
 		Inspector: inspectMySQL(),
 	}
 }
+
+// mysqlNow is Engine.Now.
+const mysqlNow = "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)"
 
 // waitSeconds is how long a connection may be idle.
 const waitSeconds = 2 * int(connectionIdle/time.Second)

@@ -29,10 +29,10 @@ func postgresEngine() *Engine {
 		location:   locationOfPostgres,
 		dialect:    goose.DialectPostgres,
 		migrations: "postgres",
-		migrationLock: serverLock{
-			lock:   "SELECT 1 FROM pg_advisory_lock(" + postgresMigrationLock + ")",
+		tryMigrationLock: serverLock{
+			lock:   "SELECT CAST(pg_try_advisory_lock(" + postgresMigrationLock + ") AS INTEGER)",
 			unlock: "SELECT CAST(pg_advisory_unlock(" + postgresMigrationLock + ") AS INTEGER)",
-		},
+		}.migrationLock,
 		LockImports: serverLock{
 			lock:   "SELECT CAST(pg_try_advisory_lock(" + postgresImportLock + ") AS INTEGER)",
 			unlock: "SELECT CAST(pg_advisory_unlock(" + postgresImportLock + ") AS INTEGER)",

@@ -26,17 +26,18 @@ const sqliteBusyTimeout = 5000
 // transactions that lock the database at their start, so rows need no locks.
 func sqliteEngine() *Engine {
 	return &Engine{
-		System:      "sqlite",
-		validate:    validSQLitePath,
-		Open:        openSQLite,
-		mediaDir:    func(path string) string { return path + "-media" },
-		location:    locationOfSQLite,
-		dialect:     goose.DialectSQLite3,
-		migrations:  "sqlite",
-		LockImports: lockSQLiteImports,
-		Flavor:      sqlbuilder.SQLite,
-		Ascending:   " ASC",
-		Descending:  " DESC",
+		System:           "sqlite",
+		validate:         validSQLitePath,
+		Open:             openSQLite,
+		mediaDir:         func(path string) string { return path + "-media" },
+		location:         locationOfSQLite,
+		dialect:          goose.DialectSQLite3,
+		migrations:       "sqlite",
+		tryMigrationLock: lockSQLiteMigrations,
+		LockImports:      lockSQLiteImports,
+		Flavor:           sqlbuilder.SQLite,
+		Ascending:        " ASC",
+		Descending:       " DESC",
 		// SQLite's LIKE ignores the case of ASCII letters, which does not matter, as
 		// folded texts have them in one case only.
 		LikeFormat:           `%s %sLIKE %s ESCAPE '\'`,

@@ -45,7 +45,7 @@ var migrated = NewTemplate(func(dsn string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Engine.Migrate(context.Background(), db.Writer, nil)
+	_, err = db.Engine.Migrate(context.Background(), db.Writer, db.Name, nil)
 	return errors.Join(err, db.Close())
 })
 

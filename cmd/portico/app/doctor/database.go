@@ -112,12 +112,14 @@ func serverFinding(i *sqlstore.Inspection, location string) Finding {
 func migrationsFinding(i *sqlstore.Inspection, migrates bool) Finding {
 	const check = "migrations"
 	switch pending := versions(i.Pending); {
-	case len(i.Unknown) > 0:
+	case i.TooNew:
 		return failed(check, "a newer Portico has changed the tables: this one does not know the "+versions(i.Unknown), "Use that version of Portico, or restore the backup from before the update.")
+	case len(i.Pending) == 0 && len(i.Unknown) > 0:
+		return warned(check, "all made, and by a newer Portico the "+versions(i.Unknown)+", with which this one can work", "Complete the upgrade to that version.")
 	case len(i.Pending) == 0:
 		return passed(check, "all made")
 	case !migrates:
-		return failed(check, pending+" not made, and sql.migrate is off", "Run portico migrate, as a user who may change tables.")
+		return failed(check, pending+" not made, and sql.migrate is off", "Run portico migrate up, as a user who may change tables.")
 	case i.Pending[0] == 1:
 		return passed(check, "there are no tables yet: portico serve creates them")
 	default:

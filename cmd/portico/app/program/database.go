@@ -3,6 +3,7 @@ package program
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
@@ -24,7 +25,7 @@ func sqlSettings() []config.Setting {
 			Help: "The database: sqlite: and the path of a file, which Portico creates if it is missing; " +
 				"postgres://user:password@host:5432/database; or, for MariaDB too, mysql:user:password@tcp(host:3306)/database."},
 		{Name: "migrate", Kind: config.Choice, Default: "auto", Choices: []string{"auto", "off"},
-			Help: "Whether Portico creates its tables and updates them at start. off leaves the database as it is."},
+			Help: "Whether Portico creates its tables and updates them at start. off leaves the database as it is: Portico then starts only after portico migrate up has run."},
 		{Name: "media_dir", Kind: config.Text,
 			Help: "Folder for the image files, which Portico creates if it is missing. Put nothing else there: Portico may overwrite files that it does not know. " +
 				"Processes that share a database must share it. Empty: beside the file of SQLite, as portico.db-media; with a database server portico-media in the working directory."},
@@ -32,9 +33,18 @@ func sqlSettings() []config.Setting {
 }
 
 // OpenStore opens Portico's own database, and creates or updates its tables as sql.migrate
-// says. It logs a warning if secrets are stored unencrypted.
+// says. It waits while another process does so, and fails if the tables are not those of this
+// version afterwards. It logs a warning if secrets are stored unencrypted.
 func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
-	return OpenStoreAs(ctx, cfg, cfg.Sections[SQLSection]["migrate"] == "auto", log)
+	migrates := cfg.Sections[SQLSection]["migrate"] == "auto"
+	db, err := OpenStoreAs(ctx, cfg, migrates, log)
+	if err != nil || migrates {
+		return db, err
+	}
+	if err := db.CheckVersion(ctx, log); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // OpenStoreAs is OpenStore for commands that decide about the tables themselves.
