@@ -88,6 +88,10 @@ func KindOf(err error) ErrorKind {
 	return Internal
 }
 
+// ErrContention is in the chain of an error of kind [Unavailable] if the backend has answered, but other
+// writes of the same records have always been first. Nothing was written.
+var ErrContention = errors.New("other writes of the same records got in the way each time: try again")
+
 // IsRefusal reports whether err guarantees that nothing was written: its kind is NotFound,
 // Conflict, Invalid or Unsupported.
 func IsRefusal(err error) bool {

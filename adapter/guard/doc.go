@@ -14,6 +14,7 @@
 //  3. A failure is a failure of the upstream: kind Unavailable, or no answer within the
 //     deadline, which is reported as kind Unavailable with the cause [ErrTimeout].
 //  4. A success is any answer of the upstream: a result, a refusal of any kind but Internal,
+//     kind Unavailable because of other writes of the same records ([adapter.ErrContention]),
 //     or an error of a caller's function that ran on the answer, whatever its type and kind.
 //     It is returned unchanged.
 //  5. Everything else says nothing about the upstream and is ignored by the breaker: a

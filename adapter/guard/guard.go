@@ -255,7 +255,8 @@ func (c call) answered(err error) bool {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
 		return true
 	default:
-		return errors.Is(err, adapter.ErrMatchLimit) // the query asked for too much; the upstream is healthy
+		// The query asked for too much, or others wrote the same records: the upstream is healthy.
+		return errors.Is(err, adapter.ErrMatchLimit) || errors.Is(err, adapter.ErrContention)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -96,7 +97,10 @@ func (db *DB) WrapError(ctx context.Context, op string, err error) error {
 	case db.closed.Load():
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
 	default:
-		kind, _ := db.Engine.Classify(err)
+		kind, again := db.Engine.Classify(err)
+		if again {
+			err = fmt.Errorf("%w: %w", adapter.ErrContention, err)
+		}
 		return &adapter.Error{Kind: kind, Op: op, Err: err}
 	}
 }

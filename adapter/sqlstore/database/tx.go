@@ -134,31 +134,47 @@ func (db *DB) Write(ctx context.Context, op string, f func(*Tx) error) error {
 	return db.WrapError(ctx, op, err)
 }
 
-// Retry runs f, and runs it again if it failed only because of concurrent transactions.
+// Retry runs f, and runs it again if it failed only because of concurrent transactions: until most of
+// the time that ctx leaves is over, or, if ctx has no deadline, for retryFor and at least MaxAttempts
+// times.
 func (db *DB) Retry(ctx context.Context, f func() error) error {
-	pause := retryPause
+	begun := time.Now()
+	least, end := MaxAttempts, begun.Add(retryFor)
+	if deadline, ok := ctx.Deadline(); ok {
+		// What is left is for the caller: it is to learn why nothing was written.
+		least, end = 1, begun.Add(deadline.Sub(begun)*3/4)
+	}
+	limit := retryPause
 	for attempt := 1; ; attempt++ {
 		err := f()
-		if err == nil || attempt == MaxAttempts {
-			return err
+		if err == nil {
+			return nil
 		}
 		if _, again := db.Engine.Classify(err); !again {
+			return err
+		}
+		pause := rand.N(limit)
+		if attempt >= least && time.Now().Add(pause).After(end) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(rand.N(pause)):
+		case <-time.After(pause):
 		}
-		pause *= 2
+		limit = min(2*limit, longestPause)
 	}
 }
 
 const (
-	// MaxAttempts bounds how often a transaction runs that fails because of concurrent
-	// ones.
+	// MaxAttempts is how often a transaction runs at least that fails because of concurrent ones,
+	// unless a deadline ends that.
 	MaxAttempts = 6
-	// retryPause is the longest pause before the second attempt. The limit doubles with
-	// each further attempt.
-	retryPause = 5 * time.Millisecond
+	// retryFor is for how long a transaction is repeated at least.
+	retryFor = 5 * time.Second
+	// The pause before each further attempt is random, so that those who have met do not meet
+	// again: at most retryPause before the second, and at most twice as long before each
+	// further one, up to longestPause.
+	retryPause   = 5 * time.Millisecond
+	longestPause = 250 * time.Millisecond
 )
