@@ -65,13 +65,26 @@ func (db *DB) IsTable(ctx context.Context, name string) (bool, error) {
 	return len(found) > 0, err
 }
 
-// Ping checks that the database answers. Kinds: Unavailable.
+// Ping checks that the database answers, and, on a node of a cluster, that it can write. Kinds:
+// Unavailable.
 func (db *DB) Ping(ctx context.Context) error {
 	err := db.Readers.PingContext(ctx)
+	if err == nil && db.Engine.Check != nil {
+		err = db.Engine.Check(ctx, db.Pools)
+	}
+	db.leaveLost(err)
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return &adapter.Error{Kind: adapter.Unavailable, Op: "ping database", Err: err}
+}
+
+// leaveLost has later statements use new connections if an error says that the server of the old
+// ones does not serve any more.
+func (db *DB) leaveLost(err error) {
+	if err != nil && db.Engine.HasLost != nil && db.Engine.HasLost(err) {
+		db.CloseIdle()
+	}
 }
 
 // Close waits for running statements and closes the database. Later calls fail with
@@ -84,10 +97,12 @@ func (db *DB) Close() error {
 // WrapError converts the error of an operation to those of package adapter: it returns
 // the context's error if ctx has ended, and an *adapter.Error otherwise.
 func (db *DB) WrapError(ctx context.Context, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	db.leaveLost(err)
 	var known *adapter.Error
 	switch {
-	case err == nil:
-		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &known):

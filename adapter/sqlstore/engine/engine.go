@@ -92,6 +92,12 @@ type Engine struct {
 	// Classify returns the kind of a driver's error, and whether the transaction failed
 	// only because of concurrent ones, so that it is worth a retry.
 	Classify func(error) (kind adapter.ErrorKind, again bool)
+	// Check fails if the server answers but cannot write, as far as the engine can tell; nil for
+	// an engine that always can.
+	Check func(ctx context.Context, p Pools) error
+	// HasLost reports whether an error says that the server of a connection does not serve any
+	// more, while another one at the same address may; nil for an engine without such errors.
+	HasLost func(error) bool
 	// Inspector finds out what a database of the engine is like.
 	Inspector Inspector
 }
@@ -103,6 +109,18 @@ type Pools struct {
 	// CredentialReaders is used to authenticate callers. It may be the same pool as
 	// readers if that has enough connections beside those that long lists occupy.
 	CredentialReaders *sql.DB
+	// IsCluster reports whether the server is a node of a cluster whose nodes lock rows for
+	// themselves, as far as connections have been opened; nil for an engine without such clusters.
+	IsCluster func() bool
+}
+
+// CloseIdle closes the connections that are not in use, so that new ones reach another server.
+func (p Pools) CloseIdle() {
+	for _, pool := range []*sql.DB{p.Readers, p.Writer, p.CredentialReaders} {
+		most := pool.Stats().MaxOpenConnections
+		pool.SetMaxIdleConns(0)
+		pool.SetMaxIdleConns(most) // as many as may be open, as in openPool
+	}
 }
 
 // Close closes all connections once their statements have ended.

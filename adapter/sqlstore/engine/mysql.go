@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -75,6 +76,8 @@ func mysqlEngine() *Engine {
 		},
 		Decimal:   func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
 		Classify:  classifyMySQL,
+		Check:     checkNode,
+		HasLost:   hasLostNode,
 		Inspector: inspectMySQL(),
 	}
 }
@@ -153,10 +156,13 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 		return Pools{}, errMySQLDSN
 	}
 	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
-	return openServer(
-		wrap(initConnector{connector, isolation + ", READ WRITE"}),
-		wrap(initConnector{connector, isolation + ", READ ONLY"}),
-	), nil
+	isNode := new(atomic.Bool)
+	pools := openServer(
+		wrap(galeraConnector{connector, isolation + ", READ WRITE", isNode}),
+		wrap(galeraConnector{connector, isolation + ", READ ONLY", isNode}),
+	)
+	pools.IsCluster = isNode.Load
+	return pools, nil
 }
 
 // classifyMySQL classifies errors by their numbers, nearly all of which MySQL and MariaDB
@@ -164,14 +170,19 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 func classifyMySQL(err error) (kind adapter.ErrorKind, again bool) {
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) {
-		if errors.Is(err, mysql.ErrInvalidConn) || connectionLost(err) {
+		if errors.Is(err, mysql.ErrInvalidConn) || connectionLost(err) || hasLostNode(err) {
 			return adapter.Unavailable, false
 		}
 		return adapter.Internal, false
 	}
 	switch e.Number {
-	case 1213, 1020: // deadlock, record changed since it was read
+	case deadlock, 1020, // deadlock, or another node of a cluster was first; record changed since it was read
+		3101, 1412: // another member of a group was first; table changed since the transaction began
 		return adapter.Unavailable, true
+	case 1180, 3100: // error during COMMIT: nobody knows whether the rest of the cluster has the transaction
+		return adapter.Unavailable, false
+	case nodeNotReady: // the node has refused the statement; it goes on refusing
+		return adapter.Unavailable, false
 	case 1062, 1586, 1216, 1217, 1451, 1452: // unique keys, foreign keys
 		return adapter.Conflict, false
 	case 1048, 1364, 3819, 4025, // not null, no value, check
