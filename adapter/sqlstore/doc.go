@@ -9,7 +9,9 @@
 //     (idmaps), the outbox (outboxes), leases (leases), what is noted of imports (importlog), and
 //     what caches learn of them (importwatch). This package opens all of it.
 //  2. SQLite has one connection that writes, in transactions that lock the database at their start;
-//     on servers a transaction locks the record, at read committed. A transaction that fails because
+//     on servers a transaction locks the record, at read committed. Each node of a Galera cluster
+//     locks rows for itself: what excludes transactions of several nodes is a row that each of them
+//     writes (LockName and LockOnNodes of package database). A transaction that fails because
 //     of concurrent ones (a deadlock, a serialization failure) is repeated a few times. So is one that
 //     a unique index has stopped: the next attempt finds the other record and reports it.
 //  3. Replica makes the database the local replica of a backend over HTTP, for package replica. A

@@ -82,7 +82,7 @@ func (db *DB) lockOwners(ctx context.Context, tx *database.Tx) error {
 	if db.records.Engine.LockClause == "" {
 		return nil // tx has locked the whole database
 	}
-	for _, owner := range []adapter.Resource{adapter.Customers, adapter.Products, adapter.Orders} {
+	for _, owner := range recordtx.Owners() {
 		key := db.records.Table(owner).KeyColumn()
 		rows, err := tx.Query(ctx, "SELECT "+key+" FROM "+db.records.Table(owner).Name+" ORDER BY "+key+db.records.Engine.LockClause)
 		if err != nil {

@@ -42,6 +42,9 @@ func (a Admins) Disable(ctx context.Context, username string) (done DisableRepor
 // token or a key lock that row.
 func (t adminTx) disable(ctx context.Context, id int64) (done DisableReport, err error) {
 	done.ID = adapter.Key(id)
+	if err := t.LockOnNodes(ctx, "admin", id); err != nil {
+		return done, err
+	}
 	for _, change := range []struct {
 		text string
 		rows *int64
@@ -86,6 +89,9 @@ func (a Admins) ID(ctx context.Context, username string) (id adapter.Key, err er
 // nobody can disable the administrator before the transaction ends. It fails with
 // sql.ErrNoRows if the administrator does not exist.
 func (t adminTx) isDisabled(ctx context.Context, id int64) (bool, error) {
+	if err := t.LockOnNodes(ctx, "admin", id); err != nil {
+		return false, err
+	}
 	var disabled sql.NullInt64
 	text := "SELECT disabled FROM admin WHERE admin_id = ?" + t.DB.Engine.LockClause
 	err := t.QueryRow(ctx, text, id).Scan(&disabled)

@@ -102,6 +102,9 @@ func (c *Store) Authorize(ctx context.Context, token string, adminID, customerID
 		}
 		// The lock makes concurrent calls for one user run one after the other, so that
 		// only one token is left.
+		if err := tx.LockOnNodes(ctx, "consumer", consumerID); err != nil {
+			return err
+		}
 		if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.Engine.LockClause, consumerID); err != nil {
 			return err
 		}

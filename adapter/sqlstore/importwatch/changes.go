@@ -136,9 +136,13 @@ func (p importProcesses) unregister(ctx context.Context, id string) error {
 
 // removeExpired removes the rows of processes that were killed, after the imports in progress.
 func (p importProcesses) removeExpired(ctx context.Context) error {
+	expired, err := database.SelectColumn[int](ctx, p.db.ReadStatements.Query, "SELECT 1 FROM import_process WHERE expires_ms <= "+p.db.Engine.Now)
+	if err != nil || len(expired) == 0 {
+		return p.db.WrapError(ctx, "look for expired processes", err)
+	}
 	return p.db.Write(ctx, "remove expired processes", func(tx *database.Tx) error {
-		var generation int64
-		if err := tx.QueryRow(ctx, "SELECT generation FROM import_state"+p.db.Engine.LockClause).Scan(&generation); err != nil {
+		// A new generation, as nodes of a cluster exclude each other only by what they write.
+		if err := tx.Exec(ctx, "UPDATE import_state SET generation = generation + 1"); err != nil {
 			return err
 		}
 		_, err := tx.Run(ctx, "DELETE FROM import_process WHERE expires_ms <= "+p.db.Engine.Now)

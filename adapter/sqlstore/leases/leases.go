@@ -52,6 +52,9 @@ func (l Store) Acquire(ctx context.Context, name, holder string, ttl time.Durati
 		if err := row.Scan(&current, &token, &expired); err != nil || !expired && current != holder {
 			return err
 		}
+		if err := tx.LockOnNodes(ctx, lockKind+name, 0); err != nil {
+			return err
+		}
 		lease, ok = Lease{Name: name, Holder: holder, Token: token + 1, Expires: begun.Add(ttl)}, true
 		_, err := tx.Run(ctx, "UPDATE lease SET holder = ?, token = ?, expires_ms = "+db.Engine.Now+" + ? WHERE name = ?", holder, lease.Token, ttl.Milliseconds(), name)
 		return err
@@ -138,9 +141,15 @@ const renewals = 3
 // lease then expires by itself.
 const releaseTimeout = 5 * time.Second
 
+// lockKind, and the name of a lease, is what nodes of a cluster lock for it.
+const lockKind = "lease "
+
 // check fails with ErrLeaseLost if another process has taken a lease, and otherwise
 // locks it, so that none does before tx has ended.
 func (l Store) check(ctx context.Context, tx *database.Tx, lease Lease) error {
+	if err := tx.LockOnNodes(ctx, lockKind+lease.Name, 0); err != nil {
+		return err
+	}
 	var found int
 	row := tx.QueryRow(ctx, "SELECT 1 FROM lease WHERE name = ? AND holder = ? AND token = ?"+l.db.Engine.LockClause, lease.Name, lease.Holder, lease.Token)
 	err := row.Scan(&found)

@@ -162,6 +162,13 @@ func (w Owners) turn(ctx context.Context, r adapter.Resource, change func(tx *da
 	var refused *outbox.NoTurnError
 	err := w.db.Write(ctx, "turn writes of "+string(r), func(tx *database.Tx) error {
 		refused = nil
+		locks := make([]int64, ownerLocks)
+		for i := range locks {
+			locks[i] = int64(i)
+		}
+		if err := tx.LockOnNodes(ctx, ownerLock+string(r), locks...); err != nil {
+			return err
+		}
 		// This locks the row.
 		if _, err := tx.Run(ctx, "INSERT INTO write_owner (resource, mirrored, turning, epoch) VALUES (?, 0, 0, 0)"+w.db.Engine.Upsert("resource", "resource"), string(r)); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -28,6 +29,9 @@ func (t Writer) Mirrored(ctx context.Context, r adapter.Resource) (bool, error) 
 	if !t.Mirrors {
 		return false, nil
 	}
+	if err := t.LockOnNodes(ctx, ownerLock+string(r), rand.Int64N(ownerLocks)); err != nil {
+		return false, err
+	}
 	var mirrored, turning int64
 	err := database.First(t.Query(ctx, "SELECT mirrored, turning FROM write_owner WHERE resource = ?"+t.DB.Engine.ShareClause, string(r))).Scan(&mirrored, &turning)
 	switch {
@@ -40,6 +44,13 @@ func (t Writer) Mirrored(ctx context.Context, r adapter.Resource) (bool, error) 
 	}
 	return true, nil
 }
+
+// On a cluster a transaction that stores a mirrored write locks one of ownerLocks names, so that
+// such transactions seldom wait for each other, and one that changes the owner locks all.
+const (
+	ownerLock  = "owner "
+	ownerLocks = 64
+)
 
 const entryColumns = "entry_id, resource, record_key, store_id, held, root, root_key, agreed, sent, sending, removed, gone, identity, version, reason, attempts, parked, created_ms, retry_ms"
 

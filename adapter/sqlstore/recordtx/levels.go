@@ -20,6 +20,13 @@ func (t *Tx) Keys(ctx context.Context, r adapter.Resource, keys []adapter.Key, l
 	if lock {
 		end += t.DB.Engine.LockClause
 	}
+	if lock {
+		for batch := range slices.Chunk(keys, database.IDsPerStatement) {
+			if err := t.LockOnNodes(ctx, string(r), integers(batch)...); err != nil {
+				return nil, err
+			}
+		}
+	}
 	var found []adapter.Key
 	err := database.EachRowOf(ctx, t.Query, keys, func(rows *sql.Rows) error {
 		var key adapter.Key
@@ -28,6 +35,15 @@ func (t *Tx) Keys(ctx context.Context, r adapter.Resource, keys []adapter.Key, l
 		return err
 	}, "SELECT "+of.KeyColumn()+" FROM "+of.Name+" WHERE ", of.KeyColumn(), end)
 	return found, err
+}
+
+// integers returns keys as integers.
+func integers(keys []adapter.Key) []int64 {
+	all := make([]int64, len(keys))
+	for i, key := range keys {
+		all[i] = int64(key)
+	}
+	return all
 }
 
 // A levelReader collects what records have at levels, by record and level.

@@ -31,6 +31,11 @@ func notFound(op string, r adapter.Resource, key adapter.Key, err error) error {
 
 // Lock locks a record and returns it.
 func (t *Tx) Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error) {
+	if slices.Contains(Owners(), r) {
+		if err := t.LockOnNodes(ctx, string(r), int64(key)); err != nil {
+			return adapter.Record{}, err
+		}
+	}
 	s := t.records.Records[r]
 	for range database.MaxAttempts {
 		record, err := s.ReadByKey(ctx, t.Query, s.LockSQL, key)
@@ -47,23 +52,13 @@ func (t *Tx) Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (ada
 	return adapter.Record{}, &adapter.Error{Kind: adapter.Unavailable, Op: "lock " + string(r), Err: errReplaced}
 }
 
-var errReplaced = errors.New("other transactions keep replacing the record")
+var errReplaced = fmt.Errorf("%w: other transactions keep replacing the record", adapter.ErrContention)
 
-// LockName takes the lock of that name until the transaction ends. Names are rows of the
-// table write_lock.
-func (t *Tx) LockName(ctx context.Context, lock string) error {
-	if t.DB.Engine.LockClause == "" {
-		return nil // the transaction has locked the whole database
-	}
-	var name string
-	err := database.First(t.Query(ctx, "SELECT name FROM write_lock WHERE name = ?"+t.DB.Engine.LockClause, lock)).Scan(&name)
-	if errors.Is(err, sql.ErrNoRows) {
-		return errors.Join(errNoLock, err)
-	}
-	return err
+// Owners returns the resources whose records are locked before parts of them are written. The record itself
+// need not change then.
+func Owners() []adapter.Resource {
+	return []adapter.Resource{adapter.Customers, adapter.Products, adapter.Orders}
 }
-
-var errNoLock = errors.New("a row is missing in the table write_lock")
 
 // Other returns the key of another record with the same values. Two concurrent
 // transactions can both find none, and a unique index then stops one of them. The index
