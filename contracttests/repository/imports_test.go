@@ -193,8 +193,9 @@ func allowedImports() map[string][]string {
 		"adapter/tracing/otlp/otlptest": {},
 		"adapter/transfer":              {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/server", "adapter/sqlstore", "adapter/sqlstore/credentials", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/recordtx"},
 		// private database servers for tests
-		"adapter/sqlstore/sqlconn": {},
-		"adapter/sqlstore/sqltest": {"adapter/sqlstore/sqlconn", "config/testenv/programs", "adapter/sqlstore/database", "adapter/sqlstore/engine", "config/testenv/nightly"},
+		"adapter/sqlstore/sqlconn":            {},
+		"adapter/sqlstore/sqltest":            {"adapter/sqlstore/sqlconn", "config/testenv/programs", "adapter/sqlstore/database", "adapter/sqlstore/engine", "config/testenv/nightly"},
+		"adapter/sqlstore/sqltest/galeratest": {"adapter/sqlstore/sqltest", "config/testenv/programs"},
 		// legacy shops for tests
 		"adapter/magento1/magento1test":         {"adapter/sqlstore/sqltest"},
 		"adapter/magento1/magento1test/oldshop": {"adapter", "adapter/magento1", "adapter/magento1/server", "adapter/memstore"},
@@ -219,6 +220,7 @@ func allowedImports() map[string][]string {
 		"config/deployment":         {},
 		"contracttests/conformance": {},
 		"contracttests/endurance":   {},
+		"contracttests/galera":      {},
 		"contracttests/repository":  {},
 		"contracttests/operation":   {},
 		// finds lost and stale values in what concurrent clients of tests have seen

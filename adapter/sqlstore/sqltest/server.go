@@ -59,22 +59,50 @@ func StartLoggedMariaDB(tb testing.TB) *Server {
 	return startFor(tb, mariaDB(withLog()...))
 }
 
+// NewMariaDB is StartMariaDB for a server that first runs when StartWith is called. It writes no binary
+// log.
+func NewMariaDB(tb testing.TB) *Server {
+	tb.Helper()
+	p := mariaDB(withoutLog()...)
+	s, err := initialize(p, p.durable...)
+	require(tb, err)
+	s.own(tb)
+	return s
+}
+
 // startFor starts a server for a test.
 func startFor(tb testing.TB, p *program) *Server {
 	tb.Helper()
 	s, err := start(p, p.durable...)
 	require(tb, err)
+	s.own(tb)
+	return s
+}
+
+// own removes the server when a test ends.
+func (s *Server) own(tb testing.TB) {
 	s.tb = tb
 	tb.Cleanup(func() {
 		if err := s.remove(); err != nil {
 			tb.Error(err)
 		}
 	})
-	return s
 }
 
 // start initializes and starts a server, and waits until it accepts connections.
 func start(p *program, arguments ...string) (*Server, error) {
+	s, err := initialize(p, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.run(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), s.remove())
+	}
+	return s, nil
+}
+
+// initialize makes the files of a server.
+func initialize(p *program, arguments ...string) (*Server, error) {
 	bin, err := p.find()
 	if err != nil {
 		return nil, err
@@ -84,13 +112,13 @@ func start(p *program, arguments ...string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{program: p, bin: bin, dir: dir, arguments: arguments}
-	if err := s.initializeAndRun(); err != nil {
+	if err := s.initializeFiles(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), s.remove())
 	}
 	return s, nil
 }
 
-func (s *Server) initializeAndRun() (err error) {
+func (s *Server) initializeFiles() (err error) {
 	if s.attributes, err = s.processAttributes(s.dir); err != nil {
 		return err
 	}
@@ -102,10 +130,8 @@ func (s *Server) initializeAndRun() (err error) {
 	if s.port, err = freePort(); err != nil {
 		return err
 	}
-	if s.admin, err = sql.Open(s.driver, s.program.admin(s.port)); err != nil {
-		return err
-	}
-	return s.run()
+	s.admin, err = sql.Open(s.driver, s.program.admin(s.port))
+	return err
 }
 
 // remove stops the server and removes its folder.
@@ -134,15 +160,34 @@ func (s *Server) Start() {
 	require(s.tb, s.run())
 }
 
-func (s *Server) run() error {
+// StartWith is Start with further arguments.
+func (s *Server) StartWith(arguments ...string) {
+	s.tb.Helper()
+	require(s.tb, s.run(arguments...))
+}
+
+// Command returns a command that runs the server's program on the files of the server, which must not be
+// running.
+func (s *Server) Command(arguments ...string) *exec.Cmd {
+	command := s.serve(s.bin, s.dir, s.port)
+	command.Args = slices.Concat(command.Args, s.arguments, arguments)
+	command.Dir, command.SysProcAttr = s.dir, s.attributes
+	return command
+}
+
+// URL returns the DSN of a database of the server in the form of sqlstore.Options.
+func (s *Server) URL(database string) (dsn string) { return s.url(s.port, database) }
+
+// Admin returns connections to the server as an administrator.
+func (s *Server) Admin() *sql.DB { return s.admin }
+
+func (s *Server) run(arguments ...string) error {
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	s.main = s.serve(s.bin, s.dir, s.port)
-	s.main.Args = append(s.main.Args, s.arguments...)
-	s.main.Dir, s.main.SysProcAttr = s.dir, s.attributes
+	s.main = s.Command(arguments...)
 	s.main.Stdout, s.main.Stderr = log, log
 	if err := s.main.Start(); err != nil {
 		return err
