@@ -70,7 +70,7 @@ type DB struct {
 // cannot be opened or a server that cannot be reached, Internal.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	const op = "open database"
-	opened, err := database.Open(database.Options{DSN: o.DSN, Create: o.Migrate, Trace: o.Trace, Wrap: o.Wrap})
+	opened, err := database.Open(database.Options{DSN: o.DSN, Trace: o.Trace, PoolOptions: engine.PoolOptions{Create: o.Migrate, Wrap: o.Wrap}})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -26,12 +25,10 @@ type DB struct {
 type Options struct {
 	// DSN names the database, as [ValidDSN] says.
 	DSN string
-	// Create makes Open create a missing database file.
-	Create bool
+	// PoolOptions say how the pools are opened.
+	engine.PoolOptions
 	// Trace records a span for each statement of a request whose trace is recorded.
 	Trace bool
-	// Wrap, if not nil, may replace the connector of each pool.
-	Wrap func(driver.Connector) driver.Connector
 }
 
 // Open opens the pools of a database. It does not connect yet. Kinds: Invalid for a DSN that
@@ -42,14 +39,10 @@ func Open(c Options) (*DB, error) {
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "dsn", Err: err}
 	}
-	wrap := c.Wrap
-	if wrap == nil {
-		wrap = func(c driver.Connector) driver.Connector { return c }
-	}
 	if c.Trace {
-		wrap = engine.TraceStatements(kind, wrap)
+		c.Wrap = engine.TraceStatements(kind, c.Wrap)
 	}
-	pools, err := kind.Open(name, c.Create, wrap)
+	pools, err := kind.Open(name, c.PoolOptions)
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
 	}

@@ -26,9 +26,8 @@ type Engine struct {
 	// validate checks a DSN without the engine's prefix. Its error says what would be
 	// valid, and repeats nothing of the DSN, which may hold a password.
 	validate func(dsn string) error
-	// Open opens the pools, with connectors that wrap may replace. With create, it
-	// creates a missing database file.
-	Open func(dsn string, create bool, wrap func(driver.Connector) driver.Connector) (Pools, error)
+	// Open opens the pools.
+	Open func(dsn string, o PoolOptions) (Pools, error)
 	// mediaDir returns the folder for media beside a database file; nil for an engine
 	// without database files.
 	mediaDir func(dsn string) string
@@ -100,6 +99,25 @@ type Engine struct {
 	HasLost func(error) bool
 	// Inspector finds out what a database of the engine is like.
 	Inspector Inspector
+}
+
+// PoolOptions say how an engine opens its pools.
+type PoolOptions struct {
+	// Create creates a missing database file.
+	Create bool
+	// Wrap, if not nil, may replace the connector of each pool.
+	Wrap func(driver.Connector) driver.Connector
+	// Writers and Readers are the sizes of the pools of a server. 0 stands for two and four
+	// connections for each processor, and for four and eight at least.
+	Writers, Readers int
+}
+
+// wrap returns the connector of a pool.
+func (o PoolOptions) wrap(c driver.Connector) driver.Connector {
+	if o.Wrap == nil {
+		return c
+	}
+	return o.Wrap(c)
 }
 
 // Pools are the connections to one database.

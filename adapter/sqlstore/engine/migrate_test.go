@@ -21,7 +21,7 @@ func openEmpty(t *testing.T, e sqltest.Engine) (db, other *database.DB) {
 	t.Helper()
 	dsn := e.Empty(t)
 	for _, to := range []**database.DB{&db, &other} {
-		opened, err := database.Open(database.Options{DSN: dsn, Create: true})
+		opened, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"maps"
@@ -122,7 +121,7 @@ func locationOfMySQL(dsn string) string {
 	return "mysql:" + config.Addr + "/" + config.DBName
 }
 
-func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (Pools, error) {
+func openMySQL(dsn string, o PoolOptions) (Pools, error) {
 	config, err := parseMySQL(dsn)
 	if err != nil {
 		return Pools{}, err
@@ -158,8 +157,8 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 	isNode := new(atomic.Bool)
 	pools := openServer(
-		wrap(galeraConnector{connector, isolation + ", READ WRITE", isNode}),
-		wrap(galeraConnector{connector, isolation + ", READ ONLY", isNode}),
+		galeraConnector{connector, isolation + ", READ WRITE", isNode},
+		galeraConnector{connector, isolation + ", READ ONLY", isNode}, o,
 	)
 	pools.IsCluster = isNode.Load
 	return pools, nil

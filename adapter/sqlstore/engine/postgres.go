@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"cmp"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"strconv"
 	"time"
@@ -13,7 +10,6 @@ import (
 	"github.com/huandu/go-sqlbuilder"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -43,8 +39,9 @@ func postgresEngine() *Engine {
 				var e *pgconn.PgError
 				return errors.As(err, &e) && e.Code == lockNotAvailable
 			},
-			limitSilence:   limitPostgresSilence,
-			unlimitSilence: "RESET ALL", // to what the connection has begun with
+			limitSilence: limitPostgresSilence,
+			// Not RESET ALL, after which a reader could write.
+			unlimitSilence: "SELECT set_config(name, reset_val, false) FROM pg_settings WHERE name = 'idle_session_timeout'",
 		}.lockImports,
 		Flavor:               sqlbuilder.PostgreSQL,
 		numberedParameters:   true,
@@ -92,6 +89,9 @@ func limitPostgresSilence(silence time.Duration) string {
 // lockNotAvailable is the SQLSTATE of a statement that has waited too long for a lock.
 const lockNotAvailable = "55P03"
 
+// readOnlyTransaction is the SQLSTATE of a write to a standby, or in a session that only reads.
+const readOnlyTransaction = "25006"
+
 // postgresSequence returns the name of the sequence that PostgreSQL creates for an
 // identity column.
 func postgresSequence(c Counter) string { return c.Table + "_" + c.Column + "_seq" }
@@ -128,24 +128,15 @@ func locationOfPostgres(dsn string) string {
 	return "postgres:" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 }
 
-func openPostgres(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (Pools, error) {
+func openPostgres(dsn string, o PoolOptions) (Pools, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return Pools{}, errPostgresDSN
 	}
-	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
-	maps.Copy(config.RuntimeParams, map[string]string{
-		"timezone":                            "UTC",
-		"datestyle":                           "ISO, YMD",
-		"standard_conforming_strings":         "on",
-		"default_transaction_isolation":       "read committed",
-		"default_transaction_read_only":       "off",
-		"lock_timeout":                        strconv.Itoa(lockSeconds) + "s",
-		"idle_in_transaction_session_timeout": strconv.Itoa(idleSeconds) + "s",
-	})
-	reading := config.Copy()
-	reading.RuntimeParams["default_transaction_read_only"] = "on"
-	return openServer(wrap(stdlib.GetConnector(*config)), wrap(stdlib.GetConnector(*reading))), nil
+	sessions := &postgresSessions{}
+	return openServer(
+		sessions.connector(config.Copy(), postgresSettings("off"), false),
+		sessions.connector(config, postgresSettings("on"), true), o), nil
 }
 
 // classifyPostgres classifies errors by their SQLSTATE, whose first two characters are
@@ -167,7 +158,7 @@ func classifyPostgres(err error) (kind adapter.ErrorKind, again bool) {
 		return adapter.Invalid, false
 	case "0A000", "55000": // a column or a view that cannot be written
 		return adapter.Unsupported, false
-	case "25006": // read-only transaction: the server became a replica
+	case readOnlyTransaction: // the server became a standby
 		return adapter.Unavailable, false
 	case lockNotAvailable, "57014": // lock timeout, cancelled by the server
 		return adapter.Unavailable, false

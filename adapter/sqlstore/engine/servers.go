@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -24,10 +25,11 @@ const (
 
 // openServer opens the connection pools of a database server. Writers have a pool of
 // their own, so that writers waiting for locks do not keep readers waiting.
-func openServer(writing, reading driver.Connector) Pools {
+func openServer(writing, reading driver.Connector, o PoolOptions) Pools {
 	processors := runtime.GOMAXPROCS(0)
-	readers := openPool(reading, max(8, 4*processors))
-	return Pools{Writer: openPool(writing, max(4, 2*processors)), Readers: readers, CredentialReaders: readers}
+	readers := openPool(o.wrap(reading), cmp.Or(o.Readers, max(8, 4*processors)))
+	writer := openPool(o.wrap(writing), cmp.Or(o.Writers, max(4, 2*processors)))
+	return Pools{Writer: writer, Readers: readers, CredentialReaders: readers}
 }
 
 func openPool(c driver.Connector, connections int) *sql.DB {

@@ -84,9 +84,9 @@ const sqliteCredentialConnections = 2
 
 // openSQLite opens the pools of a database file. Only the owner can read a file that it
 // creates, since the file will hold secrets.
-func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Connector) (Pools, error) {
+func openSQLite(path string, o PoolOptions) (Pools, error) {
 	flags := os.O_RDWR
-	if create {
+	if o.Create {
 		flags |= os.O_CREATE
 	}
 	f, err := os.OpenFile(path, flags, 0o600)
@@ -108,7 +108,7 @@ func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Con
 		return Pools{}, err
 	}
 	open := func(c driver.Connector, connections int) *sql.DB {
-		pool := sql.OpenDB(wrap(c))
+		pool := sql.OpenDB(o.wrap(c))
 		pool.SetMaxOpenConns(connections)
 		pool.SetMaxIdleConns(connections)
 		return pool

@@ -16,7 +16,7 @@ import (
 // for each statement of its connections that runs within a recorded trace. The span of a query
 // ends when its rows have been read. It has the text of the statement, but not the arguments.
 func TraceStatements(e *Engine, wrap func(driver.Connector) driver.Connector) func(driver.Connector) driver.Connector {
-	return func(c driver.Connector) driver.Connector { return tracedConnector{wrap(c), e} }
+	return func(c driver.Connector) driver.Connector { return tracedConnector{PoolOptions{Wrap: wrap}.wrap(c), e} }
 }
 
 type tracedConnector struct {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // TestSelectCache builds each statement, uses other parameters, and takes the statement
 // from the cache: text, arguments and indexes must be the same.
 func TestSelectCache(t *testing.T) {
-	for engine, dsn := range map[string]string{ // to which nothing connects
+	for system, dsn := range map[string]string{ // to which nothing connects
 		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "shop.db"), "postgres": "postgres://u:p@localhost:1/shop", "mysql": "mysql:u:p@tcp(localhost:1)/shop",
 	} {
 		schemas := adapter.NewSchemas()
@@ -65,7 +66,7 @@ func TestSelectCache(t *testing.T) {
 				params []adapter.ListParams
 			}{"one": {one, singles}, "page": {page, pages}} {
 				withCache := func() products {
-					own, err := database.Open(database.Options{DSN: dsn, Create: true})
+					own, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -76,7 +77,7 @@ func TestSelectCache(t *testing.T) {
 				for range 2 { // the second time from the cache
 					for _, p := range c.params {
 						if got, want := c.read(cached, &p, wanted), c.read(withCache(), &p, wanted); !reflect.DeepEqual(got, want) {
-							t.Errorf("%s: %s %s: got %+v, want %+v", engine, name, fmt.Sprintf("%+v", p), got, want)
+							t.Errorf("%s: %s %s: got %+v, want %+v", system, name, fmt.Sprintf("%+v", p), got, want)
 						}
 					}
 				}

@@ -5,7 +5,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -41,7 +40,7 @@ func Servers() []Engine {
 
 // migrated is a template of databases with empty tables.
 var migrated = NewTemplate(func(dsn string) error {
-	db, err := database.Open(database.Options{DSN: dsn, Create: true})
+	db, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func Raw(tb testing.TB, dsn string) *sql.DB {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pools, err := e.Open(name, false, func(c driver.Connector) driver.Connector { return c })
+	pools, err := e.Open(name, engine.PoolOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
