@@ -193,9 +193,10 @@ func allowedImports() map[string][]string {
 		"adapter/tracing/otlp/otlptest": {},
 		"adapter/transfer":              {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/server", "adapter/sqlstore", "adapter/sqlstore/credentials", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/recordtx"},
 		// private database servers for tests
-		"adapter/sqlstore/sqlconn":            {},
-		"adapter/sqlstore/sqltest":            {"adapter/sqlstore/sqlconn", "config/testenv/programs", "adapter/sqlstore/database", "adapter/sqlstore/engine", "config/testenv/nightly"},
-		"adapter/sqlstore/sqltest/galeratest": {"adapter/sqlstore/sqltest", "config/testenv/programs"},
+		"adapter/sqlstore/sqlconn":             {},
+		"adapter/sqlstore/sqltest":             {"adapter/sqlstore/sqlconn", "config/testenv/programs", "adapter/sqlstore/database", "adapter/sqlstore/engine", "config/testenv/nightly"},
+		"adapter/sqlstore/sqltest/galeratest":  {"adapter/sqlstore/sqltest", "config/testenv/programs"},
+		"adapter/sqlstore/sqltest/patronitest": {"config/testenv/programs", "config/testenv/servers"},
 		// legacy shops for tests
 		"adapter/magento1/magento1test":         {"adapter/sqlstore/sqltest"},
 		"adapter/magento1/magento1test/oldshop": {"adapter", "adapter/magento1", "adapter/magento1/server", "adapter/memstore"},
@@ -208,7 +209,9 @@ func allowedImports() map[string][]string {
 		// reports whether tests run for a commit or at night
 		"config/testenv/nightly": {},
 		// locates and starts programs that tests run
-		"config/testenv/programs":          {},
+		"config/testenv/programs": {},
+		// runs servers that belong together
+		"config/testenv/servers":           {"config/testenv/programs"},
 		"config/testenv/programs/chromium": {"config/testenv/programs"},
 		// compiles JSON Schemas for tests
 		"config/testenv/jsonschemas": {},
