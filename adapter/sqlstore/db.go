@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"log/slog"
@@ -53,6 +55,15 @@ type Options struct {
 	// Wrap, if not nil, may replace the connector of each pool, for instance by one
 	// that observes every statement.
 	Wrap func(driver.Connector) driver.Connector
+	// PerTransaction is for a DSN of PostgreSQL that leads to a pooler in transaction mode,
+	// such as PgBouncer's. DirectDSN, which leads to the server itself, is then needed by
+	// Migrate and by imports.
+	PerTransaction bool
+	// DirectDSN is what migrations and the lock of imports use; "" stands for DSN.
+	DirectDSN string
+	// WriteConnections and ReadConnections are the numbers of connections to a database server;
+	// 0 stands for two and four for each processor, and for four and eight at least.
+	WriteConnections, ReadConnections int
 }
 
 // A DB is an open store. It is safe for concurrent use.
@@ -70,7 +81,10 @@ type DB struct {
 // cannot be opened or a server that cannot be reached, Internal.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	const op = "open database"
-	opened, err := database.Open(database.Options{DSN: o.DSN, Trace: o.Trace, PoolOptions: engine.PoolOptions{Create: o.Migrate, Wrap: o.Wrap}})
+	opened, err := database.Open(database.Options{
+		DSN: o.DSN, DirectDSN: o.DirectDSN, Trace: o.Trace,
+		PoolOptions: engine.PoolOptions{Create: o.Migrate, Wrap: o.Wrap, Writers: o.WriteConnections, Readers: o.ReadConnections, PerTransaction: o.PerTransaction},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +98,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.Join(err, opened.Close())
 	}
 	if o.Migrate { // before anything else opens a new file of SQLite
-		db.migrations, err = opened.Engine.Migrate(ctx, opened.Writer, opened.Name, o.Logger)
+		var pool *sql.DB
+		if pool, err = opened.SessionPool(opened.Writer); err == nil {
+			db.migrations, err = opened.Engine.Migrate(ctx, pool, opened.Name, o.Logger)
+		}
 	} else {
 		err = opened.Ping(ctx)
 	}
@@ -113,7 +130,15 @@ func (db *DB) Migrations() []string { return slices.Clone(db.migrations) }
 // Options.Migrate. It waits for up to ten minutes while another process migrates, and says so to
 // logger. Kinds: Invalid, Unavailable, Internal.
 func (db *DB) CheckVersion(ctx context.Context, logger *slog.Logger) error {
-	err := db.records.Engine.CheckVersion(ctx, db.records.Writer, db.records.Name, logger)
+	pool, missing := db.records.SessionPool(db.records.Writer)
+	if missing != nil { // which does not matter unless another process may be migrating
+		versions, err := db.Versions(ctx)
+		if err != nil || len(versions.Pending) > 0 {
+			return cmp.Or(err, missing)
+		}
+		pool = db.records.Writer
+	}
+	err := db.records.Engine.CheckVersion(ctx, pool, db.records.Name, logger)
 	return db.records.WrapError(ctx, "check the version of the tables", err)
 }
 

@@ -193,10 +193,11 @@ func allowedImports() map[string][]string {
 		"adapter/tracing/otlp/otlptest": {},
 		"adapter/transfer":              {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/server", "adapter/sqlstore", "adapter/sqlstore/credentials", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/recordtx"},
 		// private database servers for tests
-		"adapter/sqlstore/sqlconn":             {},
-		"adapter/sqlstore/sqltest":             {"adapter/sqlstore/sqlconn", "config/testenv/programs", "adapter/sqlstore/database", "adapter/sqlstore/engine", "config/testenv/nightly"},
-		"adapter/sqlstore/sqltest/galeratest":  {"adapter/sqlstore/sqltest", "config/testenv/programs"},
-		"adapter/sqlstore/sqltest/patronitest": {"config/testenv/programs", "config/testenv/servers"},
+		"adapter/sqlstore/sqlconn":               {},
+		"adapter/sqlstore/sqltest":               {"adapter/sqlstore/sqlconn", "config/testenv/programs", "adapter/sqlstore/database", "adapter/sqlstore/engine", "config/testenv/nightly"},
+		"adapter/sqlstore/sqltest/galeratest":    {"adapter/sqlstore/sqltest", "config/testenv/programs"},
+		"adapter/sqlstore/sqltest/patronitest":   {"config/testenv/programs", "config/testenv/servers"},
+		"adapter/sqlstore/sqltest/pgbouncertest": {"config/testenv/programs", "config/testenv/servers"},
 		// legacy shops for tests
 		"adapter/magento1/magento1test":         {"adapter/sqlstore/sqltest"},
 		"adapter/magento1/magento1test/oldshop": {"adapter", "adapter/magento1", "adapter/magento1/server", "adapter/memstore"},

@@ -19,12 +19,17 @@ type DB struct {
 	// The prepared statements of the readers, the writer and the credential readers.
 	ReadStatements, WriteStatements, CredentialStatements *Statements
 	closed                                                atomic.Bool
+	perTransaction                                        bool          // see [engine.PoolOptions]
+	direct                                                *engine.Pools // to the server itself; may be nil
 }
 
 // A Options says how Open connects.
 type Options struct {
 	// DSN names the database, as [ValidDSN] says.
 	DSN string
+	// DirectDSN names the same database without a pooler. Migrations and locks that outlast a
+	// transaction use it. "" stands for DSN.
+	DirectDSN string
 	// PoolOptions say how the pools are opened.
 	engine.PoolOptions
 	// Trace records a span for each statement of a request whose trace is recorded.
@@ -43,13 +48,62 @@ func Open(c Options) (*DB, error) {
 		c.Wrap = engine.TraceStatements(kind, c.Wrap)
 	}
 	pools, err := kind.Open(name, c.PoolOptions)
-	if err != nil {
+	switch {
+	case errors.Is(err, engine.ErrPerTransaction):
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "pool_mode", Err: err}
+	case err != nil:
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
 	}
-	return &DB{
-		Engine: kind, Name: name, Pools: pools,
-		ReadStatements: newStatements(kind, pools.Readers), WriteStatements: newStatements(kind, pools.Writer), CredentialStatements: newStatements(kind, pools.CredentialReaders),
-	}, nil
+	prepared := !c.PerTransaction
+	db := &DB{
+		Engine: kind, Name: name, Pools: pools, perTransaction: c.PerTransaction,
+		ReadStatements: newStatements(kind, pools.Readers, prepared), WriteStatements: newStatements(kind, pools.Writer, prepared),
+		CredentialStatements: newStatements(kind, pools.CredentialReaders, prepared),
+	}
+	if err := db.openDirect(c); err != nil {
+		return nil, errors.Join(&adapter.Error{Kind: adapter.Invalid, Op: op, Field: "direct_dsn", Err: err}, pools.Close())
+	}
+	return db, nil
+}
+
+// directConnections is the size of the pool of the direct DSN: the lock of imports, and a
+// migration with its lock.
+const directConnections = 4
+
+// openDirect opens the pool of the direct DSN, if there is one. Nothing connects before it is used.
+func (db *DB) openDirect(c Options) error {
+	if c.DirectDSN == "" {
+		return nil
+	}
+	kind, name, err := engine.Of(c.DirectDSN)
+	switch {
+	case err != nil:
+		return err
+	case kind.System != db.Engine.System:
+		return errors.New("must name the same database as the DSN")
+	}
+	pools, err := kind.Open(name, engine.PoolOptions{Wrap: c.Wrap, Writers: directConnections, Readers: directConnections})
+	if err != nil {
+		return err
+	}
+	pools.Writer.SetMaxIdleConns(1) // it is used rarely
+	db.direct = &pools
+	return nil
+}
+
+var errNoDirectDSN = errors.New("is missing: through a pooler in transaction mode Portico can neither change tables nor take the lock of imports. Set it to the DSN of the database server itself, without the pooler")
+
+// SessionPool returns the pool for what needs a session of the server for more than a
+// transaction: that of the direct DSN, or else pool. Kinds: Invalid if the sessions of pool end with
+// each transaction and there is no direct DSN.
+func (db *DB) SessionPool(pool *sql.DB) (*sql.DB, error) {
+	switch {
+	case db.direct != nil:
+		return db.direct.Writer, nil
+	case db.perTransaction:
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open session", Field: "direct_dsn", Err: errNoDirectDSN}
+	}
+	return pool, nil
 }
 
 // IsTable reports whether there is a table, as opposed to a view, of that name.
@@ -84,7 +138,11 @@ func (db *DB) leaveLost(err error) {
 // kind Unavailable.
 func (db *DB) Close() error {
 	db.closed.Store(true)
-	return db.Pools.Close()
+	err := db.Pools.Close()
+	if db.direct != nil {
+		err = errors.Join(err, db.direct.Close())
+	}
+	return err
 }
 
 // WrapError converts the error of an operation to those of package adapter: it returns

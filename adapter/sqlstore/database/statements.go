@@ -25,6 +25,7 @@ type Statements struct {
 	engine   *engine.Engine
 	pool     *sql.DB
 	mu       sync.RWMutex
+	prepares bool // false where the next use of a connection may have another session of the server
 	prepared map[string]*sql.Stmt
 	built    map[any]Built
 }
@@ -36,8 +37,8 @@ type Built struct {
 	Indexes []int
 }
 
-func newStatements(engine *engine.Engine, pool *sql.DB) *Statements {
-	return &Statements{engine: engine, pool: pool, prepared: map[string]*sql.Stmt{}, built: map[any]Built{}}
+func newStatements(engine *engine.Engine, pool *sql.DB, prepares bool) *Statements {
+	return &Statements{engine: engine, pool: pool, prepares: prepares, prepared: map[string]*sql.Stmt{}, built: map[any]Built{}}
 }
 
 // LookupBuilt returns the statement that was built from a key, if it is cached.
@@ -58,15 +59,15 @@ func (s *Statements) AddBuilt(key any, built Built) {
 	}
 }
 
-// lookup returns the prepared statement of text, or nil, and whether the cache is full.
+// lookup returns the prepared statement of text, or nil, and whether the cache takes no more.
 func (s *Statements) lookup(text string) (stmt *sql.Stmt, full bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.prepared[text], len(s.prepared) >= maxStatements
+	return s.prepared[text], len(s.prepared) >= maxStatements || !s.prepares
 }
 
 // Prepare returns the prepared statement of text, and prepares it if necessary. It
-// returns nil if the cache is full.
+// returns nil if the cache takes no more.
 func (s *Statements) Prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	stmt, full := s.lookup(text)
 	if stmt != nil || full {

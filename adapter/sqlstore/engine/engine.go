@@ -110,7 +110,14 @@ type PoolOptions struct {
 	// Writers and Readers are the sizes of the pools of a server. 0 stands for two and four
 	// connections for each processor, and for four and eight at least.
 	Writers, Readers int
+	// PerTransaction is for a pooler in transaction mode, which gives a connection a session of
+	// the server for one transaction at a time: no statement is prepared, and nothing is left in
+	// the session. Only PostgreSQL can do so.
+	PerTransaction bool
 }
+
+// ErrPerTransaction means that an engine has no [PoolOptions.PerTransaction].
+var ErrPerTransaction = errors.New("transaction mode is for PostgreSQL alone")
 
 // wrap returns the connector of a pool.
 func (o PoolOptions) wrap(c driver.Connector) driver.Connector {
@@ -229,6 +236,9 @@ type Inspector struct {
 	// of the system, and the oldest version that will do.
 	VersionSQL string
 	Describe   func(version string) (name, oldest string)
+	// CapacitySQL selects how many connections the server lets the user have at a time; "" for an
+	// engine that is no server.
+	CapacitySQL string
 	// Rights returns the rights that the user lacks to write some tables, and those to change
 	// them, in the words of the server.
 	Rights func(ctx context.Context, p Pools, tables []string) (writes, changes []string, err error)

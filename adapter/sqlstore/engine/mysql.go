@@ -122,6 +122,9 @@ func locationOfMySQL(dsn string) string {
 }
 
 func openMySQL(dsn string, o PoolOptions) (Pools, error) {
+	if o.PerTransaction {
+		return Pools{}, ErrPerTransaction
+	}
 	config, err := parseMySQL(dsn)
 	if err != nil {
 		return Pools{}, err

@@ -134,6 +134,12 @@ func openPostgres(dsn string, o PoolOptions) (Pools, error) {
 		return Pools{}, errPostgresDSN
 	}
 	sessions := &postgresSessions{}
+	if o.PerTransaction {
+		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // which prepares nothing
+		return openServer(
+			scopedConnector{sessions.connector(config.Copy(), "", false), postgresScope(false)},
+			scopedConnector{sessions.connector(config, "", true), postgresScope(true)}, o), nil
+	}
 	return openServer(
 		sessions.connector(config.Copy(), postgresSettings("off"), false),
 		sessions.connector(config, postgresSettings("on"), true), o), nil

@@ -174,6 +174,32 @@ func TestPoolsRetire(t *testing.T) {
 	}
 }
 
+// BenchmarkPoolModes reads a row by its key with sessions that are a connection's own, and with a
+// scope for each statement.
+func BenchmarkPoolModes(b *testing.B) {
+	dsn := sqltest.Postgres(b)
+	sqltest.Exec(b, dsn, "CREATE TABLE item (id BIGINT PRIMARY KEY, sku TEXT)", "INSERT INTO item SELECT n, n FROM generate_series(1, 1000) AS n")
+	e, name, err := engine.Of(dsn)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for mode, perTransaction := range map[string]bool{"session": false, "transaction": true} {
+		b.Run(mode, func(b *testing.B) {
+			pools, err := e.Open(name, engine.PoolOptions{PerTransaction: perTransaction})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = pools.Close() }()
+			var sku string
+			for n := 0; b.Loop(); n++ {
+				if err := pools.Readers.QueryRowContext(b.Context(), "SELECT sku FROM item WHERE id = $1", 1+n%1000).Scan(&sku); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestPausedPostgres checks that connections to a server that does not answer any more are noticed
 // when they are borrowed, and that then no other one waits for it.
 func TestPausedPostgres(t *testing.T) {

@@ -85,6 +85,9 @@ const sqliteCredentialConnections = 2
 // openSQLite opens the pools of a database file. Only the owner can read a file that it
 // creates, since the file will hold secrets.
 func openSQLite(path string, o PoolOptions) (Pools, error) {
+	if o.PerTransaction {
+		return Pools{}, ErrPerTransaction
+	}
 	flags := os.O_RDWR
 	if o.Create {
 		flags |= os.O_CREATE

@@ -29,7 +29,11 @@ func (i Log) LockWithin(ctx context.Context, wait time.Duration) (release func()
 	if i.lease != nil {
 		silence = maxSilence
 	}
-	release, err = i.db.Engine.LockImports(ctx, i.db.Readers, i.db.Name, wait, silence)
+	pool, err := i.db.SessionPool(i.db.Readers)
+	if err != nil {
+		return nil, err
+	}
+	release, err = i.db.Engine.LockImports(ctx, pool, i.db.Name, wait, silence)
 	if err == nil || errors.Is(err, engine.ErrImporting) {
 		return release, err
 	}

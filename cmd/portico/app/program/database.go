@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
@@ -24,12 +25,38 @@ func sqlSettings() []config.Setting {
 		{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Secret: true, Valid: engine.ValidDSN,
 			Help: "The database: sqlite: and the path of a file, which Portico creates if it is missing; " +
 				"postgres://user:password@host:5432/database; or, for MariaDB too, mysql:user:password@tcp(host:3306)/database."},
+		{Name: "pool_mode", Kind: config.Choice, Default: "session", Choices: []string{"session", "transaction"},
+			Help: "How long a connection of sql.dsn has one session of the server. session: as long as it is open, without a pooler or with one in session mode. " +
+				"transaction: for one transaction, through PgBouncer or another pooler of PostgreSQL in transaction mode."},
+		{Name: "direct_dsn", Kind: config.Text, Secret: true, Valid: validDirectDSN,
+			Help: "The database of sql.dsn without the pooler, in the same form. Changes of the tables and imports use it. sql.pool_mode transaction needs it. Empty: sql.dsn."},
+		{Name: "write_connections", Kind: config.Int, Default: "0", Max: 1000, Valid: validConnections,
+			Help: "Maximum number of connections of this process that write to a database server. 0: two for each processor, and four at least."},
+		{Name: "read_connections", Kind: config.Int, Default: "0", Max: 1000, Valid: validConnections,
+			Help: "Maximum number of connections of this process that only read from a database server. 0: four for each processor, and eight at least."},
 		{Name: "migrate", Kind: config.Choice, Default: "auto", Choices: []string{"auto", "off"},
 			Help: "Whether Portico creates its tables and updates them at start. off leaves the database as it is: Portico then starts only after portico migrate up has run."},
 		{Name: "media_dir", Kind: config.Text,
 			Help: "Folder for the image files, which Portico creates if it is missing. Put nothing else there: Portico may overwrite files that it does not know. " +
 				"Processes that share a database must share it. Empty: beside the file of SQLite, as portico.db-media; with a database server portico-media in the working directory."},
 	}
+}
+
+// validDirectDSN is engine.ValidDSN for a DSN that may be missing.
+func validDirectDSN(dsn string) error {
+	if dsn == "" {
+		return nil
+	}
+	return engine.ValidDSN(dsn)
+}
+
+// validConnections rejects a pool of one connection: a migration holds a lock by one, and runs on
+// another.
+func validConnections(number string) error {
+	if number == "1" {
+		return errors.New("must be 0, or 2 or more")
+	}
+	return nil
 }
 
 // OpenStore opens Portico's own database, and creates or updates its tables as sql.migrate
@@ -63,9 +90,19 @@ func OpenStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slo
 // StoreOptions returns how to open Portico's own database without touching its tables.
 func StoreOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error) {
 	schemas, err := Schemas(cfg)
+	section := cfg.Sections[SQLSection]
+	connections := func(name string) int {
+		n, _ := strconv.Atoi(section[name]) // it was validated
+		return n
+	}
 	return sqlstore.Options{
-		Schemas:      schemas,
-		DSN:          cfg.Sections[SQLSection]["dsn"],
+		Schemas:        schemas,
+		DSN:            section["dsn"],
+		DirectDSN:      section["direct_dsn"],
+		PerTransaction: section["pool_mode"] == "transaction",
+
+		WriteConnections: connections("write_connections"), ReadConnections: connections("read_connections"),
+
 		MediaDir:     MediaDir(cfg),
 		SecretKey:    string(cfg.Auth.SecretKey),
 		PasswordCost: cfg.Auth.PasswordCost,

@@ -9,7 +9,7 @@ sql.migrate: set migration.enabled
 
 {{/* Secret settings: a test compares the list with those of the program. */}}
 {{- define "portico.secretSettings" -}}
-auth.secret_key cache.redis_url follow.dsn legacy.consumer_secret legacy.token_secret ops.token rest.secret sql.dsn tracing.headers
+auth.secret_key cache.redis_url follow.dsn legacy.consumer_secret legacy.token_secret ops.token rest.secret sql.direct_dsn sql.dsn tracing.headers
 {{- end -}}
 
 {{/* Fails with everything that is wrong with the values and that the schema cannot say. */}}

@@ -1,0 +1,81 @@
+//go:build linux
+
+// Package pgbouncertest puts PgBouncer before the PostgreSQL server of tests.
+//
+// # Principles
+//
+//  1. PgBouncer runs with the settings that it comes with, but for the mode of its pools: it refuses start-up parameters that
+//     it does not know, and resets nothing between the transactions of its clients.
+//  2. It has fewer connections to the server than its clients have to it, so that clients do share
+//     them.
+//
+// # How it is tested
+//
+// By the conformance suite of package sqlstore, and by the contract suite with four replicas.
+package pgbouncertest
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv/servers"
+)
+
+// serverConnections is the number of connections to the server for each database.
+const serverConnections = 6
+
+// A Bouncer is a running PgBouncer.
+type Bouncer struct {
+	tb      testing.TB
+	address string
+}
+
+// Start starts a PgBouncer for all databases of the server of a DSN, which ends with the test. mode is
+// session or transaction.
+func Start(tb testing.TB, dsn, mode string) *Bouncer {
+	tb.Helper()
+	path := programs.Need(tb, "pgbouncer")
+	server := parse(tb, dsn)
+	g := servers.New(tb, "postgres", "nobody")
+	b := &Bouncer{tb: tb, address: g.Address()}
+	listen, err := url.Parse("//" + b.address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	users := g.Write("users.txt", fmt.Sprintf("%q \"\"\n", server.User.Username()))
+	settings := g.Write("pgbouncer.ini", fmt.Sprintf(`[databases]
+* = host=%s port=%s
+[pgbouncer]
+listen_addr = %s
+listen_port = %s
+unix_socket_dir =
+auth_type = trust
+auth_file = %s
+pool_mode = %s
+default_pool_size = %d
+max_client_conn = 400
+server_fast_close = 1
+`, server.Hostname(), server.Port(), listen.Hostname(), listen.Port(), users, mode, serverConnections))
+	g.Start("pgbouncer", path, settings).AwaitPort(b.address)
+	return b
+}
+
+// Through returns the DSN of a database of the server through the PgBouncer.
+func (b *Bouncer) Through(dsn string) string {
+	b.tb.Helper()
+	u := parse(b.tb, dsn)
+	u.Host = b.address
+	return u.String()
+}
+
+// parse returns a DSN that is a URL.
+func parse(tb testing.TB, dsn string) *url.URL {
+	tb.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil || u.Scheme != "postgres" {
+		tb.Fatalf("%s is no URL of a PostgreSQL", dsn)
+	}
+	return u
+}
