@@ -23,6 +23,9 @@ type Inspection struct {
 	Pending, Unknown []int64
 	// TooNew says that this version must not use the tables of a newer one.
 	TooNew bool
+	// Connections is how many connections the pools of this process open at most, and Capacity how
+	// many the server lets the user have; both are 0 without a server.
+	Connections, Capacity int
 	// MissingWrites are the rights that the user lacks to serve clients, and MissingChanges
 	// those to migrate, in the words of the server.
 	MissingWrites, MissingChanges []string
@@ -32,7 +35,7 @@ type Inspection struct {
 // what it tries is rolled back, or can only fail. Kinds: Unavailable, Internal.
 func (db *DB) Inspect(ctx context.Context) (*Inspection, error) {
 	i := &Inspection{}
-	for _, step := range []func(context.Context, *DB) error{i.addServer, i.addClock, i.addMigrations, i.addRights} {
+	for _, step := range []func(context.Context, *DB) error{i.addServer, i.addCapacity, i.addClock, i.addMigrations, i.addRights} {
 		if err := step(ctx, db); err != nil {
 			return nil, db.records.WrapError(ctx, "inspect database", err)
 		}
@@ -52,6 +55,21 @@ func (i *Inspection) addServer(ctx context.Context, db *DB) error {
 	if olderThan(version, oldest) {
 		i.Oldest = oldest
 	}
+	return nil
+}
+
+// addCapacity adds the numbers of connections.
+func (i *Inspection) addCapacity(ctx context.Context, db *DB) error {
+	text := db.records.Engine.Inspector.CapacitySQL
+	if text == "" {
+		return nil
+	}
+	found, err := database.SelectColumn[int](ctx, db.records.Readers.QueryContext, text)
+	if err != nil {
+		return err
+	}
+	i.Capacity = found[0]
+	i.Connections = db.records.Writer.Stats().MaxOpenConnections + db.records.Readers.Stats().MaxOpenConnections
 	return nil
 }
 

@@ -50,7 +50,10 @@ func TestInspect(t *testing.T) {
 		if !strings.HasPrefix(found.Version, name) || found.Oldest != "" || found.Ahead.Abs() > time.Minute {
 			t.Errorf("server: %+v", found)
 		}
-		found.Version, found.Ahead, found.RoundTrip = "", 0, 0
+		if isServer := e.Name != "sqlite"; isServer != (found.Capacity > found.Connections && found.Connections > 0) {
+			t.Errorf("%d connections of %d", found.Connections, found.Capacity)
+		}
+		found.Version, found.Ahead, found.RoundTrip, found.Connections, found.Capacity = "", 0, 0, 0, 0
 		if diff := cmp.Diff(&Inspection{Pending: []int64{}}, found, cmpEmpty); diff != "" {
 			t.Errorf("with all tables (-want +got):\n%s", diff)
 		}

@@ -30,7 +30,13 @@ func inspectPostgres() Inspector {
 	return Inspector{
 		VersionSQL: "SELECT current_setting('server_version')",
 		Describe:   func(string) (name, oldest string) { return "PostgreSQL", "10" },
-		Rights:     postgresRights,
+		// Some are reserved for administrators, and roles and databases may have limits, where -1
+		// stands for none.
+		CapacitySQL: "SELECT LEAST(CAST(current_setting('max_connections') AS BIGINT) - CAST(current_setting('superuser_reserved_connections') AS BIGINT)" +
+			" - COALESCE(CAST(current_setting('reserved_connections', true) AS BIGINT), 0)," +
+			" (SELECT NULLIF(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user)," +
+			" (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database()))",
+		Rights: postgresRights,
 	}
 }
 
@@ -92,7 +98,8 @@ func inspectMySQL() Inspector {
 			}
 			return "MySQL", "8.0"
 		},
-		Rights: mysqlRights,
+		CapacitySQL: "SELECT CAST(IF(@@max_user_connections = 0, @@max_connections, LEAST(@@max_connections, @@max_user_connections)) AS SIGNED)",
+		Rights:      mysqlRights,
 	}
 }
 

@@ -73,7 +73,8 @@ func TestDoctorGood(t *testing.T) {
 	text := "legacy: {url: '" + shop + "'}\nauth: {secret_key: " + apptest.SecretKey + "}\nops: {token: a-token-for-operators}\ntrusted_proxies: 10.0.0.0/8\n"
 	apptest.WriteFile(t, file, text)
 	commands := apptest.Environment{"PORTICO_SQL_DSN=" + demotest.Postgres(t), "PORTICO_SQL_MEDIA_DIR=" + filepath.Join(folder, "media"), "PORTICO_CACHE_REDIS_URL=" + redis.URL()}.With(
-		"PORTICO_CONFIG="+file, "PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0", "PORTICO_LISTS_SPOOL_DIR="+folder, "PORTICO_LISTS_SPOOL_BYTES=1MiB", "PORTICO_SERVER_MAX_CONNECTIONS=100")
+		"PORTICO_CONFIG="+file, "PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0", "PORTICO_LISTS_SPOOL_DIR="+folder, "PORTICO_LISTS_SPOOL_BYTES=1MiB", "PORTICO_SERVER_MAX_CONNECTIONS=100",
+		"PORTICO_SQL_WRITE_CONNECTIONS=4", "PORTICO_SQL_READ_CONNECTIONS=8")
 	commands.MustRun(t, "credentials", "revoke", "--consumer", demotest.Data(t).Consumer.Key)
 	got := commands.MustRun(t, "doctor", "--strict")
 	for _, replaced := range [][2]string{
@@ -96,6 +97,7 @@ Database
   ok           migrations        all made
   ok           rights            the user may write and change tables
   ok           database clock    as this machine's; timestamps of signed calls may be 10m0s ahead
+  ok           connections       one replica opens at most 12 (--replicas counts more); the server accepts 197
   ok           records           the store has records
   ok           secret key        set, and decrypts the secrets of consumers
   ok           administrators    no token acts for an administrator

@@ -71,6 +71,32 @@ func TestDoctorRights(t *testing.T) {
 	requireFinding(t, r, "rights", doctor.Fault, "the user cannot serve clients: it lacks INSERT on")
 }
 
+// TestDoctorConnections compares the connections of some replicas with what a server accepts.
+func TestDoctorConnections(t *testing.T) {
+	for engine, newDSN := range map[string]func(testing.TB) string{"postgres": sqltest.Postgres, "mariadb": sqltest.MariaDB} {
+		settings := apptest.Environment{"PORTICO_SQL_DSN=" + newDSN(t), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_SQL_WRITE_CONNECTIONS=6", "PORTICO_SQL_READ_CONNECTIONS=14"}
+		for _, tt := range []struct {
+			name, replicas string
+			settings       []string
+			level          doctor.Level
+			want           string
+		}{
+			{"one", "1", nil, doctor.OK, "one replica opens at most 20 (--replicas counts more); the server accepts "},
+			{"many", "9", nil, doctor.Warning, "9 replicas open at most 20 each, together 180, and the server accepts "},
+			{"too many", "11", nil, doctor.Fault, "11 replicas open at most 20 each, together 220, and the server accepts "},
+			{"through a pooler", "11", []string{"PORTICO_SQL_POOL_MODE=transaction", "PORTICO_SQL_MIGRATE=off"}, doctor.OK, "the pooler must accept as many"},
+			{"no direct DSN", "1", []string{"PORTICO_SQL_POOL_MODE=transaction"}, doctor.Fault, "sql.direct_dsn is missing"},
+		} {
+			if engine == "mariadb" && tt.settings != nil {
+				continue
+			}
+			t.Run(engine+"/"+tt.name, func(t *testing.T) {
+				requireFinding(t, runDoctor(t, settings.With(tt.settings...), "--replicas", tt.replicas), "connections", tt.level, tt.want)
+			})
+		}
+	}
+}
+
 // changeFile executes statements on a file of SQLite.
 func changeFile(t *testing.T, path string, statements ...string) {
 	t.Helper()

@@ -24,6 +24,7 @@ const doctorTimeout = 12 * time.Second
 // Command returns the command "doctor".
 func Command(p *program.Program) *cobra.Command {
 	var asJSON, strict bool
+	var replicas int
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say whether Portico would run well with this configuration, and what to do where not",
@@ -56,6 +57,7 @@ Exit codes: 0 no faults, 1 faults, or warnings with --strict, 2 the command was 
 wrongly.`, doctorTimeout+time.Second),
 		Example: `  portico doctor --config portico.yaml
   portico doctor --strict && portico serve
+  portico doctor --replicas 8       # are the connections of all of them too many?
   portico doctor --json | jq '.findings[] | select(.level == "fault")'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cobra.NoArgs(cmd, args); err != nil {
@@ -64,7 +66,10 @@ wrongly.`, doctorTimeout+time.Second),
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := examine(p, cmd)
+			if replicas < 1 {
+				return program.CannotRun{Err: errors.New("--replicas must be 1 or more")}
+			}
+			r := examine(p, cmd, replicas)
 			if err := writeReportOf(cmd, r, asJSON); err != nil {
 				return err
 			}
@@ -77,6 +82,7 @@ wrongly.`, doctorTimeout+time.Second),
 	p.AddSettingFlags(cmd, p.AllSettings()...)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return program.CannotRun{Err: err} })
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().IntVar(&replicas, "replicas", 1, "number of processes of portico serve that share the database")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings, too")
 	return cmd
 }
@@ -95,14 +101,14 @@ func writeReportOf(cmd *cobra.Command, r *Report, asJSON bool) error {
 
 // examine runs all checks of "portico doctor". If the configuration cannot be read, that is
 // all it says.
-func examine(p *program.Program, cmd *cobra.Command) *Report {
+func examine(p *program.Program, cmd *cobra.Command, replicas int) *Report {
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
 		settings := Check{Group: "configuration", Name: "settings", Run: func(context.Context) []Finding { return settingFaults(err) }}
 		return Run(cmd.Context(), []Check{settings}, doctorTimeout)
 	}
 	file, _ := cmd.Flags().GetString("config") // LoadConfig has read it
-	e := &examination{program: p, cfg: cfg, file: cmp.Or(file, p.Getenv("PORTICO_CONFIG")), root: os.DirFS("/")}
+	e := &examination{program: p, cfg: cfg, file: cmp.Or(file, p.Getenv("PORTICO_CONFIG")), root: os.DirFS("/"), replicas: replicas}
 	return Run(cmd.Context(), e.checks(), doctorTimeout)
 }
 
@@ -112,6 +118,8 @@ type examination struct {
 	cfg     *config.Config
 	file    string // of the configuration; "" if there is none
 	root    fs.FS  // of this machine
+	// replicas is how many processes share the database.
+	replicas int
 }
 
 // checks returns all checks in the order in which their findings are printed.

@@ -65,6 +65,9 @@ func (e *examination) checkDatabase(ctx context.Context) []Finding {
 		serverFinding(i, engine.Location(e.cfg.Sections[program.SQLSection]["dsn"])), migrationsFinding(i, migrates(e.cfg)), rightsFinding(i, migrates(e.cfg)),
 		clockFinding("database clock", i.Ahead, i.RoundTrip/2),
 	}
+	if i.Capacity > 0 { // of a server
+		findings = append(findings, e.connectionsFinding(i))
+	}
 	for _, step := range []struct {
 		check string
 		run   func(context.Context, *sqlstore.DB) ([]Finding, error)
@@ -84,6 +87,30 @@ func (e *examination) checkDatabase(ctx context.Context) []Finding {
 		}
 	}
 	return findings
+}
+
+// connectionsFinding is the finding about the connections that all replicas open. It assumes that
+// the machines of the replicas have as many processors as this one.
+func (e *examination) connectionsFinding(i *sqlstore.Inspection) Finding {
+	const check = "connections"
+	section := e.cfg.Sections[program.SQLSection]
+	all := e.replicas * i.Connections
+	found := fmt.Sprintf("%d replicas open at most %d each, together %d", e.replicas, i.Connections, all)
+	if e.replicas == 1 {
+		found = fmt.Sprintf("one replica opens at most %d (--replicas counts more)", all)
+	}
+	const fewer = "lower sql.write_connections and sql.read_connections, or run fewer replicas"
+	switch {
+	case section["pool_mode"] == "transaction" && section["direct_dsn"] == "" && migrates(e.cfg):
+		return failed(check, "sql.pool_mode is transaction and sql.direct_dsn is missing: tables cannot be changed through a pooler", "Set sql.direct_dsn to the DSN of the database server itself, or sql.migrate to off.")
+	case section["pool_mode"] == "transaction":
+		return passed(check, found+": the pooler must accept as many (max_client_conn)")
+	case all > i.Capacity:
+		return failed(check, fmt.Sprintf("%s, and the server accepts %d", found, i.Capacity), "Raise max_connections of the server, "+fewer+".")
+	case all > i.Capacity*8/10:
+		return warned(check, fmt.Sprintf("%s, and the server accepts %d, which leaves little for an upgrade, when replicas of both versions run, and for backups", found, i.Capacity), "Raise max_connections of the server, "+fewer+".")
+	}
+	return passed(check, fmt.Sprintf("%s; the server accepts %d", found, i.Capacity))
 }
 
 // missingDatabase is the finding about a database of SQLite that does not exist yet. Its path may
