@@ -70,6 +70,8 @@ func TestOutcomes(t *testing.T) {
 		{"timeout", func(g *guarded, ctx context.Context) error { g.upstream.set(hangFault); return g.get(ctx) }, "unavailable", failure, guard.ErrTimeout},
 		{"query over the match limit", failing(&adapter.Error{Kind: adapter.Unavailable, Op: "query", Err: adapter.ErrMatchLimit}),
 			"unavailable", success, adapter.ErrMatchLimit},
+		{"record that others keep writing", failing(&adapter.Error{Kind: adapter.Unavailable, Op: "update", Err: adapter.ErrContention}),
+			"unavailable", success, adapter.ErrContention},
 		{"caller's deadline with a cause", func(g *guarded, ctx context.Context) error {
 			ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("deadline of the caller"))
 			defer cancel()

@@ -37,7 +37,7 @@ import (
 const provider = "/usr/lib/galera/libgalera_smm.so"
 
 // joinTimeout bounds how long a node may take until it serves.
-const joinTimeout = time.Minute
+const joinTimeout = 2 * time.Minute
 
 // A Cluster is a cluster of three nodes.
 type Cluster struct {
