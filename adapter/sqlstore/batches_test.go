@@ -42,37 +42,43 @@ func TestBatchWithFailedStatement(t *testing.T) {
 	})
 }
 
-// TestConcurrentBatches updates the same stock items in opposite orders at once, from two processes
-// as far as the database can tell. No batch fails, and one of them comes last for all items.
+// TestConcurrentBatches updates the same stock items from two processes, as far as the database can
+// tell.
 func TestConcurrentBatches(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := NewDemo(t, e)
-		stores := []adapter.Store{storeOf(t, openAt(t, dsn), adapter.StockItems), storeOf(t, openAt(t, dsn), adapter.StockItems)}
-		const each, items = 10, 6
-		var all sync.WaitGroup
-		for s, store := range stores {
-			all.Go(func() {
-				for n := range each {
-					batch := make([]adapter.UpdateParams, items)
-					for i := range batch {
-						key := i + 1
-						if s == 1 {
-							key = items - i
-						}
-						batch[i] = setQty(adapter.Key(key), strconv.Itoa(100+s*each+n)+".0000")
-					}
-					if _, err := adapter.UpdateBatch(t.Context(), store, batch); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		last := adaptertest.MustGet(t, stores[0], adapter.GetParams{Key: 1}).Get("qty").Text()
-		for key := range items {
-			if got := adaptertest.MustGet(t, stores[0], adapter.GetParams{Key: adapter.Key(key + 1)}).Get("qty").Text(); got != last {
-				t.Errorf("item %d has %s, and item 1 %s", key+1, got, last)
-			}
-		}
+		CheckConcurrentBatches(t, storeOf(t, openAt(t, dsn), adapter.StockItems), storeOf(t, openAt(t, dsn), adapter.StockItems))
 	})
+}
+
+// CheckConcurrentBatches updates the same stock items in opposite orders at once by two stores. No
+// batch may fail, and one of them must come last for all items.
+func CheckConcurrentBatches(t *testing.T, stores ...adapter.Store) {
+	t.Helper()
+	const each, items = 10, 6
+	var all sync.WaitGroup
+	for s, store := range stores {
+		all.Go(func() {
+			for n := range each {
+				batch := make([]adapter.UpdateParams, items)
+				for i := range batch {
+					key := i + 1
+					if s == 1 {
+						key = items - i
+					}
+					batch[i] = setQty(adapter.Key(key), strconv.Itoa(100+s*each+n)+".0000")
+				}
+				if _, err := adapter.UpdateBatch(t.Context(), store, batch); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	last := adaptertest.MustGet(t, stores[0], adapter.GetParams{Key: 1}).Get("qty").Text()
+	for key := range items {
+		if got := adaptertest.MustGet(t, stores[0], adapter.GetParams{Key: adapter.Key(key + 1)}).Get("qty").Text(); got != last {
+			t.Errorf("item %d has %s, and item 1 %s", key+1, got, last)
+		}
+	}
 }

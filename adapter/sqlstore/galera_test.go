@@ -39,6 +39,12 @@ func TestGalera(t *testing.T) {
 	t.Run("lost updates", func(t *testing.T) { testGaleraUpdates(t, nodes, dsns) })
 	t.Run("one default address", func(t *testing.T) { testGaleraAddresses(t, nodes, dsns) })
 	t.Run("one token", func(t *testing.T) { testGaleraTokens(t, nodes, dsns) })
+	t.Run("batches", func(t *testing.T) {
+		for range 20 {
+			sqlstore.CheckConcurrentBatches(t, stock(t, nodes[0]), stock(t, nodes[1]))
+		}
+	})
+	t.Run("migrations", func(t *testing.T) { testGaleraMigrations(t, cluster) })
 	t.Run("fenced writes", func(t *testing.T) { testGaleraLease(t, nodes) })
 	t.Run("node without the others", func(t *testing.T) { testGaleraIsolated(t, cluster, dsns) })
 }
@@ -66,6 +72,28 @@ func count(t *testing.T, dsn, text string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// testGaleraMigrations opens an empty database four times at once, at two nodes, as replicas do at their
+// start. Each migration runs once.
+func testGaleraMigrations(t *testing.T, cluster *galeratest.Cluster) {
+	for round := range 5 {
+		dsns := cluster.Database(fmt.Sprintf("empty%d", round))
+		cluster.Nodes[1].Query(t, "SELECT 1") // which waits until the node has the database
+		made := make([]int, 4)
+		failed := atOnce(len(made), func(i int) error {
+			db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsns[i%2], Migrate: true})
+			if err != nil {
+				return err
+			}
+			made[i] = len(db.Migrations())
+			return db.Close()
+		})
+		all := made[0] + made[1] + made[2] + made[3]
+		if want := count(t, dsns[0], "SELECT COUNT(*) FROM goose_db_version WHERE version_id > 0"); errors.Join(failed...) != nil || all != want || want == 0 {
+			t.Errorf("round %d: %d migrations were made and %d noted, %v", round, all, want, errors.Join(failed...))
+		}
+	}
 }
 
 func testGaleraReads(t *testing.T, nodes [2]*sqlstore.DB) {
