@@ -223,10 +223,13 @@ func allowedImports() map[string][]string {
 		// tests of the whole program, of what ships with it, and of the repository
 		"config/deployment":         {},
 		"contracttests/conformance": {},
-		"contracttests/endurance":   {},
-		"contracttests/galera":      {},
-		"contracttests/repository":  {},
-		"contracttests/operation":   {},
+		// a model of large installations, and its measurements with real replicas
+		"contracttests/capacity":       {},
+		"contracttests/capacity/trial": {},
+		"contracttests/endurance":      {},
+		"contracttests/galera":         {},
+		"contracttests/repository":     {},
+		"contracttests/operation":      {},
 		// finds lost and stale values in what concurrent clients of tests have seen
 		"contracttests/consistency": {},
 	}
