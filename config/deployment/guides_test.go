@@ -371,7 +371,7 @@ func TestShows(t *testing.T) {
 // are valid.
 func TestGuideLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
-	pages := []string{"cmd/portico/CHANGELOG.md"}
+	pages := []string{"cmd/portico/CHANGELOG.md", "cmd/portico/SCALE.md"}
 	for _, g := range allGuides() {
 		pages = append(pages, g.path)
 	}
