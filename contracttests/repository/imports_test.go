@@ -214,6 +214,8 @@ func allowedImports() map[string][]string {
 		// runs servers that belong together
 		"config/testenv/servers":           {"config/testenv/programs"},
 		"config/testenv/programs/chromium": {"config/testenv/programs"},
+		// starts clusters of Redis and Sentinels for tests
+		"config/testenv/redisservers": {"config/testenv/programs"},
 		// compiles JSON Schemas for tests
 		"config/testenv/jsonschemas": {},
 
