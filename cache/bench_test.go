@@ -32,7 +32,7 @@ func BenchmarkGetLocal(b *testing.B) {
 func BenchmarkNonce(b *testing.B) {
 	now := newClock()
 	r := newReplica(b, startRedis(b), func(o *cache.Options) { o.Now = now.Now })
-	nonces, n := r.Nonces(&localNonces{}), 0
+	nonces, n := r.Nonces(&localNonces{}, false), 0
 	now.advance(nonceTTL + time.Minute) // the local store has forgotten its nonces
 	for b.Loop() {
 		n++

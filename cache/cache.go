@@ -24,6 +24,10 @@ const (
 type Options struct {
 	// Redis is the client returned by [Dial]; nil means memory only. The Cache closes it.
 	Redis redis.UniversalClient
+	// Prefix is what the names of all keys and channels in Redis begin with; "" means
+	// [DefaultPrefix]. Processes with one prefix invalidate each other's replies and know each
+	// other's nonces. It must not contain braces.
+	Prefix string
 	// TTL is the maximum time that a reply is fresh.
 	TTL time.Duration
 	// StaleTTL is how long after that a reply may be returned while the upstream cannot
@@ -73,7 +77,8 @@ type Cache struct {
 	memory                   *memory
 	remote                   *remote
 	flights                  singleflight.Group
-	changes                  Changes // nil: there are none
+	filling                  keyLocks // of fills that only those may share who called before they began
+	changes                  Changes  // nil: there are none
 	// usableUntil is when the last reply that this process has stored or read expires, in
 	// Unix nanoseconds. It is 0 after all replies were invalidated.
 	usableUntil atomic.Int64
@@ -101,7 +106,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		return c, nil
 	}
 	r := &remote{
-		client: o.Redis, timeout: o.Timeout, staleTTL: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
+		client: o.Redis, keys: keyspace(cmp.Or(o.Prefix, DefaultPrefix)), timeout: o.Timeout, staleTTL: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
 		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(), slots: make(chan struct{}, maxLookups),
 		invalidate: c.invalidate,
 		onState: func(to string) {
@@ -111,12 +116,14 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		},
 	}
 	r.lease = cmp.Or(r.lease, defaultLease)
+	r.masters = mastersOf(o.Redis)
 	r.newBreaker()
 	c.remote = r
 	r.start(ctx)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var monitor sync.WaitGroup
 	monitor.Go(func() { r.run(ctx) })
+	monitor.Go(func() { r.stalls.run(ctx, r.timeout) })
 	c.stop = func() { cancel(); monitor.Wait() }
 	return c, nil
 }
@@ -176,10 +183,10 @@ func (c *Cache) BeginWrite(ctx context.Context, tags []string) (done func()) {
 	member := rand.Text()
 	_ = c.remote.beginWrite(ctx, tags, member) // an error has opened the breaker
 	return func() {
-		for {
-			err := c.remote.endWrite(ctx, tags, member)
+		for c.remote.endWrite(ctx, tags, member) != nil {
 			// If this fails or is skipped, the next epoch invalidates the replies.
-			if !errors.Is(err, errUnavailable) || c.remote.recordMissed() {
+			if c.remote.recordMissed() {
+				c.remote.awaitNoticed(ctx)
 				break
 			}
 		}

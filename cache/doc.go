@@ -13,6 +13,8 @@
 //   - The epoch is the generation of the tag all.
 //   - A lease is a key in Redis that marks a write in progress.
 //   - The upstream is whatever the caller makes replies from.
+//   - The prefix is what the names of all keys and channels in Redis begin with. Replicas of one
+//     store have the same prefix; stores that share a Redis have different ones.
 //
 // # Principles
 //
@@ -32,49 +34,51 @@
 //     these tags are not stored until the lease expires, by default after 5 s.
 //  4. Redis is accessed with single round trips of plain commands: no scripts, no
 //     transactions and no multi-key commands, so a cluster works. The generation and the
-//     lease of a tag are on the same node. Round trips have their own deadline and are not
-//     retried. The number of concurrent lookups is limited; others wait for a slot, and are
-//     misses if they do not get one.
+//     lease of a tag are on the same node. Round trips have their own deadline. Commands may be
+//     repeated, so a nonce says who was first. The number of concurrent lookups is limited;
+//     others wait for a slot, and are misses if they do not get one.
 //  5. Redis never fails a call. Errors count as misses, and are counted in metrics. After
-//     three consecutive failures, one failed invalidation, or the loss of the subscription,
-//     a circuit breaker opens, and only the monitor accesses Redis, once per [OpenFor]. The
-//     monitor starts a new epoch before it closes the breaker, because invalidations may
-//     have been missed in the meantime, or lost by a Redis that restarted with old data. If
-//     another invalidation is missed while it does so, it starts yet another epoch.
-//  6. With Redis, memory answers without asking Redis for at most MemoryTTL, and
+//     three consecutive failures, one failed invalidation, or the loss of the subscription or
+//     of a master of the cluster, a circuit breaker opens, and only the monitor accesses Redis,
+//     once per [OpenFor]. A timeout during which this process did not run is no failure.
+//  6. Replicas lose and regain Redis at different times. Each pings all masters, so that all
+//     notice a loss within a second and a half. A write that cannot tell the others is
+//     acknowledged only after that time. When Redis is back, the monitor reads the topology of
+//     a cluster anew and starts a new epoch, because invalidations may have been missed in the
+//     meantime, or lost by a Redis that restarted with old data. From then on it sends
+//     invalidations again, but trusts replies only a second later, when all others do the same.
+//     If another invalidation is missed while it starts the epoch, it starts yet another one.
+//  7. With Redis, memory answers without asking Redis for at most MemoryTTL, and
 //     invalidates what other replicas publish. It is invalidated when Redis is lost and when
 //     it is back. While Redis is unavailable, memory is the only tier, and knows only the
 //     writes of its own process.
-//  7. Concurrent callers that miss the same key under the same generations share one fill.
-//     The fill does not end with any of them.
-//  8. What other programs change of the upstream without calling BeginWrite is the business of
+//  8. Concurrent callers that miss the same key under the same generations share one fill.
+//     The fill does not end with any of them. If the generations are unknown, they share only
+//     a fill that begins after they called.
+//  9. What other programs change of the upstream without calling BeginWrite is the business of
 //     [Changes]. Before a lookup returns a reply, it waits until these have invalidated what
 //     was changed before. With Redis, each replica invalidates the tags there when it notices
 //     a change, so that no reply of another replica that is older is returned to it.
-//  9. When the upstream cannot answer, the last reply that no write has invalidated is
+//  10. When the upstream cannot answer, the last reply that no write has invalidated is
 //     returned instead.
 //
 // # Limitations
 //
-// The guarantees hold for a single Redis that keeps all acknowledged writes. In the
-// following cases a reply may be outdated until its ttl has passed, plus StaleTTL if the
+// The guarantees hold for a Redis that all replicas lose at about the same time, if they lose
+// it: a single one, one that Sentinels watch, or a cluster, whose node timeout must be at least
+// two seconds so that all replicas notice the loss of a master before another one is promoted.
+// In the following cases a reply may be outdated until its ttl has passed, plus StaleTTL if the
 // upstream cannot answer:
 //
 //   - A replica that cannot reach a Redis that other replicas can reach cannot tell them of
-//     its writes until it reconnects and starts a new epoch. The same applies from a pause of
-//     Redis until the epoch of the replica that wrote during the pause, at most [OpenFor] and
-//     two pings, unless the other replicas noticed the pause. They notice if it lasts four
-//     times [PingEvery], or through [FailuresToOpen] failed calls.
-//   - A replica notices that Redis restarted with old data by the loss of its subscription,
-//     or by missing pings if the host disappeared without closing connections. A process
-//     started in the meantime cannot notice it.
+//     its writes until it reconnects and starts a new epoch, unless that takes less than a
+//     second and a half.
+//   - A process that is started while others cannot reach Redis trusts it at once.
 //   - A failover may lose writes that were not yet replicated, and a Redis that is short of
 //     memory may evict a lease: relevant if a writer is killed at that time.
 //   - A commit takes longer than the lease, and the writer is killed afterwards.
 //   - A write that begins while Redis is unavailable has no lease: relevant if Redis returns
 //     before the write is done, and the writer is killed afterwards.
-//   - While [Changes] cannot tell what has changed, a call may share the fill of another one
-//     that began before a change.
 //   - With MemoryTTL above 0, a replica that misses the message about another replica's write
 //     may return older replies for MemoryTTL.
 //
@@ -84,7 +88,8 @@
 // # How it is tested
 //
 // With real Redis servers that the tests start, kill, pause and restart, empty or with
-// their data on disk, and with servers that send nonsense. A history checker reads and
+// their data on disk, with clusters and Sentinels that promote replicas, with a process that is stopped,
+// and with servers that send nonsense. A history checker reads and
 // writes through two replicas concurrently, also while Redis fails and recovers. The tests
 // count fills and attempted round trips instead of measuring times.
 package cache

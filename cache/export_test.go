@@ -12,3 +12,6 @@ func (c *Cache) SharesCounter(tags ...string) bool {
 	slices.Sort(slots)
 	return len(slices.Compact(slots)) < len(tags)
 }
+
+// HeardOf reports whether another replica was heard to have used a nonce.
+func (c *Cache) HeardOf(nonce string) bool { return c.remote.nonces.Load().heardOf(nonce) }

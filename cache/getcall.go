@@ -46,7 +46,7 @@ func (c *Cache) Get(ctx context.Context, fingerprint, key [32]byte, tags []strin
 	tier := tierMemory
 	if c.remote != nil {
 		tier = tierRedis
-		f.key = replyKey(key)
+		f.key = c.remote.keys.reply(key)
 		if r := f.lookup(ctx, now); r != nil && current {
 			c.metrics.lookups.WithLabelValues(tier, outcomeHit).Inc()
 			return r.value, outcomeHit, r.age(now), nil
@@ -161,9 +161,15 @@ func (f *getCall) joinFill(ctx context.Context, key [32]byte) (*fillResult, stri
 	if f.distrusted {
 		name = append(name, "distrusted"...)
 	}
+	// Without the generations nobody knows whether another replica has written since a fill began.
+	unknown := f.distrusted || f.cache.remote != nil && !f.generationsKnown
 	leading := false
 	results := f.cache.flights.DoChan(string(name), func() (any, error) {
 		leading = true
+		if unknown {
+			defer f.cache.filling.lock(key)()
+			f.cache.flights.Forget(string(name)) // calls from now on wait for the next fill
+		}
 		leader := *f // this caller may return before the fill ends
 		return leader.runFill(context.WithoutCancel(ctx))
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,12 +20,24 @@ const (
 	FailuresToOpen = 3
 	// OpenFor is how long the breaker is open before Redis is probed. A failing probe is one
 	// round trip, so during an outage of length t at most t/OpenFor+1 are attempted.
-	OpenFor = time.Second
-	// PingEvery is the interval of pings over the subscription. Redis counts as lost when
-	// maxMissedPings intervals pass without an answer.
-	PingEvery = 500 * time.Millisecond
+	OpenFor = 300 * time.Millisecond
+	// PingEvery is the interval of pings over the subscription, and of all masters of a cluster.
+	// Redis counts as lost when maxMissedPings intervals pass without an answer.
+	PingEvery = 400 * time.Millisecond
 
 	maxMissedPings = 2
+	// tick is the interval at which the monitor looks at the breaker.
+	tick = 100 * time.Millisecond
+	// maxReach is the maximum time of the round trips to all masters of a cluster, of which the
+	// monitor also reads anew which those are.
+	maxReach = 300 * time.Millisecond
+
+	// noticeTime is the time within which all replicas notice that Redis, or a master of the
+	// cluster, is lost: the breaker of each is open then.
+	noticeTime = (maxMissedPings+1)*PingEvery + maxReach
+	// settleTime is the time within which all replicas notice that Redis is back: a probe that
+	// has just failed, the pause after it, and a probe that succeeds.
+	settleTime = maxReach + OpenFor + tick + maxReach
 
 	// epochAttempts limits how often a probe starts another epoch because an
 	// invalidation was missed meanwhile.
@@ -38,6 +51,7 @@ type subscription struct {
 	broken      *atomic.Bool
 	missedPongs int          // number of intervals without an answer to the last ping
 	ponged      *atomic.Bool // whether the last ping was answered
+	unreached   int          // number of consecutive timeouts of the masters of a cluster
 	readers     sync.WaitGroup
 }
 
@@ -46,18 +60,24 @@ func (r *remote) newBreaker() {
 	// connection attempt, so it needs an initial cause.
 	r.setCause(errUnavailable)
 	r.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:    "redis",
-		Timeout: OpenFor,
+		Name:       "redis",
+		Timeout:    OpenFor,
+		IsExcluded: func(err error) bool { return errors.Is(err, errStarved) },
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
 			return r.mustOpen.Load() || counts.ConsecutiveFailures >= FailuresToOpen
 		},
 		// Called under the breaker's lock: must not block or call the breaker.
-		OnStateChange: func(_ string, _, to gobreaker.State) {
+		OnStateChange: func(_ string, from, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
 				r.available.Store(false)
 				r.invalidate(allTag)
-				r.log.Warn("redis is unavailable", "for", OpenFor, "error", *r.cause.Load())
+				level := slog.LevelDebug // a probe failed
+				if from == gobreaker.StateClosed {
+					level = slog.LevelWarn
+					r.outage.Store(newOutage())
+				}
+				r.log.Log(context.Background(), level, "redis is unavailable", "error", *r.cause.Load())
 				r.onState("open")
 			case gobreaker.StateHalfOpen:
 				r.onState("half_open")
@@ -93,8 +113,9 @@ func (r *remote) trip(err error) {
 
 // run monitors the connection to Redis until ctx ends.
 func (r *remote) run(ctx context.Context) {
-	ticker := time.NewTicker(PingEvery)
+	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	lastPing := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -105,9 +126,16 @@ func (r *remote) run(ctx context.Context) {
 		}
 		switch r.breaker.State() {
 		case gobreaker.StateClosed:
-			if err := r.ping(ctx); err != nil {
-				r.trip(err)
+			now := time.Now()
+			if now.Sub(lastPing) < PingEvery {
+				continue
 			}
+			if err := r.ping(ctx, r.stalls.within(lastPing, now)); err != nil {
+				r.trip(err)
+			} else if r.nonces.Load().anyUnsent() {
+				_ = r.resendNonces(ctx) // again after the next ping
+			}
+			lastPing = now
 		case gobreaker.StateHalfOpen:
 			r.probe(ctx)
 		case gobreaker.StateOpen:
@@ -116,13 +144,21 @@ func (r *remote) run(ctx context.Context) {
 	}
 }
 
-// ping sends a ping over the subscription's connection if the last one was answered. It
-// fails if the subscription is lost or too many pings are unanswered.
-func (r *remote) ping(ctx context.Context) error {
+// ping asks all masters of a cluster for a sign of life, and sends a ping over the subscription's
+// connection if the last one was answered. It fails if a server is lost, the subscription is lost
+// or too many pings are unanswered. A ping is not taken for unanswered if this process did not run
+// for half of the time since.
+func (r *remote) ping(ctx context.Context, stalled time.Duration) error {
 	if r.broken.Load() {
 		return errors.New("the subscription was lost")
 	}
+	if err := r.pingMasters(ctx); err != nil {
+		return err
+	}
 	if !r.ponged.Load() {
+		if stalled >= PingEvery/2 {
+			return nil
+		}
 		if r.missedPongs++; r.missedPongs >= maxMissedPings {
 			return fmt.Errorf("no answer to a ping within %s", maxMissedPings*PingEvery)
 		}
@@ -140,6 +176,79 @@ func (r *remote) ping(ctx context.Context) error {
 	return err
 }
 
+// pingMasters asks all masters of a cluster for a sign of life while the breaker is closed. It fails
+// if one refuses, or if some do not answer in time several times in a row.
+func (r *remote) pingMasters(ctx context.Context) error {
+	err, starved := r.reach(ctx)
+	switch {
+	case err == nil:
+		r.unreached = 0
+		return nil
+	case starved:
+		return nil
+	case isTimeout(err):
+		if r.unreached++; r.unreached < maxMissedPings {
+			return nil
+		}
+	}
+	r.unreached = 0
+	return fmt.Errorf("a master of the cluster is lost: %w", err)
+}
+
+// reach makes a round trip to every master of a cluster. It first reads which those are, so that
+// calls go to promoted replicas from then on. starved reports that an error is not that of Redis.
+func (r *remote) reach(ctx context.Context) (err error, starved bool) { //nolint:revive // the error decides whether starved counts
+	if r.masters == nil {
+		return nil, false
+	}
+	r.metrics.commands.WithLabelValues(opPing).Inc()
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, maxReach)
+	defer cancel()
+	if err = r.masters(ctx); err != nil {
+		r.metrics.errors.WithLabelValues(opPing).Inc()
+		starved = r.stalls.explain(err, start, time.Now(), min(r.timeout, maxReach))
+	}
+	return err, starved
+}
+
+// mastersOf returns what pings every master of a cluster, or nil for other clients.
+func mastersOf(client redis.UniversalClient) func(context.Context) error {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error { return master.Ping(ctx).Err() })
+	}
+}
+
+// An outage is a time during which the breaker is not closed.
+type outage struct {
+	noticed time.Time     // when all replicas must have noticed it
+	over    chan struct{} // closed when invalidations are sent again
+}
+
+func newOutage() *outage { return &outage{time.Now().Add(noticeTime), make(chan struct{})} }
+
+// awaitNoticed returns when all replicas must have noticed that Redis is lost, if it was just lost,
+// or when invalidations are sent again: until then others might return replies of a Redis that
+// they can reach, or of the masters of a cluster that are left. It also returns if ctx ends,
+// because then nobody waits for the acknowledgment of the write.
+func (r *remote) awaitNoticed(ctx context.Context) {
+	current := r.outage.Load()
+	if current == nil {
+		return
+	}
+	timer := time.NewTimer(time.Until(current.noticed))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-current.over:
+	case <-ctx.Done():
+	}
+}
+
 // probe checks whether Redis is available again. It starts a new epoch before any other
 // round trip, because invalidations may have been missed, or lost by a Redis that
 // restarted with old data.
@@ -149,7 +258,11 @@ func (r *remote) probe(ctx context.Context) {
 		return
 	}
 	r.unsubscribe()
-	if err := r.subscribe(ctx); err != nil {
+	err, _ = r.reach(ctx)
+	if err == nil {
+		err = r.subscribe(ctx)
+	}
+	if err != nil {
 		r.setCause(err)
 		finish(err)
 		return
@@ -162,25 +275,75 @@ func (r *remote) probe(ctx context.Context) {
 			break
 		}
 		r.metrics.epochs.Inc()
-		if r.closeBreaker(missed, finish) {
-			return
+		if err = r.resendNonces(ctx); err != nil {
+			break
+		}
+		if r.beginSettling(missed) {
+			err = r.settle(ctx, finish)
+			break
 		}
 		err = errors.New("invalidations were missed or the subscription was lost during the probe")
 	}
-	r.setCause(err)
-	finish(err)
+	if err != nil {
+		r.setCause(err)
+		finish(err)
+	}
 }
 
-// closeBreaker closes the breaker, unless an invalidation was missed since the epoch
-// started or the subscription was lost. It reports whether it did.
-func (r *remote) closeBreaker(missed uint64, finish func(error)) bool {
+// beginSettling lets invalidations be sent again, unless one was missed since the epoch started or
+// the subscription was lost. It reports whether it did.
+func (r *remote) beginSettling(missed uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.missed != missed || r.broken.Load() {
 		return false
 	}
-	finish(nil)
+	r.settling.Store(true)
+	if current := r.outage.Load(); current != nil {
+		close(current.over)
+	}
 	return true
+}
+
+// endSettling stops sending invalidations, as one has failed.
+func (r *remote) endSettling() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.settling.Swap(false) {
+		r.outage.Store(newOutage())
+	}
+}
+
+// settle waits until all replicas must have noticed that Redis is back, and closes the breaker.
+// Until then, others may still write without telling anyone, so replies in Redis are not used.
+func (r *remote) settle(ctx context.Context, finish func(error)) error {
+	settled := time.NewTimer(settleTime)
+	defer settled.Stop()
+	select {
+	case <-settled.C:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	settling := r.settling.Swap(false)
+	if ctx.Err() == nil && settling && !r.broken.Load() {
+		finish(nil)
+		return nil
+	}
+	if settling {
+		r.outage.Store(newOutage())
+	}
+	return errors.New("redis was lost again")
+}
+
+// doSettling makes the round trip of an invalidation while Redis is not trusted yet. A failure is
+// reported as errUnavailable, and leads to another epoch.
+func (r *remote) doSettling(ctx context.Context, operation string, build func(redis.Pipeliner)) error {
+	if r.sendStarved(ctx, operation, build) != nil {
+		r.endSettling()
+		return errUnavailable
+	}
+	return nil
 }
 
 // subscribe opens the subscription and waits for its confirmation.
@@ -194,7 +357,7 @@ func (r *remote) subscribe(ctx context.Context) (err error) {
 	confirm, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	pubsub := r.client.Subscribe(confirm)
-	if err := pubsub.Subscribe(confirm, channel); err != nil {
+	if err := pubsub.Subscribe(confirm, r.keys.changed(), r.keys.nonces()); err != nil {
 		return errors.Join(err, pubsub.Close())
 	}
 	first, err := receiveSafely(func() (any, error) { return pubsub.ReceiveTimeout(confirm, r.timeout) })
@@ -235,9 +398,13 @@ func (r *remote) listen(ctx context.Context, pubsub *redis.PubSub, broken, ponge
 		case *redis.Pong:
 			ponged.Store(true)
 		case *redis.Message:
-			replica, tags, _ := strings.Cut(m.Payload, "\n")
-			if replica != r.replica && tags != "" {
-				r.invalidate(strings.Split(tags, "\n")...)
+			replica, text, _ := strings.Cut(m.Payload, "\n")
+			switch {
+			case replica == r.replica || text == "":
+			case m.Channel == r.keys.nonces():
+				r.nonces.Load().hear(text)
+			default:
+				r.invalidate(strings.Split(text, "\n")...)
 			}
 		}
 	}

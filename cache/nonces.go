@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,39 +24,71 @@ type NonceStore interface {
 // Nonces records used nonces in a store and also in Redis, so that replicas with separate
 // stores know each other's nonces. The store is authoritative, because Redis may evict
 // nonces, lose its data or be unavailable: its answer counts only if it says that a nonce
-// was used.
+// was used. So a replica never accepts a nonce twice, nor do replicas with a common store.
 //
-// If replicas have separate stores, a request can be replayed on another replica while
-// Redis is unavailable or after it has lost the nonce. Replicas with a common store are
-// not affected.
+// Replicas with separate stores also tell each other of nonces when they use them, remember the
+// last ones that they have heard of, and tell Redis once more, when it is back, of those that it
+// may have lost. So a nonce that was used on one replica is refused by all
+//
+//   - while Redis is available,
+//   - while it is not, if it was available when the nonce was used, and it is one of the last
+//     50,000 that the other replica has heard of since it started,
+//   - when it is back, if it is one of the last 20,000 that the replica has used in the outage or
+//     in the two seconds before it.
+//
+// What is used on one replica while Redis is unavailable is accepted by another until Redis is back.
 type Nonces struct {
-	cache *Cache
-	store NonceStore
+	cache  *Cache
+	store  NonceStore
+	recent *recentNonces // nil if replicas have a common store
 }
 
-// Nonces returns nonces recorded in store, and in the Redis of c if it has one.
-func (c *Cache) Nonces(store NonceStore) *Nonces { return &Nonces{cache: c, store: store} }
-
-func nonceKey(nonce string) string { return keyPrefix + "nonce:" + nonce }
+// Nonces returns nonces recorded in store, and in the Redis of c if it has one. common means that
+// all replicas have this store. It must be called at most once.
+func (c *Cache) Nonces(store NonceStore, common bool) *Nonces {
+	n := &Nonces{cache: c, store: store}
+	if c.remote != nil && !common {
+		n.recent = newRecentNonces(c.now)
+		c.remote.nonces.Store(n.recent)
+	}
+	return n
+}
 
 // Use records the nonce with its timestamp in Unix seconds and reports whether it was new.
 // Of several concurrent calls with the same nonce, exactly one reports true. Errors are
 // those of the store.
 func (n *Nonces) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
-	var set *redis.BoolCmd
-	answered := n.queryRedis(ctx, func(p redis.Pipeliner) {
-		set = p.SetNX(ctx, nonceKey(nonce), timestamp, nonceTTL)
-	})
-	if answered && !set.Val() {
+	if n.recent.heardOf(nonce) {
 		return false, nil
 	}
-	return n.store.Use(ctx, nonce, timestamp)
+	// A round trip whose reply is lost may be repeated, so the value tells who was first.
+	value := strconv.FormatInt(timestamp, 10) + " " + rand.Text()
+	var first *redis.StringCmd
+	answered := n.queryRedis(ctx, func(p redis.Pipeliner) {
+		key := n.cache.remote.keys.nonce(nonce)
+		p.SetNX(ctx, key, value, nonceTTL)
+		first = p.Get(ctx, key)
+		if n.recent != nil {
+			n.cache.remote.publishNonce(ctx, p, nonce)
+		}
+	})
+	if answered && first.Val() != value && first.Err() == nil {
+		return false, nil
+	}
+	fresh, err = n.store.Use(ctx, nonce, timestamp)
+	if fresh && n.recent != nil {
+		n.recent.accept(nonce, value, answered)
+	}
+	return fresh, err
 }
 
 // Used reports whether the nonce is recorded. Errors are those of the store.
 func (n *Nonces) Used(ctx context.Context, nonce string) (bool, error) {
+	if n.recent.heardOf(nonce) {
+		return true, nil
+	}
 	var exists *redis.IntCmd
-	answered := n.queryRedis(ctx, func(p redis.Pipeliner) { exists = p.Exists(ctx, nonceKey(nonce)) })
+	answered := n.queryRedis(ctx, func(p redis.Pipeliner) { exists = p.Exists(ctx, n.cache.remote.keys.nonce(nonce)) })
 	if answered && exists.Val() > 0 {
 		return true, nil
 	}

@@ -68,7 +68,7 @@ func TestNonces(t *testing.T) {
 	edit := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
 	r, other := newReplica(t, s, edit), newReplica(t, s, edit)
 	store, otherStore := &localNonces{}, &localNonces{}
-	nonces, others := r.Nonces(store), other.Nonces(otherStore)
+	nonces, others := r.Nonces(store, false), other.Nonces(otherStore, false)
 
 	expectUsed(t, nonces, "a", false)
 	expectFresh(t, nonces, "a", true)
@@ -83,7 +83,7 @@ func TestNonces(t *testing.T) {
 	}
 
 	s.Kill()
-	expectFresh(t, nonces, "a", false)
+	expectFresh(t, nonces, "ünïcode {}\n", false)
 	expectFresh(t, nonces, "b", true)
 	expectFresh(t, nonces, "b", false)
 	expectUsed(t, nonces, "b", true)
@@ -107,7 +107,7 @@ func TestNonces(t *testing.T) {
 // TestNoncesEvicted checks that a nonce stays used after Redis has evicted it.
 func TestNoncesEvicted(t *testing.T) {
 	s := startRedis(t)
-	nonces := newReplica(t, s, nil).Nonces(&localNonces{})
+	nonces := newReplica(t, s, nil).Nonces(&localNonces{}, false)
 	expectFresh(t, nonces, "captured", true)
 	client := redisClient(t, s)
 	for setting, value := range map[string]string{"maxmemory-policy": "allkeys-lru", "maxmemory": "4mb"} {
@@ -132,7 +132,7 @@ func TestNoncesConcurrent(t *testing.T) {
 	var fresh atomic.Int64
 	var wg sync.WaitGroup
 	for range 2 {
-		nonces := newReplica(t, s, nil).Nonces(&localNonces{})
+		nonces := newReplica(t, s, nil).Nonces(&localNonces{}, false)
 		for range 50 {
 			wg.Go(func() {
 				ok, err := nonces.Use(t.Context(), "nonce", 1)
@@ -154,7 +154,7 @@ func TestNoncesConcurrent(t *testing.T) {
 // TestNoncesWithoutRedis are the local ones, and no fallback.
 func TestNoncesWithoutRedis(t *testing.T) {
 	r := newReplica(t, nil, nil)
-	nonces := r.Nonces(&localNonces{})
+	nonces := r.Nonces(&localNonces{}, false)
 	for _, want := range []bool{true, false} {
 		if fresh, err := nonces.Use(t.Context(), "a", 1); fresh != want || err != nil {
 			t.Errorf("fresh: %v, %v; want %v", fresh, err, want)
@@ -166,4 +166,47 @@ func TestNoncesWithoutRedis(t *testing.T) {
 	if n := r.count("portico_nonce_fallbacks_total"); n != 0 {
 		t.Errorf("%v fallbacks", n)
 	}
+}
+
+// TestNoncesHeardOf uses nonces on a replica and, after Redis was killed, on another one with a store
+// of its own, which has heard of them. What was used since is refused when Redis is back.
+func TestNoncesHeardOf(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t)
+	edit := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
+	r, other := newReplica(t, s, edit), newReplica(t, s, edit)
+	nonces, others := r.Nonces(&localNonces{}, false), other.Nonces(&localNonces{}, false)
+	expectFresh(t, nonces, "before", true)
+	expectUsed(t, others, "before", true)
+	for deadline := time.Now().Add(30 * time.Second); !other.HeardOf("before"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the other replica has not heard of the nonce")
+		}
+	}
+	s.Kill()
+	for _, one := range []*replica{r, other} {
+		one.awaitState("open")
+	}
+	expectUsed(t, others, "before", true)
+	expectFresh(t, others, "before", false)
+	expectFresh(t, nonces, "during", true)
+	s.DeleteData()
+	s.Start()
+	for _, one := range []*replica{r, other} {
+		one.awaitState("closed")
+	}
+	expectFresh(t, others, "during", false)
+	expectFresh(t, nonces, "before", false)
+}
+
+// TestNoncesOfCommonStore are not sent to other replicas.
+func TestNoncesOfCommonStore(t *testing.T) {
+	s := startRedis(t)
+	r, other := newReplica(t, s, nil), newReplica(t, s, nil)
+	store := &localNonces{}
+	nonces, others := r.Nonces(store, true), other.Nonces(store, true)
+	expectFresh(t, nonces, "a", true)
+	expectFresh(t, others, "a", false)
+	redisClient(t, s).FlushAll(t.Context())
+	expectFresh(t, others, "a", false)
 }

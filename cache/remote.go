@@ -35,15 +35,23 @@ const (
 	opNonce         = "nonce"
 )
 
-const (
-	keyPrefix = "portico:"
-	channel   = keyPrefix + "changed"
-)
+// DefaultPrefix is what keys and channels begin with if [Options] do not say otherwise.
+const DefaultPrefix = "portico:"
+
+// A keyspace is what the names of the keys and channels of one store begin with.
+type keyspace string
 
 // The braces keep the two keys of a tag on one node of a cluster.
-func replyKey(key [32]byte) string    { return keyPrefix + "reply:" + hex.EncodeToString(key[:]) }
-func generationKey(tag string) string { return keyPrefix + "gen:{" + tag + "}" }
-func leaseKey(tag string) string      { return keyPrefix + "lease:{" + tag + "}" }
+func (k keyspace) reply(key [32]byte) string {
+	return string(k) + "reply:" + hex.EncodeToString(key[:])
+}
+func (k keyspace) generation(tag string) string { return string(k) + "gen:{" + tag + "}" }
+func (k keyspace) lease(tag string) string      { return string(k) + "lease:{" + tag + "}" }
+func (k keyspace) nonce(nonce string) string    { return string(k) + "nonce:" + nonce }
+
+// changed is the channel of invalidated tags, nonces that of used nonces.
+func (k keyspace) changed() string { return string(k) + "changed" }
+func (k keyspace) nonces() string  { return string(k) + "nonces" }
 
 // maxLookups is the maximum number of concurrent lookups in Redis. The pool of [Dial] has
 // more connections, so that invalidations never wait behind lookups.
@@ -55,11 +63,24 @@ var (
 	// errBusy reports that no lookup slot became free within the timeout. That is not a
 	// failure of Redis and must not open the breaker.
 	errBusy = errors.New("cache: too many concurrent lookups")
+	// errStarved reports a timeout during which this process did not run for so long that it
+	// says nothing about Redis.
+	errStarved = errors.New("cache: no processor time to wait for Redis")
+)
+
+const (
+	// starvedAttempts limits how often a round trip that must not be lost is made while the
+	// process is starved.
+	starvedAttempts = 3
+	// maxExcused limits how many timeouts in a row are not counted as failures of Redis because
+	// the process was starved, so that a lost Redis is noticed even then.
+	maxExcused = 20
 )
 
 // A remote is the Redis tier. A nil *remote means that there is none.
 type remote struct {
 	client     redis.UniversalClient
+	keys       keyspace
 	timeout    time.Duration
 	staleTTL   time.Duration // how long replies are stored after their ttl
 	genTTL     time.Duration
@@ -75,11 +96,17 @@ type remote struct {
 	slots     chan struct{} // semaphore of maxLookups slots
 	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
 	available atomic.Bool           // the breaker is closed
+	settling  atomic.Bool           // Redis is reachable again, but not yet trusted: see settle
 	mustOpen  atomic.Bool           // an invalidation or the subscription failed: open the breaker immediately
 	cause     atomic.Pointer[error] // the last error, for the log
+	outage    atomic.Pointer[outage]
+	stalls    stallMeter
+	excused   atomic.Int64                    // consecutive timeouts that did not count as failures
+	nonces    atomic.Pointer[recentNonces]    // nil if replicas have a common store of nonces
+	masters   func(ctx context.Context) error // asks every master for a sign of life; nil if there is one server
 	// missed counts the invalidations that were not sent because Redis was unavailable.
-	// missed and available change under mu, so that no invalidation is missed between the
-	// start of an epoch and the closing of the breaker.
+	// missed, available and settling change under mu, so that no invalidation is missed between
+	// the start of an epoch and the time from which invalidations are sent.
 	missed uint64
 	mu     sync.Mutex
 
@@ -93,11 +120,15 @@ func (r *remote) send(ctx context.Context, operation string, build func(redis.Pi
 	// A canceled caller must not look like a failure of Redis; round trips are short.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
+	start := time.Now()
 	ctx, span := tracing.Start(ctx, tracing.Client, "redis", operation)
 	defer span.End()
 	defer func() {
 		if p := recover(); p != nil { // go-redis panics on absurd lengths
 			err = fmt.Errorf("cache: Redis client: %v", p)
+		}
+		if err != nil && r.stalls.explain(err, start, time.Now(), r.timeout) {
+			err = fmt.Errorf("%w: %w", errStarved, err)
 		}
 		if err != nil {
 			span.Fail("unavailable")
@@ -132,10 +163,13 @@ func wrongType(err error) bool { return err != nil && strings.HasPrefix(err.Erro
 // do makes a round trip if the breaker allows it, and returns errUnavailable otherwise. A
 // failed invalidation opens the breaker immediately.
 func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipeliner)) error {
+	invalidation := operation == opChange || operation == opDone || operation == opPurge
 	if !r.available.Load() {
+		if invalidation && r.settling.Load() {
+			return r.doSettling(ctx, operation, build)
+		}
 		return errUnavailable
 	}
-	invalidation := operation == opChange || operation == opDone || operation == opPurge
 	if !invalidation {
 		if !r.acquireSlot(ctx) {
 			return errBusy
@@ -152,9 +186,15 @@ func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipe
 		finish(errUnavailable)
 		return errUnavailable
 	}
-	err = r.send(ctx, operation, build)
-	if err != nil && invalidation {
+	err = r.sendStarved(ctx, operation, build)
+	switch {
+	case err == nil:
+		r.excused.Store(0)
+	case invalidation:
 		r.mustOpen.Store(true)
+		err = notStarved(err)
+	case errors.Is(err, errStarved) && r.excused.Add(1) > maxExcused:
+		err = notStarved(err)
 	}
 	if err != nil {
 		r.setCause(err)
@@ -162,6 +202,25 @@ func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipe
 	finish(err)
 	return err
 }
+
+// sendStarved is send, which is repeated for what must not be lost as long as this process is
+// starved.
+func (r *remote) sendStarved(ctx context.Context, operation string, build func(redis.Pipeliner)) (err error) {
+	attempts := 1
+	switch operation {
+	case opChange, opDone, opPurge, opNonce:
+		attempts = starvedAttempts
+	}
+	for range attempts {
+		if err = r.send(ctx, operation, build); !errors.Is(err, errStarved) {
+			break
+		}
+	}
+	return err
+}
+
+// notStarved returns an error with the text of err that counts as a failure of Redis.
+func notStarved(err error) error { return errors.New(err.Error()) }
 
 // acquireSlot waits for a lookup slot for at most the timeout.
 func (r *remote) acquireSlot(ctx context.Context) bool {
@@ -199,9 +258,9 @@ func (r *remote) lookup(ctx context.Context, key string, tags []string) (lookupR
 	gens := make([]*redis.StringCmd, 0, len(tags)+1)
 	err := r.do(ctx, opLookup, func(p redis.Pipeliner) {
 		entry = p.Get(ctx, key)
-		gens = append(gens, p.Get(ctx, generationKey(allTag)))
+		gens = append(gens, p.Get(ctx, r.keys.generation(allTag)))
 		for _, tag := range tags {
-			gens = append(gens, p.Get(ctx, generationKey(tag)))
+			gens = append(gens, p.Get(ctx, r.keys.generation(tag)))
 		}
 	})
 	if err != nil {
@@ -257,10 +316,10 @@ func (r *remote) ensureGenerations(ctx context.Context, key string, tags []strin
 			p.PExpire(ctx, key, r.genTTL)
 			gens = append(gens, p.Get(ctx, key))
 		}
-		generation(generationKey(allTag))
+		generation(r.keys.generation(allTag))
 		for _, tag := range tags {
-			generation(generationKey(tag))
-			leases = append(leases, p.ZCard(ctx, leaseKey(tag)))
+			generation(r.keys.generation(tag))
+			leases = append(leases, p.ZCard(ctx, r.keys.lease(tag)))
 		}
 		entry = p.Get(ctx, key)
 	})
@@ -270,16 +329,16 @@ func (r *remote) ensureGenerations(ctx context.Context, key string, tags []strin
 	l := r.parseLookup(entry, gens)
 	var corrupt []string
 	if wrongType(gens[0].Err()) {
-		corrupt = append(corrupt, generationKey(allTag))
+		corrupt = append(corrupt, r.keys.generation(allTag))
 	}
 	for i, tag := range tags {
 		if wrongType(gens[i+1].Err()) {
-			corrupt = append(corrupt, generationKey(tag))
+			corrupt = append(corrupt, r.keys.generation(tag))
 		}
 		if n, err := leases[i].Result(); err != nil || n > 0 {
 			l.leased = true
 			if wrongType(err) {
-				corrupt, l.corrupt = append(corrupt, leaseKey(tag)), true
+				corrupt, l.corrupt = append(corrupt, r.keys.lease(tag)), true
 			}
 		}
 	}
@@ -312,19 +371,19 @@ func (r *remote) beginWrite(ctx context.Context, tags []string, member string) e
 		err := r.do(ctx, opChange, func(p redis.Pipeliner) {
 			now := r.now()
 			for i, tag := range tags {
-				leases[i] = p.ZAdd(ctx, leaseKey(tag), redis.Z{Score: float64(now.Add(r.lease).UnixMilli()), Member: member})
-				p.PExpire(ctx, leaseKey(tag), r.lease)
+				leases[i] = p.ZAdd(ctx, r.keys.lease(tag), redis.Z{Score: float64(now.Add(r.lease).UnixMilli()), Member: member})
+				p.PExpire(ctx, r.keys.lease(tag), r.lease)
 				// Remove leases of killed writers, in case other writers keep the key
 				// alive. Normally leases expire by Redis's clock; this cleanup waits
 				// for twice the time, because clocks may differ.
-				p.ZRemRangeByScore(ctx, leaseKey(tag), "-inf", strconv.FormatInt(now.Add(-r.lease).UnixMilli(), 10))
-				p.Set(ctx, generationKey(tag), rand.Text(), r.genTTL)
+				p.ZRemRangeByScore(ctx, r.keys.lease(tag), "-inf", strconv.FormatInt(now.Add(-r.lease).UnixMilli(), 10))
+				p.Set(ctx, r.keys.generation(tag), rand.Text(), r.genTTL)
 			}
 		})
 		var corrupt []string
 		for i, lease := range leases {
 			if lease != nil && wrongType(lease.Err()) {
-				corrupt = append(corrupt, leaseKey(tags[i]))
+				corrupt = append(corrupt, r.keys.lease(tags[i]))
 			}
 		}
 		if err != nil || len(corrupt) == 0 || attempt > 0 {
@@ -340,18 +399,18 @@ func (r *remote) beginWrite(ctx context.Context, tags []string, member string) e
 func (r *remote) endWrite(ctx context.Context, tags []string, member string) error {
 	return r.do(ctx, opDone, func(p redis.Pipeliner) {
 		for _, tag := range tags {
-			p.Set(ctx, generationKey(tag), rand.Text(), r.genTTL)
-			p.ZRem(ctx, leaseKey(tag), member)
+			p.Set(ctx, r.keys.generation(tag), rand.Text(), r.genTTL)
+			p.ZRem(ctx, r.keys.lease(tag), member)
 		}
-		p.Publish(ctx, channel, r.invalidationMessage(tags...))
+		p.Publish(ctx, r.keys.changed(), r.invalidationMessage(tags...))
 	})
 }
 
 // startEpoch invalidates all replies on all replicas.
 func (r *remote) startEpoch(ctx context.Context, operation string, send func(context.Context, string, func(redis.Pipeliner)) error) error {
 	return send(ctx, operation, func(p redis.Pipeliner) {
-		p.Set(ctx, generationKey(allTag), rand.Text(), r.genTTL)
-		p.Publish(ctx, channel, r.invalidationMessage(allTag))
+		p.Set(ctx, r.keys.generation(allTag), rand.Text(), r.genTTL)
+		p.Publish(ctx, r.keys.changed(), r.invalidationMessage(allTag))
 	})
 }
 
@@ -362,11 +421,11 @@ func (r *remote) invalidationMessage(tags ...string) string {
 }
 
 // recordMissed counts an invalidation that could not be sent. It returns false if Redis is
-// available again, so that the caller can send it.
+// reachable again, so that the caller can send it.
 func (r *remote) recordMissed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.available.Load() {
+	if r.available.Load() || r.settling.Load() {
 		return false
 	}
 	r.missed++

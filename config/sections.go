@@ -31,11 +31,12 @@ type Lists struct {
 // Cache configures the cache of replies to Guests.
 type Cache struct {
 	RedisURL    string        `setting:"cache.redis_url" secret:"true" pattern:"(?:(?:redis|rediss|unix)://[!-~]+)?" must:"be a URL that begins with redis://, rediss:// or unix://" help:"Redis that the replicas share for replies to Guests, and for nonces if each replica has a store of its own: redis://, rediss:// (TLS) or unix://, with further addr= parameters for a cluster, and master_name= for sentinels. Empty: each replica caches in its own memory only, and a write of another replica becomes visible within cache.ttl."` // may hold a password
+	Prefix      string        `setting:"cache.prefix" default:"portico:" pattern:"[0-9A-Za-z:._-]{1,64}" must:"have 1 to 64 letters, digits, colons, dots, hyphens and underscores" help:"What the names of all keys and channels in Redis begin with. The replicas of one store have the same prefix; stores that share a Redis each need one of their own, or they drop each other's cached replies and refuse each other's nonces."`
 	TTL         time.Duration `setting:"cache.ttl" default:"5m" range:"1s 24h" help:"Maximum time that a reply to a Guest is cached. Changes made directly in the database become visible within it, or after a purge on the operators' port."`
 	StaleTTL    time.Duration `setting:"cache.stale_ttl" default:"1h" range:"0s 168h" help:"Time after cache.ttl during which Portico still gives the cached reply, marked X-Cache: STALE, while the store cannot answer. 0: Guests get 503 like everybody else."`
 	MemoryBytes int64         `setting:"cache.memory_bytes" form:"size" default:"64MiB" range:"0 64GiB" help:"Memory of each replica for cached replies to Guests, overhead included. 0: replies are not cached in memory, and every look-up asks Redis."`
 	MemoryTTL   time.Duration `setting:"cache.memory_ttl" default:"1s" range:"0s 24h" help:"With Redis: time during which a replica answers from memory without asking Redis, and so may miss a write of another replica. 0: it always asks."`
-	Timeout     time.Duration `setting:"cache.timeout" default:"100ms" range:"1ms 10s" help:"Maximum time for one round trip to Redis. A longer one counts as a miss. After three in a row Portico does not ask Redis for one second."`
+	Timeout     time.Duration `setting:"cache.timeout" default:"100ms" range:"1ms 10s" help:"Maximum time for one round trip to Redis. A longer one counts as a miss. After three in a row Portico asks Redis only whether it is back."`
 }
 
 // Server configures the server of the contract's port.

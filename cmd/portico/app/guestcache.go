@@ -42,6 +42,7 @@ func openReplyCache(cfg *config.Config, changes cache.Changes, registry promethe
 	// still need it. It is closed after the last request.
 	replyCache, err := cache.New(context.Background(), cache.Options{
 		Redis:       client,
+		Prefix:      c.Prefix,
 		TTL:         c.TTL,
 		StaleTTL:    c.StaleTTL,
 		MemoryTTL:   c.MemoryTTL,
@@ -103,6 +104,11 @@ func storeIdentity(cfg *config.Config, demoStore bool) (string, error) {
 	default:
 		return "", nil
 	}
+}
+
+// commonStore reports whether all replicas have the same store, which then knows all used nonces.
+func (w *wiring) commonStore() bool {
+	return w.data == nil && !strings.HasPrefix(w.config.Sections[program.SQLSection]["dsn"], "sqlite:")
 }
 
 // settingsWithoutEffect names the settings, and sections of settings, that do not affect

@@ -72,7 +72,7 @@ func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
 	if w.config.Auth.Bearer {
 		options.Keys = credentials
 	}
-	return auth.New(credentials, w.cache.Nonces(credentials), options), nil
+	return auth.New(credentials, w.cache.Nonces(credentials, w.commonStore()), options), nil
 }
 
 // settings returns the settings of the handlers of calls.
