@@ -83,6 +83,12 @@ func cachedParameters() []string {
 	return []string{"attrs", "category_id", "dir", "filter", "limit", "order", "page", "store"}
 }
 
+// Format is the version of what replies to Guests look like, and of how they are encoded in the
+// cache. Processes of different builds share replies if it is the same, so it must be changed
+// whenever a reply to the same request from the same records looks different: during a rolling
+// upgrade each version then has its own replies. TestReplyFormat notices most such changes.
+const Format = 2
+
 // A Guests decides which replies to Guests are cached, and under which keys and
 // tags.
 type Guests struct {
@@ -97,8 +103,8 @@ type Guests struct {
 // ReplySettings are what cached replies depend on besides the records.
 type ReplySettings struct {
 	// ReplyCache, unless nil, caches replies to Guests. Fingerprint identifies everything
-	// else that replies depend on, such as the build and the configuration: only services
-	// with the same fingerprint share replies.
+	// else that replies depend on, such as the store and the configuration: only services
+	// with the same fingerprint and [Format] share replies.
 	ReplyCache  Cache
 	Fingerprint string
 	// PublicURL is the base URL of the shop in replies. If it is empty, replies use the
@@ -112,7 +118,7 @@ func New(d *contract.Dialect, settings ReplySettings) *Guests {
 		return nil
 	}
 	sum := sha256.New()
-	for _, part := range []string{"portico replies 1", d.Name, settings.PublicURL, settings.Fingerprint} {
+	for _, part := range []string{"portico replies " + strconv.Itoa(Format), d.Name, settings.PublicURL, settings.Fingerprint} {
 		hashText(sum, part)
 	}
 	return &Guests{settings.ReplyCache, d, settings.PublicURL, cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}

@@ -73,6 +73,27 @@ func TestLocation(t *testing.T) {
 	}
 }
 
+// TestIdentity compares DSNs of one database and of others.
+func TestIdentity(t *testing.T) {
+	for _, tt := range []struct {
+		one, other string
+		same       bool
+	}{
+		{"postgres://u:secret@db/shop", "postgres://u:changed@db:5432/shop?connect_timeout=3", true},
+		{"postgres://u:secret@db/shop", "postgres:host=db user=u password=changed dbname=shop", true},
+		{"postgres://u:secret@db/shop", "postgres://v:secret@db/shop", false},
+		{"postgres://u:secret@db/shop", "postgres://u:secret@db/other", false},
+		{"postgres://u:secret@db/shop", "postgres://u:secret@db/shop?search_path=other", false},
+		{"mysql:u:secret@tcp(db:3306)/shop", "mysql:v:changed@tcp(db:3306)/shop?timeout=3s", true},
+		{"mysql:u:secret@tcp(db:3306)/shop", "mysql:u:secret@tcp(db:3306)/other", false},
+		{"sqlite:a.db", "sqlite:b.db", false},
+	} {
+		if one, other := Identity(tt.one), Identity(tt.other); (one == other) != tt.same || one == "" {
+			t.Errorf("%s is %q, %s is %q; want the same: %t", tt.one, one, tt.other, other, tt.same)
+		}
+	}
+}
+
 // FuzzValidDSN checks that errors contain no password and that nothing panics.
 func FuzzValidDSN(f *testing.F) {
 	for _, parts := range [][2]string{

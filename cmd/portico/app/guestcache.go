@@ -10,13 +10,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -59,17 +59,17 @@ func openReplyCache(cfg *config.Config, changes cache.Changes, registry promethe
 	return replyCache, err
 }
 
-// replyFingerprint returns a hash of the build, the store and all settings that can affect
-// replies. Processes with equal fingerprints may share cached replies. It is a hash
-// because some of the settings are secret. store is the storeIdentity.
-func replyFingerprint(p *program.Program, cfg *config.Config, store string) string {
+// replyFingerprint returns a hash of the store and all settings that can affect replies.
+// Processes with equal fingerprints may share cached replies, whatever their builds: package
+// replycache has a version of what replies look like. It is a hash because some of the settings
+// are secret. store is the storeIdentity.
+func replyFingerprint(cfg *config.Config, store string) string {
 	sum := sha256.New()
 	write := func(texts ...string) {
 		for _, text := range texts {
 			fmt.Fprintf(sum, "%d %s\n", len(text), text)
 		}
 	}
-	write(p.Build.Version, buildRevision())
 	for _, row := range cfg.Rows() {
 		if section, _, _ := strings.Cut(row.Name, "."); !slices.Contains(settingsWithoutEffect(), section) {
 			write(row.Name, row.Value)
@@ -77,7 +77,16 @@ func replyFingerprint(p *program.Program, cfg *config.Config, store string) stri
 	}
 	for _, section := range slices.Sorted(maps.Keys(cfg.Sections)) {
 		for _, name := range slices.Sorted(maps.Keys(cfg.Sections[section])) {
-			write(section, name, cfg.Sections[section][name])
+			value := cfg.Sections[section][name]
+			if section == program.SQLSection {
+				switch name {
+				case "dsn": // passwords change, and how to connect
+					value = engine.Identity(value)
+				case "migrate":
+					continue
+				}
+			}
+			write(section, name, value)
 		}
 	}
 	write(store)
@@ -115,20 +124,4 @@ func (w *wiring) commonStore() bool {
 // replies.
 func settingsWithoutEffect() []string {
 	return []string{"listen", "trusted_proxies", "ops", "log", "server", "cache", "upstream", "auth", "record", "shadow"}
-}
-
-// buildRevision returns the version and the commit that the program was built from, as far
-// as the build recorded them.
-func buildRevision() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	revision := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
-			revision += " " + s.Value
-		}
-	}
-	return revision
 }

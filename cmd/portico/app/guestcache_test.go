@@ -127,7 +127,7 @@ func TestFingerprint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return replyFingerprint(newProgram(), cfg, store)
+		return replyFingerprint(cfg, store)
 	}
 	const server = "PORTICO_SQL_DSN=postgres://portico:secret@db/portico"
 	base := of(false, server)
@@ -138,6 +138,10 @@ func TestFingerprint(t *testing.T) {
 		same    bool
 	}{
 		{"a replica", false, []string{server, "PORTICO_LISTEN=127.0.0.1:8081", "PORTICO_LOG_LEVEL=debug", "PORTICO_CACHE_TTL=1m", "PORTICO_UPSTREAM_TIMEOUT=3s"}, true},
+		{"another password", false, []string{"PORTICO_SQL_DSN=postgres://portico:changed@db/portico?sslmode=prefer&connect_timeout=3"}, true},
+		{"tables are made by a job", false, []string{server, "PORTICO_SQL_MIGRATE=off"}, true},
+		{"another user", false, []string{"PORTICO_SQL_DSN=postgres://other:secret@db/portico"}, false},
+		{"another schema", false, []string{"PORTICO_SQL_DSN=postgres://portico:secret@db/portico?search_path=other"}, false},
 		{"another dialect", false, []string{server, "PORTICO_DIALECT=magento"}, false},
 		{"another base URL", false, []string{server, "PORTICO_PUBLIC_URL=https://shop.example"}, false},
 		{"another tax country", false, []string{server, "PORTICO_STORE_TAX_COUNTRY=DE"}, false},

@@ -40,7 +40,7 @@ type ruleSet struct {
 
 // newRuleSet returns the rule set of a configuration.
 func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
-	settings := mapping.Settings{ReplySettings: replycache.ReplySettings{Fingerprint: replyFingerprint(p.program, cfg, p.store)}}
+	settings := mapping.Settings{ReplySettings: replycache.ReplySettings{Fingerprint: replyFingerprint(cfg, p.store)}}
 	setLimits(&settings, cfg)
 	service, err := p.service.WithSettings(settings)
 	if err != nil {
