@@ -116,7 +116,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		},
 	}
 	r.lease = cmp.Or(r.lease, defaultLease)
-	r.masters = mastersOf(o.Redis)
+	r.masters, r.buckets = mastersOf(o.Redis), newBuckets(r)
 	r.newBreaker()
 	c.remote = r
 	r.start(ctx)
@@ -124,6 +124,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 	var monitor sync.WaitGroup
 	monitor.Go(func() { r.run(ctx) })
 	monitor.Go(func() { r.stalls.run(ctx, r.timeout) })
+	monitor.Go(func() { r.buckets.run(ctx) })
 	c.stop = func() { cancel(); monitor.Wait() }
 	return c, nil
 }

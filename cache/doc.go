@@ -55,12 +55,16 @@
 //  8. Concurrent callers that miss the same key under the same generations share one fill.
 //     The fill does not end with any of them. If the generations are unknown, they share only
 //     a fill that begins after they called.
+//     With Redis, a replica that misses takes a lease of the key under its generations. Others that
+//     miss wait a quarter of a second at most for its reply before they fill themselves.
 //  9. What other programs change of the upstream without calling BeginWrite is the business of
 //     [Changes]. Before a lookup returns a reply, it waits until these have invalidated what
 //     was changed before. With Redis, each replica invalidates the tags there when it notices
 //     a change, so that no reply of another replica that is older is returned to it.
 //  10. When the upstream cannot answer, the last reply that no write has invalidated is
 //     returned instead.
+//  11. [Buckets] add up what replicas count for rate limits, after the fact, and at most twenty
+//     times a second.
 //
 // # Limitations
 //
@@ -88,8 +92,8 @@
 // # How it is tested
 //
 // With real Redis servers that the tests start, kill, pause and restart, empty or with
-// their data on disk, with clusters and Sentinels that promote replicas, with a process that is stopped,
-// and with servers that send nonsense. A history checker reads and
-// writes through two replicas concurrently, also while Redis fails and recovers. The tests
-// count fills and attempted round trips instead of measuring times.
+// their data on disk, with clusters and Sentinels that promote replicas, with a process that is
+// stopped, and with servers that send nonsense. A history checker reads and writes through two
+// replicas concurrently, also while Redis fails and recovers. The tests count fills and attempted
+// round trips instead of measuring times.
 package cache

@@ -77,7 +77,8 @@ type getCall struct {
 	snapshot         snapshot // of tags, taken before the lookup
 	generationsKnown bool     // all generations were read from Redis
 	digest           digest
-	redisFailed      bool // Redis failed or returned corrupt data
+	redisFailed      bool   // Redis failed or returned corrupt data
+	fillLease        string // the key of the lease that whoever fills takes; "" if there is none
 	// distrusted: replies may be older than changes, so that one counts only if fill fails.
 	distrusted bool
 }
@@ -96,7 +97,7 @@ func (f *getCall) lookup(ctx context.Context, now time.Time) *reply {
 	if err == nil && !l.generationsFound {
 		f.redisFailed = l.corrupt
 		// Concurrent misses must see the same generations to share one fill.
-		l, err = c.remote.ensureGenerations(ctx, f.key, f.tags)
+		l, err = c.remote.ensureGenerations(ctx, f.key, f.tags, "")
 	}
 	f.recordGenerations(l, err)
 	if l.reply == nil || !l.reply.fresh(now) {
@@ -199,11 +200,16 @@ func (f *getCall) runFill(ctx context.Context) (*fillResult, error) {
 	f.snapshot = c.generations.snapshot(f.tags) // other replicas may have invalidated tags since
 	var l lookupResult
 	if f.generationsKnown {
-		var err error
-		l, err = c.remote.ensureGenerations(ctx, f.key, f.tags)
-		f.recordGenerations(l, err)
-		if l.reply != nil && l.reply.fresh(start) && !f.distrusted {
-			return &fillResult{reply: l.reply, outcome: outcomeHit}, nil
+		found := f.prepareFill(ctx, start, &l)
+		if l.filler == thisFills {
+			defer func() {
+				if f.fillLease != "" { // nothing was stored
+					c.remote.releaseFill(ctx, f.fillLease)
+				}
+			}()
+		}
+		if found != nil {
+			return found, nil
 		}
 	}
 	value, ttl, err := f.callFill(ctx)
@@ -222,13 +228,52 @@ func (f *getCall) runFill(ctx context.Context) (*fillResult, error) {
 	}
 	stored := f.storeInMemory(result.reply, start)
 	if c.remote != nil {
-		stored = f.generationsKnown && !l.leased && c.remote.store(ctx, f.key, result.reply) == nil
+		stored = f.generationsKnown && !l.leased && f.storeInRedis(ctx, result.reply, l.filler)
 	}
 	if stored {
 		c.extendUsable(result.reply)
 		result.outcome = outcomeMiss
 	}
 	return result, nil
+}
+
+// prepareFill reads the generations before a fill. It returns a reply that makes the fill unnecessary:
+// one that was stored meanwhile, or that another replica fills and stores soon.
+func (f *getCall) prepareFill(ctx context.Context, start time.Time, l *lookupResult) *fillResult {
+	c, before := f.cache, f.digest
+	if !f.distrusted { // another one's reply would not do
+		f.fillLease = c.remote.keys.fill(f.key, before)
+	}
+	var err error
+	*l, err = c.remote.ensureGenerations(ctx, f.key, f.tags, f.fillLease)
+	f.recordGenerations(*l, err)
+	switch {
+	case f.distrusted:
+		return nil
+	case l.reply != nil && l.reply.fresh(start):
+		return &fillResult{reply: l.reply, outcome: outcomeHit}
+	case l.filler != anotherFills || l.leased || !f.generationsKnown || f.digest != before:
+		return nil
+	}
+	other := c.remote.awaitFill(ctx, f.key, f.fillLease, f.digest)
+	if other == nil || !other.fresh(c.now()) {
+		return nil
+	}
+	f.storeInMemory(other, start)
+	return &fillResult{reply: other, outcome: outcomeCoalesced}
+}
+
+// storeInRedis stores a reply and, if this call holds the lease of the fill, releases that.
+func (f *getCall) storeInRedis(ctx context.Context, r *reply, filler fillHolder) bool {
+	lease := ""
+	if filler == thisFills {
+		lease = f.fillLease
+	}
+	if f.cache.remote.store(ctx, f.key, r, lease) != nil {
+		return false
+	}
+	f.fillLease = "" // released
+	return true
 }
 
 // callFill calls fill and converts a panic to an error.

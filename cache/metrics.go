@@ -49,7 +49,7 @@ func newMetrics(registerer prometheus.Registerer, m *memory) *metrics {
 	}
 	// Create rare series with value 0: otherwise the first event would not show as an
 	// increase.
-	for _, operation := range []string{opLookup, opPrepare, opStore, opChange, opDone, opDeleteCorrupt, opPurge, opPing, opSubscribe, opProbe, opNonce} {
+	for _, operation := range []string{opLookup, opPrepare, opStore, opChange, opDone, opDeleteCorrupt, opPurge, opPing, opSubscribe, opProbe, opNonce, opLimit, opAwaitFill, opReleaseFill} {
 		all.commands.WithLabelValues(operation)
 		all.errors.WithLabelValues(operation)
 	}

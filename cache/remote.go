@@ -33,6 +33,9 @@ const (
 	opSubscribe     = "subscribe"
 	opProbe         = "probe"
 	opNonce         = "nonce"
+	opLimit         = "limit"
+	opAwaitFill     = "await"
+	opReleaseFill   = "release"
 )
 
 // DefaultPrefix is what keys and channels begin with if [Options] do not say otherwise.
@@ -109,6 +112,8 @@ type remote struct {
 	// the start of an epoch and the time from which invalidations are sent.
 	missed uint64
 	mu     sync.Mutex
+
+	buckets *Buckets
 
 	subscription // used by the monitor only
 }
@@ -250,6 +255,7 @@ type lookupResult struct {
 	leased           bool   // a write is in progress: replies must not be stored
 	corrupt          bool   // a key has unexpected contents
 	reply            *reply // a reply that was not invalidated, fresh or not; nil if there is none
+	filler           fillHolder
 }
 
 // lookup reads a reply and the generations of its tags.
@@ -305,9 +311,10 @@ func (r *remote) parseLookup(entry *redis.StringCmd, gens []*redis.StringCmd) lo
 // this order for each tag: a caller that sees no lease has read a generation that a later
 // write will change. It extends the lifetime of generations beyond that of replies about
 // to be stored. It also reads the reply again, because another call may have stored it
-// meanwhile.
-func (r *remote) ensureGenerations(ctx context.Context, key string, tags []string) (lookupResult, error) {
-	var entry *redis.StringCmd
+// meanwhile. Unless fill is empty, it takes this lease for the caller.
+func (r *remote) ensureGenerations(ctx context.Context, key string, tags []string, fill string) (lookupResult, error) {
+	var entry, filler *redis.StringCmd
+	token := rand.Text()
 	var gens []*redis.StringCmd
 	var leases []*redis.IntCmd
 	err := r.do(ctx, opPrepare, func(p redis.Pipeliner) {
@@ -322,11 +329,20 @@ func (r *remote) ensureGenerations(ctx context.Context, key string, tags []strin
 			leases = append(leases, p.ZCard(ctx, r.keys.lease(tag)))
 		}
 		entry = p.Get(ctx, key)
+		if fill != "" {
+			filler = takeFillLease(ctx, p, fill, token)
+		}
 	})
 	if err != nil {
 		return lookupResult{}, err
 	}
 	l := r.parseLookup(entry, gens)
+	if filler != nil && filler.Err() == nil {
+		l.filler = anotherFills
+		if filler.Val() == token {
+			l.filler = thisFills
+		}
+	}
 	var corrupt []string
 	if wrongType(gens[0].Err()) {
 		corrupt = append(corrupt, r.keys.generation(allTag))
@@ -357,10 +373,13 @@ func (r *remote) deleteKeys(ctx context.Context, keys []string) error {
 	})
 }
 
-// store stores a reply.
-func (r *remote) store(ctx context.Context, key string, reply *reply) error {
+// store stores a reply, and releases the lease of its fill, if there is one.
+func (r *remote) store(ctx context.Context, key string, reply *reply, fill string) error {
 	return r.do(ctx, opStore, func(p redis.Pipeliner) {
 		p.Set(ctx, key, reply.encode(), reply.ttl+r.staleTTL)
+		if fill != "" {
+			p.Del(ctx, fill)
+		}
 	})
 }
 

@@ -10,9 +10,9 @@ type Limits struct {
 	RepliesBytes  int64 `setting:"limits.replies_bytes" form:"size" default:"32MiB" range:"1MiB 64GiB" help:"Memory for all replies that are being sent, short ones excepted. Slow clients hold it. Replies beyond it wait on disk (lists.spool_bytes)."`
 	ImagePixels   int64 `setting:"limits.image_pixels" default:"40000000" range:"1 1000000000" help:"Maximum number of pixels of an image, and of all images that are being checked at a time. A pixel takes up to 24 bytes of memory during the check."`
 
-	ConsumerRate  float64 `setting:"limits.consumer_rate" form:"rate" default:"0" reload:"true" help:"Average number of requests per second that one consumer may send to one process. Beyond it the consumer gets 429 with Retry-After. 0: no limit."`
+	ConsumerRate  float64 `setting:"limits.consumer_rate" form:"rate" default:"0" reload:"true" help:"Average number of requests per second that one consumer may send, to one process or, with cache.redis_url, to all replicas together. Beyond it the consumer gets 429 with Retry-After. 0: no limit."`
 	ConsumerBurst int64   `setting:"limits.consumer_burst" default:"20" range:"1 1000000" reload:"true" help:"Number of requests that a consumer may send in a burst after a pause, with limits.consumer_rate."`
-	GuestRate     float64 `setting:"limits.guest_rate" form:"rate" default:"0" reload:"true" help:"Average number of requests per second that the Guests of one network may send to one process. Beyond it they get 429 with Retry-After. A network is an IPv4 address or the /64 of an IPv6 address; behind a proxy set trusted_proxies. 0: no limit."`
+	GuestRate     float64 `setting:"limits.guest_rate" form:"rate" default:"0" reload:"true" help:"Average number of requests per second that the Guests of one network may send, to one process or, with cache.redis_url, to all replicas together. Beyond it they get 429 with Retry-After. A network is an IPv4 address or the /64 of an IPv6 address; behind a proxy set trusted_proxies. 0: no limit."`
 	GuestBurst    int64   `setting:"limits.guest_burst" default:"20" range:"1 1000000" reload:"true" help:"Number of requests that the Guests of one network may send in a burst after a pause, with limits.guest_rate."`
 }
 

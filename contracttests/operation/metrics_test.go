@@ -93,7 +93,7 @@ func labelValues() map[string][]string {
 		},
 		"resource": append(resources, "upstream", "media", "consumers", "tokens", "nonces", "grants", "keys"),
 		"operation": {"list", "count", "get", "create", "update", "update_batch", "delete", "ping", "open", "use", "used", "begin", "authorise", "reject", "exchange",
-			"lookup", "prepare", "store", "change", "done", "mend", "purge", "subscribe", "probe", "nonce"},
+			"lookup", "prepare", "store", "change", "done", "mend", "purge", "subscribe", "probe", "nonce", "limit", "await", "release"},
 		"kind":     {"ok", "not_found", "conflict", "invalid", "unsupported", "unavailable", "internal", "canceled", "refused_open", "refused_full"},
 		"upstream": {"sql"},
 		"breaker":  {"sql", "redis"},

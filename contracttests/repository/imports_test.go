@@ -37,7 +37,7 @@ func allowedImports() map[string][]string {
 			"mapping/legacy/recording", "mapping/legacy/shadow", "mapping/openapi", "mapping/redact", "mapping/reference",
 			"adapter/sqlstore/engine", "adapter/sqlstore/leases", "adapter/sqlstore/outboxes",
 			"adapter/sqlstore/importwatch",
-			"mapping/calls", "mapping/legacy/gate", "mapping/pipeline", "mapping/products/writes", "mapping/replycache", "mapping/shopconfig", "mapping/stockitems",
+			"mapping/calls", "mapping/legacy/gate", "mapping/pipeline", "mapping/products/writes", "mapping/ratelimit", "mapping/replycache", "mapping/shopconfig", "mapping/stockitems",
 		},
 		"cmd/portico/app/certificate": {},
 		"cmd/portico/app/client": {

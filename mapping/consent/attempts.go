@@ -31,7 +31,7 @@ type loginAttempt struct {
 	client  netip.Prefix
 }
 
-// attempts counts failed log-ins of this process.
+// attempts counts failed log-ins, of all processes if they share their counts.
 type attempts struct {
 	byPair    *ratelimit.Limiter[loginAttempt]
 	byClient  *ratelimit.Limiter[netip.Prefix]
@@ -41,7 +41,7 @@ type attempts struct {
 	loggedIn *lru.Cache[loginAttempt, struct{}]
 }
 
-func newAttempts(now func() time.Time) (a *attempts, err error) {
+func newAttempts(now func() time.Time, shared ratelimit.Shared) (a *attempts, err error) {
 	a = &attempts{}
 	if a.byPair, err = ratelimit.New[loginAttempt](1/pairPause.Seconds(), pairBurst, now); err != nil {
 		return nil, err
@@ -52,6 +52,9 @@ func newAttempts(now func() time.Time) (a *attempts, err error) {
 	if a.byAccount, err = ratelimit.New[string](1/accountPause.Seconds(), accountBurst, now); err != nil {
 		return nil, err
 	}
+	a.byPair.Share("login pair", shared)
+	a.byClient.Share("login client", shared)
+	a.byAccount.Share("login account", shared)
 	a.loggedIn, err = lru.New[loginAttempt, struct{}](maxRememberedLogins)
 	return a, err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
 // defaultMaxQuery is the default of Options.MaxQuery.
@@ -36,6 +37,8 @@ type Options struct {
 	// Secret encrypts sessions. Replicas with the same secret share sessions; without one
 	// sessions end with the process.
 	Secret []byte
+	// SharedCounts, unless nil, adds up failed log-ins over processes.
+	SharedCounts ratelimit.Shared
 	// MaxQuery is the maximum length of a query in bytes; 0 means 64 KiB.
 	MaxQuery int
 	// PublicURL is the base URL of the shop; "" means that of each request.
@@ -109,7 +112,7 @@ func New(o Options) (*Site, error) {
 	var errs [3]error
 	s.sealer, errs[0] = newSealer(o.Secret)
 	s.template, errs[1] = template.New("page").Parse(pageTemplate)
-	s.attempts, errs[2] = newAttempts(s.now)
+	s.attempts, errs[2] = newAttempts(s.now, o.SharedCounts)
 	return s, errors.Join(errs[:]...)
 }
 

@@ -80,8 +80,10 @@ type Options struct {
 	// GuestRate limits the calls per second of Guests from one network on average, 0 for no
 	// limit; GuestBurst limits how many may come at once. A network is an IPv4 address or
 	// the /64 of an IPv6 address.
-	GuestRate  float64
-	GuestBurst int
+	GuestRate float64
+	// SharedCounts, unless nil, adds up the calls of Guests over processes.
+	SharedCounts ratelimit.Shared
+	GuestBurst   int
 }
 
 // A RefusedRequest is a request whose credentials were refused.
@@ -122,7 +124,7 @@ func New(service *mapping.Service, options Options) (*API, error) {
 	}
 	a.Metrics.addBudgets(budgets...)
 	var err error
-	if a.guests, err = ratelimit.New[netip.Prefix](a.GuestRate, a.GuestBurst, time.Now); err != nil {
+	if a.guests, err = newGuestRates(&a.Options); err != nil {
 		return nil, err
 	}
 	a.placeholder, err = newPlaceholder()
@@ -142,8 +144,17 @@ func (a *API) With(service *mapping.Service, options Options) (*API, error) {
 		return next, nil
 	}
 	var err error
-	next.guests, err = ratelimit.New[netip.Prefix](next.GuestRate, next.GuestBurst, time.Now)
+	next.guests, err = newGuestRates(&next.Options)
 	return next, err
+}
+
+// newGuestRates returns the limiter of the calls of Guests.
+func newGuestRates(o *Options) (*ratelimit.Limiter[netip.Prefix], error) {
+	rates, err := ratelimit.New[netip.Prefix](o.GuestRate, o.GuestBurst, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	return rates.Share("guest", o.SharedCounts), nil
 }
 
 const (

@@ -37,7 +37,9 @@ type Settings struct {
 	// ConsumerRate is the number of calls per second that one consumer may send on
 	// average, 0 for no limit, and ConsumerBurst the number it may send at once. Guests
 	// are not consumers and not limited by it.
-	ConsumerRate  float64
+	ConsumerRate float64
+	// SharedCounts, unless nil, adds up the calls of consumers over processes.
+	SharedCounts  ratelimit.Shared
 	ConsumerBurst int
 	// JSONWithoutAccept answers calls without an Accept header in JSON, in the dialect
 	// without default formats.

@@ -116,7 +116,7 @@ func New(parts Parts, settings Settings, filters records.FilterSettings) (*Pipel
 	}
 	s.configure(settings, filters, parts.ReplyCache)
 	var err error
-	s.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now)
+	s.rates, err = newRates(settings)
 	return s, err
 }
 
@@ -139,8 +139,17 @@ func (s *Pipeline) WithSettings(settings Settings, filters records.FilterSetting
 		return &next, nil
 	}
 	var err error
-	next.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now)
+	next.rates, err = newRates(settings)
 	return &next, err
+}
+
+// newRates returns the limiter of the calls of consumers.
+func newRates(settings Settings) (*ratelimit.Limiter[int64], error) {
+	rates, err := ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now)
+	if err != nil {
+		return nil, err
+	}
+	return rates.Share("consumer", settings.SharedCounts), nil
 }
 
 // Table returns the route table, which resolves requests to calls.

@@ -7,14 +7,20 @@
 //     A refused call takes none.
 //  2. Memory is bounded. When there are more callers than are counted, the one that has
 //     not called for the longest time starts with a full bucket again.
-//  3. The counts are those of this process alone.
+//  3. A limiter decides by the counts of its process, so no call waits for another process.
+//     With [Limiter.Share], processes tell each other after the fact what they have counted, for
+//     each sixteenth of a bucket or each call, and learn of the others then. So all of them
+//     together allow a caller at most so much more for each process, and what it sends within
+//     the time of a message, which is about a tenth of a second; this is charged to the caller
+//     later. Processes that cannot tell each other count on their own.
 //
 // # How it is tested
 //
-// Call by call on a clock that the tests set, and with many calls at once.
+// Call by call on a clock that the tests set, with many calls at once, and with limiters that share.
 package ratelimit
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
 	"sync"
@@ -28,7 +34,17 @@ const (
 	maxCallers = 10_000
 	// longest bounds the time in which a bucket fills, so that sums do not overflow.
 	longest = 100 * 365 * 24 * time.Hour
+	// sharedPart is the part of a bucket that is taken before others are told.
+	sharedPart = 16
 )
+
+// Shared adds up what processes take from buckets. Package cache implements it.
+type Shared interface {
+	// Add records that so many tokens were taken from the bucket with this name, or given back if
+	// the number is negative. It does not wait. Later it may call full with the time at which the
+	// bucket is full again, by what all processes have taken.
+	Add(name string, tokens int64, interval, capacity time.Duration, full func(at time.Time))
+}
 
 // A Limiter counts the calls of callers with keys of type K. It is safe for concurrent
 // use.
@@ -37,10 +53,19 @@ type Limiter[K comparable] struct {
 	capacity time.Duration // in which an empty bucket fills
 	now      func() time.Time
 
+	shared Shared // nil: the process counts on its own
+	name   string // of this limiter, for shared
+	batch  int64  // the number of tokens after which shared is told
+
 	mu sync.Mutex
-	// fullAt is when the bucket of a caller is full again. It is nil where any number of
-	// calls is allowed.
-	fullAt *simplelru.LRU[K, time.Time]
+	// buckets holds those that are not full. It is nil where any number of calls is allowed.
+	buckets *simplelru.LRU[K, bucket]
+}
+
+// A bucket is the bucket of a caller.
+type bucket struct {
+	fullAt time.Time // when it is full again
+	untold int64     // the number of tokens of which shared was not told
 }
 
 // New returns a limiter that allows each caller perSecond calls a second in the long
@@ -50,14 +75,24 @@ func New[K comparable](perSecond float64, burst int, now func() time.Time) (*Lim
 		return &Limiter[K]{}, nil
 	}
 	interval := min(float64(time.Second)/perSecond, float64(longest))
-	l := &Limiter[K]{interval: time.Duration(interval), capacity: time.Duration(min(interval*float64(burst), float64(longest))), now: now}
+	l := &Limiter[K]{
+		interval: time.Duration(interval), capacity: time.Duration(min(interval*float64(burst), float64(longest))),
+		batch: int64(max(burst/sharedPart, 1)), now: now,
+	}
 	var err error
-	l.fullAt, err = simplelru.NewLRU[K, time.Time](maxCallers, nil)
+	l.buckets, err = simplelru.NewLRU[K, bucket](maxCallers, nil)
 	return l, err
 }
 
+// Share lets the limiter and those of the same name in other processes add up their counts with
+// shared, unless it is nil. It must be called before the limiter is used.
+func (l *Limiter[K]) Share(name string, shared Shared) *Limiter[K] {
+	l.name, l.shared = name, shared
+	return l
+}
+
 // Active reports whether any call can be refused.
-func (l *Limiter[K]) Active() bool { return l.fullAt != nil }
+func (l *Limiter[K]) Active() bool { return l.buckets != nil }
 
 // Take counts a call and reports whether it is allowed. If it is not, wait is the number
 // of whole seconds after which another may be, at least 1. The zero key stands for
@@ -67,30 +102,78 @@ func (l *Limiter[K]) Take(caller K) (wait int, ok bool) {
 	if !l.Active() || caller == uncounted {
 		return 0, true
 	}
+	wait, untold := l.take(caller)
+	l.tell(caller, untold)
+	return wait, wait == 0
+}
+
+// take counts a call, unless it must wait. untold is the number of tokens to tell others of.
+func (l *Limiter[K]) take(caller K) (wait int, untold int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	after := now.Add(l.interval)
-	if fullAt, known := l.fullAt.Get(caller); known && fullAt.After(now) {
-		after = fullAt.Add(l.interval)
+	b, known := l.buckets.Get(caller)
+	if !known || b.fullAt.Before(now) {
+		b.fullAt = now
 	}
-	if missing := after.Sub(now) - l.capacity; missing > 0 {
-		return max(1, int(math.Ceil(missing.Seconds()))), false
+	b.fullAt = b.fullAt.Add(l.interval)
+	if missing := b.fullAt.Sub(now) - l.capacity; missing > 0 {
+		return max(1, int(math.Ceil(missing.Seconds()))), 0
 	}
-	l.fullAt.Add(caller, after)
-	return 0, true
+	b.untold++
+	return 0, l.store(caller, b)
 }
 
 // GiveBack undoes a call that Take has counted and allowed.
 func (l *Limiter[K]) GiveBack(caller K) {
-	if !l.Active() {
-		return
+	if l.Active() {
+		l.tell(caller, l.giveBack(caller))
 	}
+}
+
+func (l *Limiter[K]) giveBack(caller K) (untold int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if fullAt, known := l.fullAt.Get(caller); known {
-		l.fullAt.Add(caller, fullAt.Add(-l.interval))
+	b, known := l.buckets.Get(caller)
+	if !known {
+		return 0
 	}
+	b.fullAt = b.fullAt.Add(-l.interval)
+	b.untold--
+	return l.store(caller, b)
+}
+
+// store stores the bucket of a caller, and returns the number of tokens to tell others of.
+func (l *Limiter[K]) store(caller K, b bucket) (untold int64) {
+	if b.untold >= l.batch || b.untold <= -l.batch {
+		untold, b.untold = b.untold, 0
+	}
+	l.buckets.Add(caller, b)
+	return untold
+}
+
+// tell tells others of tokens.
+func (l *Limiter[K]) tell(caller K, tokens int64) {
+	if l.shared == nil || tokens == 0 {
+		return
+	}
+	l.shared.Add(l.name+" "+fmt.Sprint(caller), tokens, l.interval, l.capacity, func(at time.Time) { l.raise(caller, at) })
+}
+
+// raise records when the bucket of a caller is full, by what all have counted, if that is later than
+// this process knows.
+func (l *Limiter[K]) raise(caller K, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, _ := l.buckets.Get(caller)
+	if at = at.Add(time.Duration(b.untold) * l.interval); !at.After(b.fullAt) {
+		return
+	}
+	b.fullAt = at
+	if empty := l.now().Add(l.capacity); at.After(empty) {
+		b.fullAt = empty
+	}
+	l.buckets.Add(caller, b)
 }
 
 // Network returns the network of a client's address, as which its calls are counted: an

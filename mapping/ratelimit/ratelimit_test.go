@@ -134,7 +134,7 @@ func TestBoundedMemory(t *testing.T) {
 			t.Fatalf("the first call of caller %d is refused", caller+1)
 		}
 	}
-	if got := r.fullAt.Len(); got != maxCallers {
+	if got := r.buckets.Len(); got != maxCallers {
 		t.Errorf("%d callers are counted, want %d", got, maxCallers)
 	}
 	if _, ok := r.Take(maxCallers + 100); ok {

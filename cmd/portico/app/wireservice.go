@@ -94,6 +94,7 @@ func (w *wiring) settings() (mapping.Settings, error) {
 			JSONWithoutAccept: cfg.AcceptMissing == "json",
 			Now:               time.Now,
 			AwaitChanges:      w.watch.Await,
+			SharedCounts:      w.cache.Buckets(),
 		},
 		ReplySettings:  replycache.ReplySettings{PublicURL: cfg.PublicURL, ReplyCache: replies},
 		LegacySettings: gate.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
@@ -113,7 +114,7 @@ func (w *wiring) openContract(context.Context) error {
 	cfg := w.config
 	granting := auth.NewGranting(w.authenticator, w.dbGuard.Credentials(w.db.Credentials()), w.dialect.UnapprovedTokenCrash)
 	may := permissions(cfg, w.dialect, w.service.Table().Routes(), w.upstream)
-	consentSite, err := newConsent(cfg, w.db, w.dbGuard.Adapter(w.db.Adapter()), w.records, may, granting, w.log)
+	consentSite, err := newConsent(cfg, w.db, w.dbGuard.Adapter(w.db.Adapter()), w.records, may, granting, w.cache.Buckets(), w.log)
 	if err != nil {
 		return err
 	}
@@ -127,6 +128,7 @@ func (w *wiring) openContract(context.Context) error {
 		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: w.connections, Draining: w.ops.draining.Load, FollowWrite: followWrites(cfg, w.writes),
+		SharedCounts: w.cache.Buckets(),
 	}
 	if w.traces != nil {
 		options.Tracer = w.traces.Tracer()

@@ -78,6 +78,8 @@ type Options struct {
 	Credentials Credentials
 	Cache       Cache
 	Try         Try
+	// SharedCounts, unless nil, adds up attempts to log in over processes.
+	SharedCounts ratelimit.Shared
 	// Reference returns the contents of two pages: the calls of the interface, and where its
 	// dialects differ. Both must be safe as they are.
 	Reference func() (calls, dialects template.HTML, err error)
@@ -122,6 +124,7 @@ func New(o Options) (*Console, error) {
 	if c.attempts, err = ratelimit.New[netip.Prefix](1/loginInterval.Seconds(), loginBurst, o.Now); err != nil {
 		return nil, err
 	}
+	c.attempts.Share("console", o.SharedCounts)
 	if c.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
