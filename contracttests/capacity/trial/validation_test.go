@@ -69,17 +69,18 @@ func TestModel(t *testing.T) {
 			got := s.usage().minus(before, requests)
 			products, lists := want.Guests[capacity.Products], want.Guests[capacity.Lists]
 			total := float64(products.Total() + lists.Total())
+			const ownStatements = 0.05 // that Portico executes by itself while the test runs, at most
 			for _, c := range []struct {
-				what      string
-				got, want float64
+				what                 string
+				got, want, tolerance float64
 			}{
-				{"hit ratio", float64(hits) / total, 1 - float64(products.Fills()+lists.Fills())/total},
-				{"commands of Redis for each request", got.commands, want.Commands / requests},
-				{"statements for each request", got.statements, want.Statements / requests},
+				{"hit ratio", float64(hits) / total, 1 - float64(products.Fills()+lists.Fills())/total, tt.tolerance},
+				{"commands of Redis for each request", got.commands, want.Commands / requests, tt.tolerance},
+				{"statements for each request", got.statements, want.Statements / requests, tt.tolerance + ownStatements},
 			} {
 				t.Logf("%s: %.4g, by the model %.4g", c.what, c.got, c.want)
-				if math.Abs(c.got-c.want) > tt.tolerance*c.want {
-					t.Errorf("%s: %.4g, by the model %.4g, which is further apart than %.0f %%", c.what, c.got, c.want, 100*tt.tolerance)
+				if math.Abs(c.got-c.want) > c.tolerance*c.want {
+					t.Errorf("%s: %.4g, by the model %.4g, which is further apart than %.0f %%", c.what, c.got, c.want, 100*c.tolerance)
 				}
 			}
 		})
