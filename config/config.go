@@ -37,6 +37,7 @@ type Config struct {
 	Server   Server
 	Upstream Upstream
 	Auth     Auth
+	Media    Media
 	Store    Store
 	Stock    Stock
 	Tracing  Tracing

@@ -72,6 +72,18 @@ type Auth struct {
 	Bearer          bool          `setting:"auth.bearer" default:"false" help:"Whether calls may carry an API key instead of a signature, as Authorization: Bearer KEY. Serve over HTTPS only, because anyone who sees a key can use it."`
 }
 
+// Media says where the bytes of images are, if not in the folder of the database.
+type Media struct {
+	Bucket    string        `setting:"media.bucket" pattern:"(?:[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])?" must:"be the name of a bucket: 3 to 63 lowercase letters, digits, dots and hyphens" help:"Bucket of an S3-compatible store for the image files, instead of the folder sql.media_dir. It must exist, and nobody but Portico should be able to read or write it. All processes that share a database need the same bucket. Empty: images are in the folder."`
+	Endpoint  string        `setting:"media.endpoint" default:"https://s3.amazonaws.com" pattern:"https?://[!-.0-~]+/?" must:"be a URL such as https://s3.example.com, without a path" help:"URL of the S3-compatible store, without the bucket."`
+	Region    string        `setting:"media.region" default:"us-east-1" pattern:"[A-Za-z0-9-]{1,64}" must:"be a region such as eu-central-1" help:"Region of the bucket. Stores that know no regions take any."`
+	Prefix    string        `setting:"media.prefix" pattern:"(?:[A-Za-z0-9_.-]+/)*" must:"be empty, or a path of letters, digits and _.- that ends in a slash" help:"What the keys of all objects begin with, such as shop/. Stores that share a bucket need one each. Empty: nothing."`
+	AccessKey string        `setting:"media.access_key" secret:"true" help:"Access key of the store, which needs the right to list the bucket, and to get, put and delete objects. Empty: that of AWS_ACCESS_KEY_ID, or that of the machine's role at AWS."`
+	SecretKey string        `setting:"media.secret_key" secret:"true" help:"Secret key that belongs to media.access_key."`
+	PathStyle bool          `setting:"media.path_style" default:"false" help:"Whether the bucket is part of the path of URLs rather than of the host name, as most stores other than AWS want it."`
+	Timeout   time.Duration `setting:"media.timeout" default:"8s" range:"100ms 20s" help:"Maximum time until the store answers a request; an upload ends within it. Too low: large images cannot be stored over a slow line. Keep it below upstream.timeout."`
+}
+
 // Store configures the store's name, time zone, currency and tax location, and which values
 // products may refer to.
 type Store struct {

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"os"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -100,14 +99,14 @@ func (c *Credentials) Used(ctx context.Context, nonce string) (bool, error) {
 	return look(ctx, c.guard, "nonces", "used", c.store.Used, nonce)
 }
 
-// Media returns a guarded version of open, which opens a media file by name and returns its
-// media type. fs.ErrNotExist counts as an answer.
-func (g *Guard) Media(open func(ctx context.Context, name string) (*os.File, string, error)) func(ctx context.Context, name string) (*os.File, string, error) {
-	return func(ctx context.Context, name string) (file *os.File, mediaType string, err error) {
+// Media returns a guarded version of open, which opens a media file by name. fs.ErrNotExist counts
+// as an answer.
+func (g *Guard) Media(open func(ctx context.Context, name string) (*adapter.MediaFile, error)) func(ctx context.Context, name string) (*adapter.MediaFile, error) {
+	return func(ctx context.Context, name string) (file *adapter.MediaFile, err error) {
 		err = g.Do(ctx, "media", "open", func(ctx context.Context) (err error) {
-			file, mediaType, err = open(ctx, name)
+			file, err = open(ctx, name)
 			return err
 		})
-		return file, mediaType, err
+		return file, err
 	}
 }

@@ -255,8 +255,9 @@ func (c call) answered(err error) bool {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
 		return true
 	default:
-		// The query asked for too much, or others wrote the same records: the upstream is healthy.
-		return errors.Is(err, adapter.ErrMatchLimit) || errors.Is(err, adapter.ErrContention)
+		// The query asked for too much, others wrote the same records, or only images cannot be
+		// stored or read: the upstream is healthy.
+		return errors.Is(err, adapter.ErrMatchLimit) || errors.Is(err, adapter.ErrContention) || errors.Is(err, adapter.ErrMediaUnavailable)
 	}
 }
 

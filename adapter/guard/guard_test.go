@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -133,9 +132,14 @@ func TestOutcomes(t *testing.T) {
 			return g.stock.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(adapter.Record) (adapter.Record, error) { panic(errCaller) }})
 		}, "internal", ignored, nil},
 		{"missing media file", func(g *guarded, ctx context.Context) error {
-			_, _, err := g.Media(func(context.Context, string) (*os.File, string, error) { return nil, "", fs.ErrNotExist })(ctx, "x")
+			_, err := g.Media(func(context.Context, string) (*adapter.MediaFile, error) { return nil, fs.ErrNotExist })(ctx, "x")
 			return err
 		}, "not_found", success, fs.ErrNotExist},
+		{"store of media files away", func(g *guarded, ctx context.Context) error {
+			away := &adapter.Error{Kind: adapter.Unavailable, Err: adapter.ErrMediaUnavailable}
+			_, err := g.Media(func(context.Context, string) (*adapter.MediaFile, error) { return nil, away })(ctx, "x")
+			return err
+		}, "unavailable", success, adapter.ErrMediaUnavailable},
 	}
 	for _, answer := range answers {
 		name := fmt.Sprintf(" returns %T", answer)

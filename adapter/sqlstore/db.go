@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 
@@ -46,6 +45,8 @@ type Options struct {
 	// MediaDir is the folder of media files. Open creates it if only the folder itself
 	// is missing. Without it images cannot be created, and no media file is found.
 	MediaDir string
+	// Media, unless nil, stores media files instead of MediaDir.
+	Media blobs.Store
 	// Schemas describe the records; nil means those of adapter.NewSchemas.
 	Schemas *adapter.Schemas
 	// Logger logs the migrations; nil means no log.
@@ -105,8 +106,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	} else {
 		err = opened.Ping(ctx)
 	}
-	var media *blobs.Store
-	if err == nil {
+	media := o.Media
+	if err == nil && media == nil && o.MediaDir != "" {
 		if media, err = blobs.Open(o.MediaDir); err != nil {
 			err = &adapter.Error{Kind: adapter.Unavailable, Op: "open media folder", Err: err}
 		}
@@ -196,6 +197,13 @@ func (db *DB) RebuildListing(ctx context.Context) error {
 // OpenMedia opens a media file by its name, the attribute file of an image, and returns
 // it with its media type. The caller closes it. For a missing file the error matches
 // fs.ErrNotExist. Kinds: NotFound, Unavailable, Internal.
-func (db *DB) OpenMedia(ctx context.Context, name string) (file *os.File, mediaType string, err error) {
+func (db *DB) OpenMedia(ctx context.Context, name string) (*adapter.MediaFile, error) {
 	return db.records.OpenMedia(ctx, name)
+}
+
+// RemoveAbandonedMedia removes uploads of images that no record refers to, because their
+// transactions failed or their processes were killed, and returns their number. Kinds:
+// Unavailable, Internal.
+func (db *DB) RemoveAbandonedMedia(ctx context.Context) (int, error) {
+	return db.records.RemoveAbandonedMedia(ctx)
 }

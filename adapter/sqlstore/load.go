@@ -7,6 +7,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules/imports"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
@@ -37,7 +38,7 @@ var errNotEmpty = errors.New("the database is not empty")
 // keys follow the greatest key of data. Kinds: as for Load.
 func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 	const op = "reset data"
-	var media []string
+	var media []blobs.Ref
 	err := db.clearAndLoad(ctx, op, data, nil, func(tx *database.Tx) (err error) {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
@@ -53,7 +54,7 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 			}
 		}
 		// Only a transaction that has locked a product reserves names, so none can now.
-		if media, err = database.SelectColumn[string](ctx, tx.Query, "SELECT file FROM media_file"); err != nil {
+		if media, err = db.records.MediaFiles(ctx, tx.Query); err != nil {
 			return err
 		}
 		if _, err := tx.Run(ctx, "DELETE FROM media_file"); err != nil {

@@ -29,7 +29,7 @@ func addImage(t *testing.T, db *DB, file, content string, check func() error) (a
 // of the error.
 func mediaText(t *testing.T, db *DB, name string) string {
 	t.Helper()
-	file, mediaType, err := db.OpenMedia(t.Context(), name)
+	file, err := db.OpenMedia(t.Context(), name)
 	if err != nil {
 		return adapter.KindOf(err).String()
 	}
@@ -38,7 +38,7 @@ func mediaText(t *testing.T, db *DB, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mediaType + " " + string(content)
+	return file.MediaType + " " + string(content)
 }
 
 func TestMedia(t *testing.T) {

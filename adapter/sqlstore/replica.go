@@ -34,7 +34,7 @@ func (db *DB) Replica() *Replica {
 
 // FileContent returns the bytes of a media file by its name, as [DB.OpenMedia] does.
 func (s *Replica) FileContent(ctx context.Context, name string) (content []byte, err error) {
-	file, _, err := s.records.OpenMedia(ctx, name)
+	file, err := s.records.OpenMedia(ctx, name)
 	if err != nil {
 		return nil, err
 	}

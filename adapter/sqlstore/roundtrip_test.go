@@ -57,7 +57,7 @@ func fillSQL(tb testing.TB, dsn string, s *adapter.Schemas, data *adapter.Datase
 		tb.Fatal(err)
 	}
 	return db.Adapter(), func(file string) ([]byte, error) {
-		in, _, err := db.OpenMedia(context.Background(), file)
+		in, err := db.OpenMedia(context.Background(), file)
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func allowedImports() map[string][]string {
 			"adapter", "adapter/demo", "adapter/guard", "adapter/idmap", "adapter/magento1/binlog", "adapter/replica", "adapter/sqlstore", "cache",
 			"cmd/portico/app/certificate", "cmd/portico/app/credentials", "cmd/portico/app/cutover", "cmd/portico/app/legacysystem",
 			"cmd/portico/app/program", "config", "contracttests/report", "mapping/auth", "mapping/contract", "mapping/legacy/passthrough",
-			"adapter/sqlstore/engine",
+			"adapter/sqlstore/blobs", "adapter/sqlstore/engine",
 		},
 		"cmd/portico/app/legacysystem": {
 			"adapter/guard", "adapter/magento1/server", "cmd/portico/app/program", "config", "mapping/auth",
@@ -71,7 +71,7 @@ func allowedImports() map[string][]string {
 		"cmd/portico/app/program": {
 			"adapter", "adapter/idmap", "adapter/replica", "adapter/reststore", "adapter/sqlstore", "config", "config/buildinfo", "mapping/contract",
 			"mapping/httpapi", "mapping/legacy/migration", "mapping/legacy/passthrough",
-			"adapter/sqlstore/credentials", "adapter/sqlstore/engine", "adapter/sqlstore/recordtx",
+			"adapter/sqlstore/blobs", "adapter/sqlstore/blobs/s3", "adapter/sqlstore/credentials", "adapter/sqlstore/engine", "adapter/sqlstore/recordtx",
 		},
 		"cmd/portico/app/records": {
 			"adapter", "adapter/dataset", "adapter/demo", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/magento1/server",
@@ -174,7 +174,8 @@ func allowedImports() map[string][]string {
 		"adapter/rules/imports":        {"adapter", "adapter/outbox", "adapter/rules"},
 		"adapter/memstore":             {"adapter", "adapter/outbox", "adapter/rules", "adapter/rules/imports"},
 		"adapter/sqlstore":             {"adapter", "adapter/replica", "adapter/rules/imports", "adapter/sqlstore/blobs", "adapter/sqlstore/credentials", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/idmaps", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/leases", "adapter/sqlstore/outboxes", "adapter/sqlstore/records", "adapter/sqlstore/recordtx", "adapter/sqlstore/tables"},
-		"adapter/sqlstore/blobs":       {},
+		"adapter/sqlstore/blobs":       {"adapter"},
+		"adapter/sqlstore/blobs/s3":    {"adapter", "adapter/sqlstore/blobs"},
 		"adapter/sqlstore/credentials": {"adapter", "adapter/rules/imports", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/leases"},
 		"adapter/sqlstore/database":    {"adapter", "adapter/sqlstore/engine"},
 		"adapter/sqlstore/engine":      {"adapter", "adapter/sqlstore/sqlconn", "adapter/tracing"},
@@ -198,6 +199,8 @@ func allowedImports() map[string][]string {
 		"adapter/sqlstore/sqltest/galeratest":    {"adapter/sqlstore/sqltest", "config/testenv/programs"},
 		"adapter/sqlstore/sqltest/patronitest":   {"config/testenv/programs", "config/testenv/servers"},
 		"adapter/sqlstore/sqltest/pgbouncertest": {"config/testenv/programs", "config/testenv/servers"},
+		// a server of the S3 interface for tests
+		"adapter/sqlstore/blobs/s3/s3test": {"adapter/sqlstore/blobs/s3", "config/testenv/programs"},
 		// legacy shops for tests
 		"adapter/magento1/magento1test":         {"adapter/sqlstore/sqltest"},
 		"adapter/magento1/magento1test/oldshop": {"adapter", "adapter/magento1", "adapter/magento1/server", "adapter/memstore"},

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/budget"
 	"github.com/portico-commerce/portico/mapping/calls"
@@ -40,9 +40,9 @@ type Options struct {
 	// WriteTimeout is the server's limit for a whole reply, 0 for none. Work that would
 	// exceed it is stopped early enough to write an error reply.
 	WriteTimeout time.Duration
-	// OpenMedia opens an image file by its name, which may be any text, and returns its
-	// media type. The error for a file that does not exist is fs.ErrNotExist.
-	OpenMedia func(ctx context.Context, name string) (file *os.File, mediaType string, err error)
+	// OpenMedia opens an image file by its name, which may be any text. The error for a file
+	// that does not exist is fs.ErrNotExist.
+	OpenMedia func(ctx context.Context, name string) (*adapter.MediaFile, error)
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and
 	// X-Forwarded-Proto headers are trusted.
 	TrustedProxies []netip.Prefix

@@ -14,7 +14,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -450,7 +449,7 @@ func (brokenStore) Get(context.Context, *adapter.GetParams) (adapter.Record, err
 func TestRecovery(t *testing.T) {
 	const image = "GET /media/catalog/product/x.png HTTP/1.1"
 	var failure any
-	s := serveUpstream(t, httpapi.Options{OpenMedia: func(context.Context, string) (*os.File, string, error) { panic(failure) }}, unchanged)
+	s := serveUpstream(t, httpapi.Options{OpenMedia: func(context.Context, string) (*adapter.MediaFile, error) { panic(failure) }}, unchanged)
 
 	failure = "no picture today"
 	c := s.dial(t)

@@ -40,21 +40,16 @@ func (a *API) serveMedia(c *gin.Context, wanted images.MediaRequest) {
 }
 
 func (a *API) serveFile(c *gin.Context, name string) {
-	file, mediaType, err := a.OpenMedia(c.Request.Context(), name)
+	file, err := a.OpenMedia(c.Request.Context(), name)
 	if err != nil {
 		a.mediaError(c, err)
 		return
 	}
 	defer func() { _ = file.Close() }() // opened for reading only
-	about, err := file.Stat()
-	if err != nil {
-		a.mediaError(c, err)
-		return
-	}
 	// The demo store may reuse a name within one second, the resolution of
 	// Last-Modified.
-	c.Header("ETag", fmt.Sprintf(`"%x-%x"`, about.ModTime().UnixNano(), about.Size()))
-	a.serveImage(c, mediaType, about.ModTime(), file)
+	c.Header("ETag", fmt.Sprintf(`"%x-%x"`, file.Changed.UnixNano(), file.Size))
+	a.serveImage(c, file.MediaType, file.Changed, file)
 }
 
 // serveImage sends an image, or the ranges that the request headers ask for.

@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -8,12 +9,16 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Store stores the bytes of media files in a directory, under the names in the
+// A Folder stores the bytes of media files in a directory, under the names in the
 // table media_file. A file of another name is the remains of an interrupted write,
 // which the next write of that name replaces.
-type Store struct{ Directory string }
+type Folder struct{ Directory string }
+
+var _ Store = (*Folder)(nil)
 
 const (
 	// tempPrefix begins the names of files that are still being written. It cannot clash
@@ -23,16 +28,9 @@ const (
 	tempMaxAge = time.Hour
 )
 
-// ErrNoFolder says that a Store has no folder to write to.
-var ErrNoFolder = errors.New("no folder for media files is configured")
-
 // Open creates the directory, for its owner alone, if only the directory
-// itself is missing, and removes abandoned files. Without a directory the store is
-// empty and read-only.
-func Open(directory string) (*Store, error) {
-	if directory == "" {
-		return &Store{}, nil
-	}
+// itself is missing, and removes abandoned files.
+func Open(directory string) (*Folder, error) {
 	if err := os.Mkdir(directory, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
@@ -49,43 +47,47 @@ func Open(directory string) (*Store, error) {
 			return nil, err
 		}
 	}
-	return &Store{Directory: directory}, nil
+	return &Folder{Directory: directory}, nil
 }
 
 // Path returns the path of the file of a valid name.
-func (b *Store) Path(name string) string {
+func (b *Folder) Path(name string) string {
 	return filepath.Join(b.Directory, filepath.FromSlash(name))
 }
 
-// A Pending is a file that was written under a temporary name.
-type Pending struct {
-	store     *Store
+// A pendingFile is a file that was written under a temporary name.
+type pendingFile struct {
+	store     *Folder
 	temporary string // its path
 }
 
 // Add writes content to a temporary file and syncs it to disk.
-func (b *Store) Add(content []byte) (*Pending, error) {
-	if b.Directory == "" {
-		return nil, ErrNoFolder
-	}
+func (b *Folder) Add(content []byte) (Pending, error) {
+	return b.add(func(f io.Writer) error { _, err := f.Write(content); return err })
+}
+
+// add writes a temporary file and syncs it to disk.
+func (b *Folder) add(write func(io.Writer) error) (*pendingFile, error) {
 	f, err := os.CreateTemp(b.Directory, tempPrefix+"*") // readable by its owner alone
 	if err != nil {
 		return nil, err
 	}
-	_, err = f.Write(content)
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
-	return &Pending{b, f.Name()}, nil
+	return &pendingFile{b, f.Name()}, nil
 }
 
 // Publish gives the file its name, replacing a file of that name. The name is synced to
 // disk when publish returns. If publish fails, the name is free. It may be repeated, as the
 // file keeps its temporary name as well.
-func (b *Pending) Publish(name string) error {
+func (b *pendingFile) Publish(name string) (object string, err error) { return "", b.publish(name) }
+
+func (b *pendingFile) publish(name string) error {
 	target := b.store.Path(name)
 	folder := filepath.Dir(target)
 	if err := b.store.makeFolder(folder); err != nil {
@@ -136,12 +138,52 @@ func linkOrCopy(from, to string) error {
 }
 
 // Discard removes the temporary name.
-func (b *Pending) Discard() {
+func (b *pendingFile) Discard() {
 	_ = os.Remove(b.temporary) // if it fails, a later Open removes the file
 }
 
+// Put writes a file under its name.
+func (b *Folder) Put(_ context.Context, name string, content io.Reader, _ int64) error {
+	pending, err := b.add(func(f io.Writer) error { _, err := io.Copy(f, content); return err })
+	if err != nil {
+		return err
+	}
+	defer pending.Discard()
+	return pending.publish(name)
+}
+
+// Open opens a file.
+func (b *Folder) Open(_ context.Context, file Ref) (*adapter.MediaFile, error) {
+	f, err := os.Open(b.Path(file.Name))
+	if err != nil {
+		return nil, err
+	}
+	about, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &adapter.MediaFile{ReadSeekCloser: f, Size: about.Size(), Changed: about.ModTime()}, nil
+}
+
+// Exists reports whether there is a file.
+func (b *Folder) Exists(_ context.Context, file Ref) (bool, error) {
+	_, err := os.Stat(b.Path(file.Name))
+	return err == nil, nil
+}
+
+// Remove removes a file.
+func (b *Folder) Remove(_ context.Context, file Ref) error {
+	if err := os.Remove(b.Path(file.Name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Abandoned does nothing: Open has removed abandoned files.
+func (b *Folder) Abandoned(context.Context, func([]string) ([]string, error)) error { return nil }
+
 // makeFolder creates a folder below the directory, with its parents.
-func (b *Store) makeFolder(folder string) error {
+func (b *Folder) makeFolder(folder string) error {
 	err := os.Mkdir(folder, 0o700)
 	switch {
 	case err == nil:

@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ func TestBlobs(t *testing.T) {
 		t.Helper()
 		added, err := b.Add([]byte(content))
 		if err == nil {
-			err = added.Publish(name)
+			_, err = added.Publish(name)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +36,7 @@ func TestBlobs(t *testing.T) {
 	publish("f/r/front.png", "one")
 	publish("f/r/front.png", "two") // replaces the remains of an interrupted write
 	publish("f/o/o.png", "three")
-	unnamed, err := b.Add([]byte("four"))
+	unnamed, err := b.add(func(w io.Writer) error { _, err := w.Write([]byte("four")); return err })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +59,9 @@ func TestOpenRemovesTempFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var left [2]*Pending
+	var left [2]*pendingFile
 	for i := range left {
-		if left[i], err = b.Add([]byte("x")); err != nil {
+		if left[i], err = b.add(func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,14 +79,7 @@ func TestOpenRemovesTempFiles(t *testing.T) {
 	}
 }
 
-func TestBlobsWithoutFolder(t *testing.T) {
-	b, err := Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Add([]byte("x")); err == nil {
-		t.Error("a file was added without a folder")
-	}
+func TestNoFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	createEmptyFile(t, file)
 	if _, err := Open(file); err == nil {
@@ -101,4 +95,4 @@ func createEmptyFile(t *testing.T, path string) {
 }
 
 // names returns the names of all published files, whether media_file lists them or not.
-func (b *Store) names() ([]string, error) { return fs.Glob(os.DirFS(b.Directory), "*/*/*") }
+func (b *Folder) names() ([]string, error) { return fs.Glob(os.DirFS(b.Directory), "*/*/*") }

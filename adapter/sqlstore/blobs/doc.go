@@ -1,7 +1,13 @@
-// Package blobs stores the bytes of images as files.
+// Package blobs stores the bytes of images: as files in a folder, or by an implementation of [Store]
+// in a package below.
 //
-// A file is complete on disk, under its name, before the transaction commits that refers to it. A
-// file that no row refers to does no harm.
+// # Principles
+//
+//  1. The bytes of an image are complete and durable before the transaction commits that refers to
+//     them. Bytes that no row refers to do no harm, and are removed later.
+//  2. A folder has each file under the name that table media_file has. A store without a rename, in
+//     which a late write could replace bytes that others have acknowledged since, stores each
+//     upload under a key of its own instead, which the row of the name then has as well.
 //
 // It is tested with files that are published, discarded and abandoned.
 package blobs

@@ -13,15 +13,17 @@ import (
 type Database struct {
 	*database.DB
 	*records.Set
-	media           *blobs.Store
-	hasListingTable bool // product_listing is a table, which needs updates, not a view
+	media           blobs.Store // nil: images cannot be stored
+	mediaObjects    bool        // the rows of media files have the keys of objects
+	hasListingTable bool        // product_listing is a table, which needs updates, not a view
 	growth          growth
 }
 
 // New returns a database with what its records need besides. Kinds: Unavailable, Internal.
-func New(ctx context.Context, db *database.DB, records *records.Set, media *blobs.Store) (*Database, error) {
+func New(ctx context.Context, db *database.DB, records *records.Set, media blobs.Store) (*Database, error) {
 	isTable, err := db.IsTable(ctx, "product_listing")
-	return &Database{DB: db, Set: records, media: media, hasListingTable: isTable}, err
+	_, isFolder := media.(*blobs.Folder)
+	return &Database{DB: db, Set: records, media: media, mediaObjects: media != nil && !isFolder, hasListingTable: isTable}, err
 }
 
 // A growth counts the records that imports of this process have created. PostgreSQL renews

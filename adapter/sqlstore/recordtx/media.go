@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -17,7 +16,7 @@ import (
 // MissingContent returns those of some names of which there are no bytes.
 func (d Ruled) MissingContent(ctx context.Context, names []string) ([]string, error) {
 	const op = "look for images"
-	if d.DB.media.Directory == "" {
+	if d.DB.media == nil {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: blobs.ErrNoFolder}
 	}
 	reserved, err := reservedFiles(ctx, d.DB.ReadStatements.Query, names)
@@ -26,10 +25,49 @@ func (d Ruled) MissingContent(ctx context.Context, names []string) ([]string, er
 	}
 	here := make(map[string]bool, len(reserved))
 	for _, name := range reserved {
-		_, err := os.Stat(d.DB.media.Path(name))
-		here[name] = err == nil
+		file, err := d.DB.fileRef(ctx, name)
+		if err == nil {
+			here[name], err = d.DB.media.Exists(ctx, file)
+		}
+		if err != nil {
+			return nil, d.DB.WrapError(ctx, op, err)
+		}
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return here[name] }), nil
+}
+
+// fileRef returns where the bytes of a file are whose name is taken.
+func (db *Database) fileRef(ctx context.Context, name string) (blobs.Ref, error) {
+	file := blobs.Ref{Name: name}
+	if !db.mediaObjects {
+		return file, nil
+	}
+	var object sql.NullString
+	err := database.First(db.ReadStatements.Query(ctx, "SELECT object FROM media_file WHERE file = ?", name)).Scan(&object)
+	file.Object = object.String
+	return file, err
+}
+
+// MediaFiles returns where the bytes of all files are.
+func (db *Database) MediaFiles(ctx context.Context, query database.QueryFunc) (files []blobs.Ref, err error) {
+	columns := "file, NULL"
+	if db.mediaObjects {
+		columns = "file, object"
+	}
+	rows, err := query(ctx, "SELECT "+columns+" FROM media_file")
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var file blobs.Ref
+		var object sql.NullString
+		if err := rows.Scan(&file.Name, &object); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		file.Object = object.String
+		files = append(files, file)
+	}
+	return files, errors.Join(rows.Err(), rows.Close())
 }
 
 // reservedFiles returns those of some names that are taken.
@@ -83,12 +121,12 @@ func (t *Tx) InsertFiles(ctx context.Context, files ...rules.File) error {
 // transaction begins and gets its name before the transaction commits: a file without an
 // image does no harm, an image without its file would. If the outcome of a commit is unknown,
 // the file stays.
-type imageContent struct{ pending *blobs.Pending }
+type imageContent struct{ pending blobs.Pending }
 
 // NewContent writes the file of an image. Without bytes there will be no file.
 func (d Ruled) NewContent(bytes []byte) (rules.Content, error) {
 	const op = "create product_images"
-	if d.DB.media.Directory == "" {
+	if d.DB.media == nil {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: blobs.ErrNoFolder}
 	}
 	if len(bytes) == 0 {
@@ -102,7 +140,14 @@ func (d Ruled) NewContent(bytes []byte) (rules.Content, error) {
 }
 
 // Publish gives the file its name, again if the transaction is attempted again.
-func (c imageContent) Publish(_ rules.Tx, name string) error { return c.pending.Publish(name) }
+func (c imageContent) Publish(in rules.Tx, name string) error {
+	object, err := c.pending.Publish(name)
+	tx, ok := in.(*Tx)
+	if err != nil || object == "" || !ok {
+		return err
+	}
+	return tx.Exec(context.Background(), "UPDATE media_file SET object = ? WHERE file = ?", object, name)
+}
 
 // Discard removes the temporary name of the file.
 func (c imageContent) Discard() {
@@ -113,20 +158,20 @@ func (c imageContent) Discard() {
 
 // RemoveUnusedMedia removes those of the named files that the database no longer lists.
 // Other files in the folder may belong to other programs, and stay.
-func (db *Database) RemoveUnusedMedia(ctx context.Context, names []string) error {
-	if len(names) == 0 || db.media.Directory == "" {
+func (db *Database) RemoveUnusedMedia(ctx context.Context, files []blobs.Ref) error {
+	if len(files) == 0 || db.media == nil {
 		return nil
 	}
 	return Ruled{DB: db}.Write(ctx, "remove media", func(tx rules.Tx) error {
 		if err := tx.LockName(ctx, "media"); err != nil {
 			return err
 		}
-		for _, name := range names {
-			taken, err := tx.Files(ctx, name)
-			if err == nil && len(taken) == 0 {
-				err = os.Remove(db.media.Path(name))
+		for _, file := range files {
+			taken, err := tx.Files(ctx, file.Name)
+			if err == nil && (len(taken) == 0 || file.Object != "") { // no other row has the object
+				err = db.media.Remove(ctx, file)
 			}
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err != nil {
 				return err
 			}
 		}
@@ -134,23 +179,58 @@ func (db *Database) RemoveUnusedMedia(ctx context.Context, names []string) error
 	})
 }
 
+// RemoveAbandonedMedia removes the objects of uploads that no row refers to, and returns how many
+// those were.
+func (db *Database) RemoveAbandonedMedia(ctx context.Context) (removed int, err error) {
+	if db.media == nil || !db.mediaObjects {
+		return 0, nil
+	}
+	err = db.media.Abandoned(ctx, func(objects []string) ([]string, error) {
+		arguments := make([]any, len(objects))
+		for i, object := range objects {
+			arguments[i] = object
+		}
+		arguments = database.PadToPowerOfTwo(arguments)
+		used, err := database.SelectColumn[string](ctx, db.ReadStatements.Query, "SELECT object FROM media_file WHERE "+database.InList("object", arguments), arguments...)
+		if err != nil {
+			return nil, err
+		}
+		unused := slices.DeleteFunc(slices.Clone(objects), func(object string) bool { return slices.Contains(used, object) })
+		removed += len(unused)
+		return unused, nil
+	})
+	return removed, db.WrapError(ctx, "remove abandoned media", err)
+}
+
 // OpenMedia opens a media file, as [DB.OpenMedia] says.
-func (db *Database) OpenMedia(ctx context.Context, name string) (file *os.File, mediaType string, err error) {
+func (db *Database) OpenMedia(ctx context.Context, name string) (*adapter.MediaFile, error) {
 	const op = "open media"
 	notFound := &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fs.ErrNotExist}
-	if db.media.Directory == "" || !rules.ValidFileName(name) {
-		return nil, "", notFound
+	if db.media == nil || !rules.ValidFileName(name) {
+		return nil, notFound
 	}
-	err = database.First(db.ReadStatements.Query(ctx, "SELECT media_type FROM media_file WHERE file = ?", name)).Scan(&mediaType)
+	columns := "media_type, NULL"
+	if db.mediaObjects {
+		columns = "media_type, object"
+	}
+	var mediaType string
+	var object sql.NullString
+	err := database.First(db.ReadStatements.Query(ctx, "SELECT "+columns+" FROM media_file WHERE file = ?", name)).Scan(&mediaType, &object)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, "", notFound
+		return nil, notFound
 	case err != nil: // may match fs.ErrNotExist as well: the server's socket is gone
-		return nil, "", db.WrapError(ctx, op, err)
+		return nil, db.WrapError(ctx, op, err)
 	}
-	file, err = os.Open(db.media.Path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", notFound
+	file, err := db.media.Open(ctx, blobs.Ref{Name: name, Object: object.String})
+	switch {
+	case errors.Is(err, adapter.ErrMediaUnavailable): // not a failure of the database
+		return nil, err
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound
+	case err != nil:
+		return nil, db.WrapError(ctx, op, err)
 	}
-	return file, mediaType, db.WrapError(ctx, op, err)
+	file.MediaType = mediaType
+	return file, nil
 }

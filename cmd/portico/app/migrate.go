@@ -132,7 +132,7 @@ func openToMigrate(p *program.Program, cmd *cobra.Command, migrate bool) (*sqlst
 	if err != nil {
 		return nil, err
 	}
-	options.Migrate, options.MediaDir = migrate, "" // the folder may not be there, or not be writable
+	options.Migrate, options.MediaDir, options.Media = migrate, "", nil // the folder may not be there, or not be writable
 	db, err := sqlstore.Open(cmd.Context(), options)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to migrate", err)

@@ -160,6 +160,7 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 	if a.follower != nil {
 		defer startFollower(ctx, cfg, a.follower, log)()
 	}
+	defer startMediaCleanup(ctx, db, log)()
 	defer startMirroring(context.WithoutCancel(ctx), a)() // until the last request has ended
 	reloads := newReloader(live, a, cfg, log)
 	a.ops.reload = reloads.reload

@@ -61,6 +61,7 @@ type wiring struct {
 	// The database and the backend are separate failure domains: while the backend is down,
 	// Portico still authenticates clients and serves images.
 	dbGuard, recordsGuard *guard.Guard
+	mediaGuard            *guard.Guard // of reading images: dbGuard unless they are in another system
 
 	served   *servedRecords
 	legacy   *legacysystem.System
@@ -102,7 +103,10 @@ func (w *wiring) openMetrics(context.Context) error {
 	w.breakers = newBreakerMetrics(w.registry)
 	w.guardMetrics = guard.NewMetrics(w.registry)
 	w.dbGuard = w.newGuard(program.SQLSection)
-	w.recordsGuard = w.dbGuard
+	w.recordsGuard, w.mediaGuard = w.dbGuard, w.dbGuard
+	if w.config.Media.Bucket != "" && w.data == nil {
+		w.mediaGuard = w.newGuard("media") // or requests for images could fill the slots of the database
+	}
 	if w.config.Adapter != program.SQLSection {
 		w.recordsGuard = w.newGuard(w.config.Adapter)
 	}

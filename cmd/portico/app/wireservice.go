@@ -124,7 +124,7 @@ func (w *wiring) openContract(context.Context) error {
 	w.ops = &ops{token: cfg.OpsToken, registry: w.registry, hasCachedReplies: w.cache.HasUsable, pprof: cfg.OpsPprof}
 	w.connections = httpapi.NewConnections()
 	options := httpapi.Options{
-		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.dbGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
+		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.mediaGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: w.connections, Draining: w.ops.draining.Load, FollowWrite: followWrites(cfg, w.writes),

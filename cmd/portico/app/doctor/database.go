@@ -39,7 +39,7 @@ func (e *examination) openDatabase(ctx context.Context) (*sqlstore.DB, error) {
 			return nil, withoutPath(err)
 		}
 	}
-	options.MediaDir = "" // or Open would create the folder
+	options.MediaDir, options.Media = "", nil // or Open would create the folder
 	return sqlstore.Open(ctx, options)
 }
 

@@ -23,7 +23,10 @@ const (
 
 // checkMedia checks the folder of the images. Portico creates it if only the folder itself is
 // missing.
-func (e *examination) checkMedia(context.Context) []Finding {
+func (e *examination) checkMedia(ctx context.Context) []Finding {
+	if e.cfg.Media.Bucket != "" {
+		return one(e.checkBucket(ctx))
+	}
 	const advice = "Set sql.media_dir to a folder that the user of Portico may write to, and that all replicas share."
 	folder := program.MediaDir(e.cfg)
 	exists := folder

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/config"
 )
@@ -90,12 +93,17 @@ func OpenStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slo
 // StoreOptions returns how to open Portico's own database without touching its tables.
 func StoreOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error) {
 	schemas, err := Schemas(cfg)
+	if err != nil {
+		return sqlstore.Options{}, err
+	}
+	media, err := MediaBucket(cfg)
 	section := cfg.Sections[SQLSection]
 	connections := func(name string) int {
 		n, _ := strconv.Atoi(section[name]) // it was validated
 		return n
 	}
 	return sqlstore.Options{
+		Media:          media,
 		Schemas:        schemas,
 		DSN:            section["dsn"],
 		DirectDSN:      section["direct_dsn"],
@@ -109,6 +117,25 @@ func StoreOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error
 		Logger:       log,
 		Trace:        cfg.Tracing.Endpoint != "",
 	}, err
+}
+
+// MediaBucket returns the store of the image files, or nil if they are in a folder. It sends nothing.
+func MediaBucket(cfg *config.Config) (blobs.Store, error) {
+	m := cfg.Media
+	if m.Bucket == "" {
+		return nil, nil
+	}
+	if (m.AccessKey == "") != (m.SecretKey == "") {
+		return nil, errors.New("set both media.access_key and media.secret_key, or neither")
+	}
+	store, err := s3.Open(s3.Options{
+		Endpoint: m.Endpoint, Region: m.Region, Bucket: m.Bucket, Prefix: m.Prefix,
+		AccessKey: m.AccessKey, SecretKey: m.SecretKey, PathStyle: m.PathStyle, Timeout: m.Timeout,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting media.endpoint: %w", err)
+	}
+	return store, nil
 }
 
 // MediaDir returns the folder of the image files.

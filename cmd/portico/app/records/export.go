@@ -165,7 +165,7 @@ func relativePath(folder, path string) (string, error) {
 
 // content returns where the bytes of an image are, after copying them there.
 func (m *mediaFolder) content(ctx context.Context, file string) (c dataset.Content, err error) {
-	in, _, err := m.db.OpenMedia(ctx, file)
+	in, err := m.db.OpenMedia(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil // lost, or never there
 	}

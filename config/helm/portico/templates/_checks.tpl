@@ -9,7 +9,7 @@ sql.migrate: set migration.enabled
 
 {{/* Secret settings: a test compares the list with those of the program. */}}
 {{- define "portico.secretSettings" -}}
-auth.secret_key cache.redis_url follow.dsn legacy.consumer_secret legacy.token_secret ops.token rest.secret sql.direct_dsn sql.dsn tracing.headers
+auth.secret_key cache.redis_url follow.dsn legacy.consumer_secret legacy.token_secret media.access_key media.secret_key ops.token rest.secret sql.direct_dsn sql.dsn tracing.headers
 {{- end -}}
 
 {{/* Fails with everything that is wrong with the values and that the schema cannot say. */}}
@@ -33,8 +33,8 @@ auth.secret_key cache.redis_url follow.dsn legacy.consumer_secret legacy.token_s
 {{- if not .Values.persistence.enabled -}}
 {{- $faults = append $faults "SQLite without a volume loses all data when the pod ends: set persistence.enabled to true, or name the key with the DSN of a database server in existingSecret.keys, as sql.dsn" -}}
 {{- end -}}
-{{- else if and $several (include "portico.exclusive" .) -}}
-{{- $faults = append $faults "several replicas share the images in /data: set persistence.accessModes to [ReadWriteMany], of a storage class that can do so, or persistence.enabled to false if no images are stored" -}}
+{{- else if and $several (include "portico.exclusive" .) (not (include "portico.isSet" (dict "config" .Values.config "setting" "media.bucket"))) -}}
+{{- $faults = append $faults "several replicas share the images in /data: set persistence.accessModes to [ReadWriteMany], of a storage class that can do so, or config: {media.bucket: …} to store them in a bucket, or persistence.enabled to false if no images are stored" -}}
 {{- end -}}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
 {{- $faults = append $faults "autoscaling.maxReplicas is below autoscaling.minReplicas" -}}

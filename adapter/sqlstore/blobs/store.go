@@ -1,0 +1,44 @@
+package blobs
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A Ref says where the bytes of a media file are: under the key Object if the row of the file has
+// one, and otherwise under Name.
+type Ref struct{ Name, Object string }
+
+// A Store stores the bytes of media files. It is safe for concurrent use. Errors of a file that is
+// not there match [fs.ErrNotExist]; others of a store across the network match
+// [adapter.ErrMediaUnavailable].
+type Store interface {
+	// Add stores the bytes of a new file, which has no name yet.
+	Add(content []byte) (Pending, error)
+	// Put stores bytes under a name, replacing others. No other process may write that name.
+	Put(ctx context.Context, name string, content io.Reader, size int64) error
+	// Open opens a file. It does not know its media type.
+	Open(ctx context.Context, file Ref) (*adapter.MediaFile, error)
+	// Exists reports whether the bytes of a file are there.
+	Exists(ctx context.Context, file Ref) (bool, error)
+	// Remove removes the bytes of a file, if they are there.
+	Remove(ctx context.Context, file Ref) error
+	// Abandoned calls f with the keys of objects that were uploaded so long ago that the
+	// transaction has ended which was to refer to them. f returns those to remove.
+	Abandoned(ctx context.Context, f func(objects []string) (unused []string, err error)) error
+}
+
+// A Pending is bytes that have been stored and have no name yet.
+type Pending interface {
+	// Publish gives the bytes a name, durably. It returns the key of the object that the row
+	// of the name has to have, or "" if the name suffices. It may be repeated.
+	Publish(name string) (object string, err error)
+	// Discard frees what publishing does not need anymore.
+	Discard()
+}
+
+// ErrNoFolder says that there is no store to write media files to.
+var ErrNoFolder = errors.New("no folder for media files is configured")
