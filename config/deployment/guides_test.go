@@ -50,6 +50,7 @@ func notRun() map[string]string {
 		"docker ":     "needs a Docker daemon, and fetches images",
 		"go install ": "fetches a published version",
 		"go test ./":  "runs this test",
+		"PORTICO_SQL": "needs an empty database; TestBackupCommands of package app restores",
 		"helm ":       "needs Helm and a cluster; TestChart runs what needs no cluster",
 		"kubectl ":    "needs a cluster",
 		"bash .ci/":   "runs this test",

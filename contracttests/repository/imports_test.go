@@ -29,7 +29,7 @@ func allowedImports() map[string][]string {
 		"cmd/portico": {"cmd/portico/app"},
 		"cmd/portico/app": {
 			"adapter", "adapter/demo", "adapter/guard", "adapter/outbox", "adapter/replica", "adapter/sqlstore", "adapter/tracing/otlp", "cache",
-			"cmd/portico/app/certificate", "cmd/portico/app/client", "cmd/portico/app/comparison", "cmd/portico/app/console",
+			"cmd/portico/app/backup", "cmd/portico/app/certificate", "cmd/portico/app/client", "cmd/portico/app/comparison", "cmd/portico/app/console",
 			"cmd/portico/app/credentials", "cmd/portico/app/cutover", "cmd/portico/app/doctor", "cmd/portico/app/legacysystem",
 			"cmd/portico/app/mappings", "cmd/portico/app/program", "cmd/portico/app/records", "config", "config/buildinfo", "contracttests", "mapping", "mapping/auth",
 			"mapping/consent", "mapping/contract", "mapping/httpapi", "mapping/landing", "mapping/legacy/compare", "mapping/legacy/exchange",
@@ -39,6 +39,7 @@ func allowedImports() map[string][]string {
 			"adapter/sqlstore/importwatch",
 			"mapping/calls", "mapping/legacy/gate", "mapping/pipeline", "mapping/products/writes", "mapping/ratelimit", "mapping/replycache", "mapping/shopconfig", "mapping/stockitems",
 		},
+		"cmd/portico/app/backup":      {"adapter", "adapter/dataset", "adapter/sqlstore", "adapter/sqlstore/backups", "cmd/portico/app/program", "config", "contracttests/report"},
 		"cmd/portico/app/certificate": {},
 		"cmd/portico/app/client": {
 			"adapter", "adapter/demo", "cmd/portico/app/program", "config", "config/buildinfo", "mapping/auth", "mapping/auth/diagnose",
@@ -173,7 +174,8 @@ func allowedImports() map[string][]string {
 		"adapter/rules":                {"adapter", "adapter/outbox", "adapter/recordjson"},
 		"adapter/rules/imports":        {"adapter", "adapter/outbox", "adapter/rules"},
 		"adapter/memstore":             {"adapter", "adapter/outbox", "adapter/rules", "adapter/rules/imports"},
-		"adapter/sqlstore":             {"adapter", "adapter/replica", "adapter/rules/imports", "adapter/sqlstore/blobs", "adapter/sqlstore/credentials", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/idmaps", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/leases", "adapter/sqlstore/outboxes", "adapter/sqlstore/records", "adapter/sqlstore/recordtx", "adapter/sqlstore/tables"},
+		"adapter/sqlstore":             {"adapter", "adapter/replica", "adapter/rules/imports", "adapter/sqlstore/backups", "adapter/sqlstore/blobs", "adapter/sqlstore/credentials", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/idmaps", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/leases", "adapter/sqlstore/outboxes", "adapter/sqlstore/records", "adapter/sqlstore/recordtx", "adapter/sqlstore/tables"},
+		"adapter/sqlstore/backups":     {"adapter", "adapter/rules", "adapter/sqlstore/blobs", "adapter/sqlstore/database", "adapter/sqlstore/engine"},
 		"adapter/sqlstore/blobs":       {"adapter"},
 		"adapter/sqlstore/blobs/s3":    {"adapter", "adapter/sqlstore/blobs"},
 		"adapter/sqlstore/credentials": {"adapter", "adapter/rules/imports", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/leases"},

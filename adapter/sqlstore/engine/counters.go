@@ -16,6 +16,9 @@ type CounterStatements struct {
 	// while no other transaction can use the counter. It is nil for engines that do so
 	// by themselves.
 	PassKey func(c Counter, key int64) (behind string, move []string)
+	// Last selects the last key that a counter gave, or 0. It is nil for engines that Describe
+	// a table.
+	Last func(Counter) string
 	// Describe and ContinueAt are for engines that can only pass keys that no record has
 	// outside a transaction: describe finds a text with "AUTO_INCREMENT=" and the next
 	// key, if it is not the first, and ContinueAt makes a key the next one.

@@ -67,6 +67,9 @@ func postgresEngine() *Engine {
 					" HAVING MAX(" + c.Column + ") >= (SELECT last_value FROM " + postgresSequence(c) + ")"
 			},
 			PassKey: passPostgres,
+			Last: func(c Counter) string {
+				return "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM " + postgresSequence(c)
+			},
 		},
 		Decimal:   func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
 		Classify:  classifyPostgres,

@@ -51,6 +51,9 @@ func sqliteEngine() *Engine {
 		Counters: CounterStatements{
 			Restart: func(c Counter) string { return "DELETE FROM sqlite_sequence WHERE name = '" + c.Table + "'" },
 			PassKey: passSQLite,
+			Last: func(c Counter) string {
+				return "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = '" + c.Table + "'), 0)"
+			},
 		},
 		// The column stores the double nearest to the decimal.
 		Decimal:   func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },

@@ -26,6 +26,9 @@ func New(ctx context.Context, db *database.DB, records *records.Set, media blobs
 	return &Database{DB: db, Set: records, media: media, mediaObjects: media != nil && !isFolder, hasListingTable: isTable}, err
 }
 
+// Media returns the store of media files, or nil if there is none.
+func (db *Database) Media() blobs.Store { return db.media }
+
 // A growth counts the records that imports of this process have created. PostgreSQL renews
 // the statistics of its tables from time to time; without them it takes the few rows that a
 // batch concerns for most of a table, and reads all of it for every batch.

@@ -25,6 +25,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/backup"
 	"github.com/portico-commerce/portico/cmd/portico/app/client"
 	"github.com/portico-commerce/portico/cmd/portico/app/comparison"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
@@ -126,7 +127,7 @@ Start here:
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
 	keys := credentials.Command(p)
 	keys.AddCommand(records.CredentialsImportCommand(p))
-	root.AddCommand(serveCommand(p), routesCommand(p), openapiCommand(p), configCommand(p), migrateCommand(p), records.SeedCommand(p), records.ExportCommand(p), records.ImportCommand(p), records.FollowCommand(p), cutover.MirrorCommand(p), keys, records.IDsCommand(p), mappings.Command(p), client.ReadyCommand(p),
+	root.AddCommand(serveCommand(p), routesCommand(p), openapiCommand(p), configCommand(p), migrateCommand(p), backup.Command(p), backup.RestoreCommand(p), records.SeedCommand(p), records.ExportCommand(p), records.ImportCommand(p), records.FollowCommand(p), cutover.MirrorCommand(p), keys, records.IDsCommand(p), mappings.Command(p), client.ReadyCommand(p),
 		doctor.Command(p), client.CallCommand(p), client.OAuthCommand(p), cutover.ReportCommand(p), comparison.Command(p), cutover.PlanCommand(p), versionCommand(p))
 	return root
 }
