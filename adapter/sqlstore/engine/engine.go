@@ -84,7 +84,10 @@ type Engine struct {
 	UseReturning bool
 	// Analyze renews the statistics by which statements are planned; "" for an engine that
 	// does without.
-	Analyze  string
+	Analyze string
+	// Scrub are statements, outside a transaction, that remove from the files of the database
+	// what deleted rows have left there; none for an engine that cannot do so at once.
+	Scrub    []string
 	Counters CounterStatements
 	// Decimal returns the argument of a statement for a decimal.
 	Decimal func(tenThousandths int64) any

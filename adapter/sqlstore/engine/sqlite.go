@@ -48,6 +48,7 @@ func sqliteEngine() *Engine {
 		Now:                  "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
 		Upsert:               upsertOnConflict,
 		LastKeyFollows:       true,
+		Scrub:                []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"},
 		Counters: CounterStatements{
 			Restart: func(c Counter) string { return "DELETE FROM sqlite_sequence WHERE name = '" + c.Table + "'" },
 			PassKey: passSQLite,

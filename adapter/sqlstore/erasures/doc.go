@@ -1,0 +1,17 @@
+// Package erasures erases a customer from all tables.
+//
+// # Principles
+//
+//  1. The customer, the addresses, the tokens and API keys, what an outbox, an ID map and imports hold
+//     of them are deleted.
+//  2. Orders are records of the shop's books: their numbers, times, lines and amounts stay. What tells
+//     who ordered is overwritten with NULL, also in orders that were placed as a guest with the same
+//     e-mail address. The country of an address stays, because taxes depend on it.
+//  3. Notes in free text that have the e-mail address are deleted, wherever they came from.
+//  4. All of it is one transaction. A receipt counts rows, and names nobody.
+//
+// # How it is tested
+//
+// On every engine: a customer gets something in every table that can hold it, is erased, and then no
+// column of any table has the e-mail address, the names or the address.
+package erasures

@@ -1,0 +1,250 @@
+package erasures
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+)
+
+// Options say what is erased.
+type Options struct {
+	Customer adapter.Key
+	// KeepOrders leaves the orders of the customer as they are, apart from their link to the
+	// customer.
+	KeepOrders bool
+	// DryRun counts what would be erased, and changes nothing.
+	DryRun bool
+}
+
+// A Person is what files and notes are searched for.
+type Person struct{ Email, FirstName, LastName string }
+
+// A Count is the number of rows of a table that were erased or overwritten.
+type Count struct {
+	Table string `json:"table"`
+	Rows  int64  `json:"rows"`
+}
+
+// A Receipt says what was erased. It names nobody.
+type Receipt struct {
+	Deleted     []Count `json:"deleted"`
+	Overwritten []Count `json:"overwritten"`
+	Orders      int64   `json:"orders"` // that were the customer's, or a guest's of the same address
+}
+
+// errUndo ends the transaction of a dry run.
+var errUndo = errors.New("a dry run")
+
+// errBackend refuses a customer of a backend.
+var errBackend = errors.New("the customer is a record of the backend, which would bring it back: erase it there, and the next scan removes it here; then erase what is left with adapter: sql")
+
+// Erase erases a customer. Kinds: NotFound, Unsupported for a customer of a backend, Unavailable,
+// Internal.
+func Erase(ctx context.Context, db *database.DB, o Options) (*Receipt, Person, error) {
+	const op = "erase customer"
+	e := &erasure{Options: o}
+	err := db.Write(ctx, op, func(tx *database.Tx) error {
+		e.tx, e.receipt = tx, &Receipt{}
+		for _, step := range []func(context.Context) error{e.find, e.clearOrders, e.deleteNotes, e.deleteCustomer} {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		if o.DryRun {
+			return errUndo
+		}
+		return nil
+	})
+	if errors.Is(err, errUndo) {
+		err = nil
+	}
+	if err == nil && !o.DryRun {
+		for _, statement := range db.Engine.Scrub {
+			if _, scrubErr := db.Writer.ExecContext(ctx, statement); scrubErr != nil {
+				return e.receipt, e.person, db.WrapError(ctx, "remove what deleted rows have left in the file", scrubErr)
+			}
+		}
+	}
+	return e.receipt, e.person, err
+}
+
+// An erasure is one in progress.
+type erasure struct {
+	Options
+	tx        *database.Tx
+	receipt   *Receipt
+	person    Person
+	addresses []int64 // keys
+	orders    []int64
+}
+
+// find locks the customer, and finds what belongs to it.
+func (e *erasure) find(ctx context.Context) (err error) {
+	var email, folded []byte
+	var first, last sql.NullString
+	row := e.tx.QueryRow(ctx, "SELECT email, email_folded, firstname, lastname FROM customer WHERE entity_id = ?"+e.tx.DB.Engine.LockClause, int64(e.Customer))
+	if err := row.Scan(&email, &folded, &first, &last); err != nil {
+		return err
+	}
+	e.person = Person{string(email), first.String, last.String}
+	backed, err := e.tx.RowExists(ctx, "SELECT 1 FROM backend_record WHERE resource = 'customers' AND legacy_id = ? AND backend_id IS NOT NULL", int64(e.Customer))
+	if err == nil && backed {
+		err = &adapter.Error{Kind: adapter.Unsupported, Op: "erase customer", Err: errBackend}
+	}
+	if err != nil {
+		return err
+	}
+	if e.addresses, err = e.keys(ctx, "SELECT entity_id FROM customer_address WHERE customer_id = ?", int64(e.Customer)); err != nil {
+		return err
+	}
+	e.orders, err = e.keys(ctx, "SELECT entity_id FROM sales_order WHERE customer_id = ? UNION SELECT o.entity_id FROM sales_order o JOIN order_address a ON a.parent_id = o.entity_id"+
+		" WHERE o.customer_id IS NULL AND a.email_folded = ?", int64(e.Customer), folded)
+	e.receipt.Orders = int64(len(e.orders))
+	return err
+}
+
+// keys returns the keys that a statement selects.
+func (e *erasure) keys(ctx context.Context, text string, arguments ...any) ([]int64, error) {
+	return database.SelectColumn[int64](ctx, e.tx.Query, text, e.texts(arguments)...)
+}
+
+// texts returns arguments with texts in place of bytes, for engines whose folded columns are texts.
+func (e *erasure) texts(arguments []any) []any {
+	arguments = slices.Clone(arguments)
+	for i, a := range arguments {
+		if raw, ok := a.([]byte); ok {
+			arguments[i] = string(raw)
+		}
+	}
+	return arguments
+}
+
+// run runs a statement that changes rows of a table, and counts them.
+func (e *erasure) run(ctx context.Context, counts *[]Count, table, text string, arguments ...any) error {
+	result, err := e.tx.Run(ctx, text, arguments...)
+	if err != nil {
+		return err
+	}
+	rows, err := result.RowsAffected()
+	if err != nil || rows == 0 {
+		return err
+	}
+	for i := range *counts {
+		if (*counts)[i].Table == table {
+			(*counts)[i].Rows += rows
+			return nil
+		}
+	}
+	*counts = append(*counts, Count{table, rows})
+	return nil
+}
+
+// remove deletes the rows of a table that meet a condition.
+func (e *erasure) remove(ctx context.Context, table, condition string, arguments ...any) error {
+	return e.run(ctx, &e.receipt.Deleted, table, "DELETE FROM "+table+" WHERE "+condition, arguments...)
+}
+
+// clear overwrites columns of a table with NULL, in rows that have any value there.
+func (e *erasure) clear(ctx context.Context, table, key string, keys []int64, columns ...string) error {
+	var assignments, filled []string
+	for _, column := range columns {
+		for _, name := range []string{column, column + "_folded"} {
+			assignments = append(assignments, name+" = NULL")
+		}
+		filled = append(filled, column+" IS NOT NULL")
+	}
+	return e.each(keys, func(list string) error {
+		return e.run(ctx, &e.receipt.Overwritten, table, "UPDATE "+table+" SET "+strings.Join(assignments, ", ")+" WHERE "+key+" IN ("+list+") AND ("+strings.Join(filled, " OR ")+")")
+	})
+}
+
+// each calls f with lists of the keys, which are numbers.
+func (e *erasure) each(keys []int64, f func(list string) error) error {
+	for chunk := range slices.Chunk(keys, database.IDsPerStatement) {
+		texts := make([]string, len(chunk))
+		for i, key := range chunk {
+			texts[i] = strconv.FormatInt(key, 10)
+		}
+		if err := f(strings.Join(texts, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearOrders overwrites what tells who ordered.
+func (e *erasure) clearOrders(ctx context.Context) error {
+	if e.KeepOrders {
+		return nil
+	}
+	return errors.Join(
+		e.clear(ctx, "sales_order", "entity_id", e.orders, "remote_ip", "gift_message_from", "gift_message_to", "gift_message_body"),
+		e.clear(ctx, "order_address", "parent_id", e.orders, "prefix", "firstname", "middlename", "lastname", "suffix", "company", "street", "city", "region", "postcode", "telephone", "email"),
+		e.clear(ctx, "order_comment", "parent_id", e.orders, "comment"),
+		e.each(e.orders, func(list string) error {
+			return errors.Join(
+				e.remove(ctx, "outbox_entry", "root = 'orders' AND root_key IN ("+list+")"),
+				e.remove(ctx, "outbox_create", "root = 'orders' AND root_key IN ("+list+")"),
+				e.remove(ctx, "outbox_conflict", "resource = 'orders' AND record_key IN ("+list+")"),
+				e.run(ctx, &e.receipt.Overwritten, "backend_record", "UPDATE backend_record SET base = NULL, tag = '', note = NULL WHERE resource = 'orders' AND legacy_id IN ("+list+") OR root = 'orders' AND owner_id IN ("+list+")"),
+			)
+		}),
+	)
+}
+
+// deleteNotes deletes what is noted of the customer outside of the records.
+func (e *erasure) deleteNotes(ctx context.Context) error {
+	key := int64(e.Customer)
+	err := errors.Join(
+		e.remove(ctx, "outbox_entry", "root = 'customers' AND root_key = ? OR resource = 'customers' AND record_key = ?", key, key),
+		e.remove(ctx, "outbox_create", "root = 'customers' AND root_key = ?", key),
+		e.remove(ctx, "outbox_conflict", "resource = 'customers' AND record_key = ?", key),
+		e.remove(ctx, "imported_record", "resource = 'customers' AND record_key = ?", key),
+		e.remove(ctx, "import_parked", "part = 'customers' AND record_key = ?", key),
+		e.remove(ctx, "backend_record", "resource = 'customers' AND legacy_id = ? OR root = 'customers' AND owner_id = ?", key, key),
+		e.each(e.addresses, func(list string) error {
+			return errors.Join(
+				e.remove(ctx, "outbox_entry", "resource = 'customer_addresses' AND record_key IN ("+list+")"),
+				e.remove(ctx, "outbox_conflict", "resource = 'customer_addresses' AND record_key IN ("+list+")"),
+				e.remove(ctx, "imported_record", "resource = 'customer_addresses' AND record_key IN ("+list+")"),
+				e.remove(ctx, "backend_record", "resource = 'customer_addresses' AND legacy_id IN ("+list+")"),
+			)
+		}),
+	)
+	if err != nil {
+		return err
+	}
+	// Notes in free text, and in JSON.
+	for _, note := range []struct{ table, column string }{
+		{"outbox_entry", "agreed"}, {"outbox_entry", "sent"}, {"outbox_entry", "identity"}, {"outbox_entry", "reason"},
+		{"outbox_create", "natural_key"}, {"outbox_create", "reason"}, {"outbox_conflict", "ours"}, {"outbox_conflict", "theirs"},
+		{"evidence", "content"},
+	} {
+		if err := e.remove(ctx, note.table, "REPLACE(LOWER("+note.column+"), ?, '') <> LOWER("+note.column+")", strings.ToLower(e.person.Email)); err != nil {
+			return err
+		}
+	}
+	// What imports could not store is tried again, so only the reason goes.
+	return e.run(ctx, &e.receipt.Overwritten, "import_parked", "UPDATE import_parked SET reason = '' WHERE REPLACE(LOWER(reason), ?, '') <> LOWER(reason)", strings.ToLower(e.person.Email))
+}
+
+// deleteCustomer deletes the customer, with everything that refers to it.
+func (e *erasure) deleteCustomer(ctx context.Context) error {
+	key := int64(e.Customer)
+	err := e.each(e.addresses, func(list string) error {
+		return e.remove(ctx, "customer_address_value", "address_id IN ("+list+")")
+	})
+	return errors.Join(err,
+		e.remove(ctx, "customer_address", "customer_id = ?", key),
+		e.remove(ctx, "customer_value", "customer_id = ?", key),
+		e.remove(ctx, "oauth_token", "customer_id = ?", key),
+		e.remove(ctx, "api_key", "customer_id = ?", key),
+		e.remove(ctx, "customer", "entity_id = ?", key),
+	)
+}

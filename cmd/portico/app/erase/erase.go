@@ -1,0 +1,167 @@
+package erase
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+)
+
+// options are the flags of the command.
+type options struct {
+	customer                       int64
+	keepOrders, dryRun, yes, force bool
+}
+
+// A receipt says what was erased where. It names nobody.
+type receipt struct {
+	Customer int64     `json:"customer"`
+	Time     time.Time `json:"time"`
+	DryRun   bool      `json:"dry_run"`
+	*erasures.Receipt
+	Recordings []string `json:"recordings"` // the files that were removed
+	Warnings   []string `json:"warnings"`
+}
+
+// Command returns the command "erase".
+func Command(p *program.Program) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "erase --customer ID",
+		Short: "Erase a customer, and print a receipt",
+		Long: `Erase a customer from the database and from the folder of recordings, record.dir:
+
+  deleted      the customer, with password hash, addresses and attributes of your own;
+               tokens and API keys; what the outbox, the ID map and notes of imports hold
+               of them; notes and recordings that have the e-mail address
+  overwritten  in the customer's orders, and in orders of guests with the same e-mail
+               address: names, streets, cities, regions, postcodes, companies, telephone
+               numbers, e-mail and network addresses, gift messages and comments
+  kept         the orders themselves, as records of the shop's books: numbers, times,
+               states, lines, amounts and the countries of their addresses
+
+--keep-orders leaves the orders as they are, apart from their link to the customer.
+
+Clients of the interface no longer find the customer. There is no way back. Copies
+elsewhere are yours to erase: backups, data sets, logs of the web server, and an old shop.
+A customer that an old shop or a backend would bring back is refused; --force erases it
+here nevertheless, and the receipt says so.
+
+A database file of SQLite is rewritten, so that no deleted bytes remain in it. A
+database server overwrites them in time, also those in its log.
+
+The receipt says what was erased where, and names nobody. --dry-run counts what would be
+erased. The command asks before it begins, unless --yes is given.`,
+		Example: `  portico erase --customer 42 --dry-run
+  portico erase --customer 42 --yes --json > receipt.json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return erase(p, cmd, o) },
+	}
+	p.AddSettingFlags(cmd, "log.level", "log.format")
+	cmd.Flags().Int64Var(&o.customer, "customer", 0, "id of the customer")
+	cmd.Flags().BoolVar(&o.keepOrders, "keep-orders", false, "leave the customer's orders as they are")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "count what would be erased, and change nothing")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&o.force, "force", false, "erase the customer here even if the old shop would bring it back")
+	cmd.Flags().Bool("json", false, "print JSON")
+	_ = cmd.MarkFlagRequired("customer") // the flag is the one defined above
+	return cmd
+}
+
+// erase erases the customer, and prints the receipt.
+func erase(p *program.Program, cmd *cobra.Command, o options) (err error) {
+	cfg, err := p.LoadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	done := receipt{Customer: o.customer, Time: time.Now().UTC().Truncate(time.Second), DryRun: o.dryRun, Recordings: []string{}, Warnings: []string{}}
+	if reason := returns(cfg); reason != "" {
+		if !o.force && !o.dryRun {
+			return fmt.Errorf("%s: delete the customer there, too; --force erases it here first", reason)
+		}
+		done.Warnings = append(done.Warnings, reason)
+	}
+	if !o.yes && !o.dryRun {
+		if err := confirm(cmd, o.customer); err != nil {
+			return err
+		}
+	}
+	db, err := program.OpenStoreAs(cmd.Context(), cfg, false, program.NewLogger(cmd.ErrOrStderr(), program.WarningsOnly(cfg)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var person erasures.Person
+	done.Receipt, person, err = db.EraseCustomer(cmd.Context(), erasures.Options{Customer: adapter.Key(o.customer), KeepOrders: o.keepOrders, DryRun: o.dryRun})
+	switch {
+	case adapter.KindOf(err) == adapter.NotFound:
+		return fmt.Errorf("there is no customer %d", o.customer)
+	case err != nil:
+		return err
+	}
+	if cfg.Record.Dir != "" {
+		if done.Recordings, err = removeRecordings(cfg.Record.Dir, person, o.dryRun); err != nil {
+			return fmt.Errorf("the customer is erased from the database; from the recordings: %w", err)
+		}
+	}
+	return program.WriteResult(cmd, done, func(w io.Writer) { printReceipt(w, done) })
+}
+
+// returns says what would bring a customer back, or "".
+func returns(cfg *config.Config) string {
+	switch {
+	case cfg.Follow.DSN != "":
+		return "Portico follows an old shop (follow.dsn), which brings the customer back when it changes there, or with the next comparison"
+	case cfg.Legacy.URL != "":
+		return "an old shop answers calls too (legacy.url), and still has the customer if it is not deleted there"
+	}
+	return ""
+}
+
+var errNotConfirmed = errors.New("nothing was erased: type the id of the customer to go on, or use --yes")
+
+// confirm asks for the id of the customer.
+func confirm(cmd *cobra.Command, customer int64) error {
+	id := strconv.FormatInt(customer, 10)
+	fmt.Fprintf(cmd.ErrOrStderr(), "Customer %s will be erased, and there is no way back. Type the id to go on:\n", id)
+	line, err := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 1<<10)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if strings.TrimSpace(line) != id {
+		return errNotConfirmed
+	}
+	return nil
+}
+
+// printReceipt prints a receipt for people.
+func printReceipt(w io.Writer, r receipt) {
+	verb := ""
+	if r.DryRun {
+		verb = " (dry run: nothing was changed)"
+	}
+	fmt.Fprintf(w, "customer %d\t%s%s\n", r.Customer, r.Time.Format("2006-01-02 15:04:05 MST"), verb)
+	for _, c := range r.Deleted {
+		fmt.Fprintf(w, "deleted\t%s\t%d\n", c.Table, c.Rows)
+	}
+	for _, c := range r.Overwritten {
+		fmt.Fprintf(w, "overwritten\t%s\t%d\n", c.Table, c.Rows)
+	}
+	fmt.Fprintf(w, "orders kept\t\t%d\n", r.Orders)
+	for _, name := range r.Recordings {
+		fmt.Fprintf(w, "recording removed\t%s\n", name)
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "warning\t%s\n", warning)
+	}
+}
