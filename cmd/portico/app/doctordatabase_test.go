@@ -34,7 +34,9 @@ func TestDoctorDatabase(t *testing.T) {
 		{"not a database", nil, []string{"SQL_DSN=sqlite:doctor_test.go"}, noStatement, "server", doctor.Fault, "is no database of Portico's"},
 		{"a pending migration", []string{"DELETE FROM goose_db_version WHERE version_id = 15"}, nil, noStatement, "migrations", doctor.Warning, "migration 15 not made yet"},
 		{"a pending migration that nobody makes", []string{"DELETE FROM goose_db_version WHERE version_id = 15"}, []string{"SQL_MIGRATE=off"}, noStatement, "migrations", doctor.Fault, "sql.migrate is off"},
-		{"a newer version", []string{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)", "CREATE TABLE migration_floor (migration INTEGER NOT NULL)", "INSERT INTO migration_floor VALUES (99)"}, nil, noStatement, "migrations", doctor.Fault, "does not know the migration 99"},
+		{"a newer version", []string{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"}, nil, noStatement, "migrations", doctor.Warning, "by a newer Portico the migration 99, with which this one can work"},
+		{"a newer version that refuses this one", []string{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)", "CREATE TABLE migration_floor (migration INTEGER PRIMARY KEY)", "INSERT INTO migration_floor (migration) VALUES (99)"},
+			nil, noStatement, "migrations", doctor.Fault, "does not know the migration 99"},
 		{"no secret key", nil, nil, noStatement, "secret key", doctor.Warning, "are stored unencrypted"},
 		{"another secret key", nil, []string{"AUTH_SECRET_KEY=" + apptest.SecretKey}, func(t *testing.T, c apptest.Environment) {
 			c.With("PORTICO_AUTH_SECRET_KEY="+strings.Repeat("ab", 32)).MustRun(t, "credentials", "add-consumer", "--name", "ERP")
