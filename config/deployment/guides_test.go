@@ -293,7 +293,7 @@ func TestGuideBlocks(t *testing.T) {
 		}
 		for _, b := range blocks {
 			switch b.language {
-			case "sh", "yaml", "text", "sql", "mermaid":
+			case "sh", "yaml", "text", "sql", "haproxy", "mermaid":
 			case "console":
 				if !explained(b.text, reasons, used) {
 					t.Errorf("%s:%d: nothing says why these commands do not run", g.path, b.line)
