@@ -106,7 +106,8 @@ func (f *traffic) end() {
 	f.t.Logf("%d reads, %d of them stale", f.reads.Load(), f.stale.Load())
 }
 
-// awaitHits waits until each replica finds replies in Redis.
+// awaitHits waits until each replica finds replies in Redis, and forgets the states of its breaker until
+// then.
 func (f *traffic) awaitHits() {
 	f.t.Helper()
 	for _, r := range f.replicas {
@@ -115,6 +116,14 @@ func (f *traffic) awaitHits() {
 				f.t.Fatal("no hits")
 			}
 		}
+		r.forgetStates()
+	}
+}
+
+// forgetStates forgets the states of the breaker until now, such as those of a slow start.
+func (r *replica) forgetStates() {
+	for len(r.states) > 0 {
+		<-r.states
 	}
 }
 
@@ -229,6 +238,8 @@ func TestClusterReplays(t *testing.T) {
 		}
 	}
 	use("before")
+	a.forgetStates()
+	b.forgetStates()
 	lost := c.Master("portico:nonces")
 	lost.Kill()
 	for _, r := range []*replica{a, b} {
