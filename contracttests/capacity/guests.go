@@ -159,7 +159,7 @@ func (g *guest) fillUnstored() {
 
 // makeGeneration has Redis make the generation of the tag, so that requests can share a fill.
 func (g *guest) makeGeneration() {
-	g.ask(g.Replica, g.parts(g.key, g.tag, g.redis.Prepare, 3), g.prepareCommands(), func() func() {
+	g.ask(g.Replica, g.parts(g.key, g.tag, g.redis.Prepare, 3), g.prepareCommands()-leaseCommands, func() func() {
 		t := g.tagOf(g.tag)
 		t.known = true
 		g.generation = t.generation
@@ -167,9 +167,13 @@ func (g *guest) makeGeneration() {
 	}, g.fillUnstored)
 }
 
+// A fill takes a lease with leaseCommands while it prepares, and its reply is stored with storeCommands,
+// of which one releases the lease.
+const leaseCommands, storeCommands = 2, 2
+
 // prepareCommands returns the commands of a miss besides those of the look-up and the storing.
 func (g *guest) prepareCommands() float64 {
-	return g.costs[g.miss].Commands - g.costs[g.hit].Commands - 1
+	return g.costs[g.miss].Commands - g.costs[g.hit].Commands - storeCommands
 }
 
 // foundOutcome returns the outcome of a request that Redis answers.
@@ -265,7 +269,7 @@ func (g *guest) store(leased bool, landed func()) {
 		end(bypass)
 	default:
 		until := g.since + g.TTL.Seconds()
-		g.ask(g.Replica, []part{{g.shardOf(g.key), g.redis.Store}}, 1, func() func() {
+		g.ask(g.Replica, []part{{g.shardOf(g.key), g.redis.Store}}, storeCommands, func() func() {
 			g.entries[g.key] = entry{until, g.generation}
 			if !g.changedSince(g.since) {
 				g.copy(until)

@@ -36,7 +36,7 @@ func largeShop() Plan {
 			StockBatches: 100, ProductWrites: 100},
 		Products: 10_000_000, Lists: 100_000, Skew: 0.8, Replicas: 1000, Cores: 2, Regions: 3, RTT: 500 * time.Microsecond, RegionRTT: 80 * time.Millisecond,
 		TTL: 5 * time.Minute, MemoryTTL: time.Second, MemoryReplies: 20_000, Timeout: 100 * time.Millisecond,
-		Shards: 1, DatabaseCores: 32, Commit: time.Millisecond, PoolConnections: 12, MaxConnections: 500, MaxClients: 10_000, ListTags: 1, TagsOfWrite: 1,
+		Shards: 1, DatabaseCores: 32, Commit: time.Millisecond, PoolConnections: 12, MaxConnections: 500, MaxClients: 10_000, SharedFills: true, ListTags: 1, TagsOfWrite: 1,
 	}
 }
 
@@ -101,10 +101,9 @@ func invalidation() (steps []step) {
 		name   string
 		change func(*Plan)
 	}{
+		{"without shared fills", func(p *Plan) { p.SharedFills = false }},
 		{"as it is", func(*Plan) {}},
-		{"shared fills", func(p *Plan) { p.SharedFills = true }},
 		{"1,000 list tags", func(p *Plan) { p.ListTags, p.TagsOfWrite = 1000, 3 }},
-		{"both", func(p *Plan) { p.SharedFills, p.ListTags, p.TagsOfWrite = true, 1000, 3 }},
 	} {
 		for _, writes := range []float64{0, 10, 100, 1000} {
 			p := largeShop()
@@ -127,7 +126,7 @@ func remedies() (steps []step) {
 		{"all replicas in one region", func() { p.Regions = 1 }},
 		{"100 replicas of four cores", func() { p.Replicas, p.Cores, p.PoolConnections = 100, 4, 24 }},
 		{"PgBouncer", func() { p.Pooler = true }},
-		{"finer list tags (1,000) and shared fills", func() { p.ListTags, p.TagsOfWrite, p.SharedFills = 1000, 3, true }},
+		{"finer list tags (1,000)", func() { p.ListTags, p.TagsOfWrite = 1000, 3 }},
 		{"messages from eight read-only Redis", func() { p.Relays = 8 }},
 		{"Redis Cluster with six masters", func() { p.Shards = 6 }},
 		{"a copy of the generation of all replies on each master", func() { p.EpochCopies = true }},
@@ -145,11 +144,11 @@ func coldStart() (steps []step) {
 	all := remedies()
 	last := all[len(all)-1]
 	last.name = "100 replicas, and all other means of the next table"
-	shared := all[1]
-	shared.name = "1,000 replicas that share fills"
-	shared.plan.SharedFills = true
+	alone := all[1]
+	alone.name = "1,000 replicas that do not share fills"
+	alone.plan.SharedFills = false
 	all[1].name, all[2].name = "1,000 replicas in one region", "100 replicas"
-	return []step{all[1], shared, all[2], last}
+	return []step{alone, all[1], all[2], last}
 }
 
 // partition is the part of the large shop that one of ten stores has, each with replicas, a Redis and a
@@ -157,7 +156,7 @@ func coldStart() (steps []step) {
 func partition() step {
 	p := largeShop()
 	p.Rates, p.Products, p.Lists, p.Replicas, p.Regions = p.Rates.Scale(0.1), p.Products/10, p.Lists/10, 30, 1
-	p.Pooler, p.SharedFills = true, true
+	p.Pooler = true
 	return step{"one of ten stores", p, nil, nil}
 }
 

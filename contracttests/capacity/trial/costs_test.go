@@ -203,12 +203,12 @@ func measureRedis(b *testing.B, s *shop) (costs capacity.RedisCosts) {
 	generation := times("SET gen:TAG 0123456789abcdefghijklmnop PX 7500000 NX\r\nPEXPIRE gen:TAG 7500000\r\nGET gen:TAG", "all", "product")
 	for into, commands := range map[*float64]string{
 		&costs.Lookup:  "GET reply\r\n" + times("GET gen:TAG", "all", "product"),
-		&costs.Prepare: generation + "ZCARD lease:product\r\nGET missing\r\n",
+		&costs.Prepare: generation + "ZCARD lease:product\r\nGET missing\r\nSET fill:product 0123456789abcdefghijklmnop PX 5000 NX\r\nGET fill:product\r\n",
 		&costs.Store:   "*5\r\n$3\r\nSET\r\n$5\r\nreply\r\n$2000\r\n" + text + "\r\n$2\r\nPX\r\n$7\r\n3900000\r\n", // a long line would take long to parse
 		&costs.Change: times("ZADD lease:TAG 1790000000000 writer\r\nPEXPIRE lease:TAG 5000\r\nZREMRANGEBYSCORE lease:TAG -inf 1700000000000\r\n"+
 			"SET gen:TAG 0123456789abcdefghijklmnop PX 7500000", "catalog", "product"),
 		&costs.Done:     times("SET gen:TAG 0123456789abcdefghijklmnop PX 7500000\r\nZREM lease:TAG writer", "catalog", "product"),
-		&costs.Nonce:    "SET nonce 1790000000 PX 7200000 NX\r\n",
+		&costs.Nonce:    "SET nonce 1790000000 PX 7200000 NX\r\nGET nonce\r\n",
 		&costs.SmallGet: "GET gen:all\r\n",
 		&costs.MoreGet:  strings.Repeat("GET gen:all\r\n", 11),
 	} {
