@@ -47,17 +47,18 @@ type guide struct {
 // notRun returns the reason for each kind of command in console blocks.
 func notRun() map[string]string {
 	return map[string]string{
-		"docker ":     "needs a Docker daemon, and fetches images",
-		"go install ": "fetches a published version",
-		"go test ./":  "runs this test",
-		"PORTICO_SQL": "needs an empty database; TestBackupCommands of package app restores",
-		"helm ":       "needs Helm and a cluster; TestChart runs what needs no cluster",
-		"kubectl ":    "needs a cluster",
-		"bash .ci/":   "runs this test",
-		"go build ":   "needs a clone of the repository",
-		"sha256sum ":  "needs a release: \".ci/nightly packages\" makes one and tries it",
-		"tar ":        "needs a release",
-		"sudo ":       "changes the system: \".ci/nightly packages\" does it in one of its own",
+		"docker ":       "needs a Docker daemon, and fetches images",
+		"go install ":   "fetches a published version",
+		"go test ./":    "runs this test",
+		"portico erase": "needs a customer; TestEraseCommand of package app erases one",
+		"PORTICO_SQL":   "needs an empty database; TestBackupCommands of package app restores",
+		"helm ":         "needs Helm and a cluster; TestChart runs what needs no cluster",
+		"kubectl ":      "needs a cluster",
+		"bash .ci/":     "runs this test",
+		"go build ":     "needs a clone of the repository",
+		"sha256sum ":    "needs a release: \".ci/nightly packages\" makes one and tries it",
+		"tar ":          "needs a release",
+		"sudo ":         "changes the system: \".ci/nightly packages\" does it in one of its own",
 	}
 }
 
