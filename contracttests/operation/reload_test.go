@@ -113,6 +113,10 @@ func otherValue(t *testing.T, s config.Setting) []string {
 		"store.tax_classes":     {`"0,2"`},
 		"store.themes":          {"base/default"},
 		"sql.dsn":               {"sqlite:other.db"},
+		"sql.write_connections": {"3"},
+		"sql.read_connections":  {"3"},
+		"media.endpoint":        {"https://s3.example.com"},
+		"media.prefix":          {"images/"},
 		"rest.mapping":          {"./mapping.yaml"},
 		"tracing.headers":       {"Authorization=other", "tracing.endpoint: http://127.0.0.1:1"},
 	}

@@ -1,4 +1,2 @@
 -- +goose Up
-ALTER TABLE media_file
-    ADD COLUMN object VARCHAR(255),
-    ADD KEY media_file_object (object);
+ALTER TABLE media_file ADD COLUMN object VARCHAR(255);

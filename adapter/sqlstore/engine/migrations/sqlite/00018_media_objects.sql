@@ -2,5 +2,3 @@
 -- Where the bytes of a media file are in an S3-compatible store: the key of an object, after the
 -- configured prefix. NULL: they are under the name of the file, as in a folder.
 ALTER TABLE media_file ADD COLUMN object TEXT;
-
-CREATE INDEX media_file_object ON media_file (object);
