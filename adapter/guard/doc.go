@@ -9,8 +9,10 @@
 //     rejects, is not sent: it fails with kind Unavailable and the cause [ErrFull] or
 //     [ErrOpen], and says when to retry. Calls that wait for a slot when the breaker opens
 //     stop waiting, as rejected calls release their slots immediately.
-//  2. The breaker opens after a number of consecutive failures. When its time is over, it
-//     lets one call at a time through as a probe; the first success closes it.
+//  2. Reads and writes have a breaker each, so that Guests read while a database takes no writes.
+//     A breaker opens after a number of consecutive failures. When its time is over, which
+//     differs between processes, it lets one call at a time through as a probe; the first
+//     success closes it.
 //  3. A failure is a failure of the upstream: kind Unavailable, or no answer within the
 //     deadline, which is reported as kind Unavailable with the cause [ErrTimeout].
 //  4. A success is any answer of the upstream: a result, a refusal of any kind but Internal,

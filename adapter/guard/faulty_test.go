@@ -116,7 +116,7 @@ type guarded struct {
 	upstream *faultyAdapter
 	db       *sqlstore.DB
 	metrics  *prometheus.Registry
-	states   *[]string // that the breaker went through
+	states   *[]string // that the breakers went through
 	stock    adapter.Store
 	products adapter.Store
 }
@@ -129,7 +129,7 @@ func newGuarded(tb testing.TB, o guard.Options) *guarded {
 	var states []string
 	o.Name = "test"
 	o.OnStateChange = func(name, to string) {
-		if name != o.Name {
+		if name != o.Name && name != guard.WritesOf(o.Name) {
 			tb.Errorf("OnStateChange got the name %q", name)
 		}
 		states = append(states, to)
@@ -147,12 +147,23 @@ func (g *guarded) get(ctx context.Context) error {
 	return err
 }
 
+// write makes one guarded call that writes.
+func (g *guarded) write(ctx context.Context) error {
+	return g.stock.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) { return current, nil }})
+}
+
 // fail makes calls that fail with kind Unavailable, and leaves the upstream down.
 func (g *guarded) fail(t *testing.T, times int) {
 	t.Helper()
+	g.failBy(t, times, g.get)
+}
+
+// failBy is fail for calls like this one.
+func (g *guarded) failBy(t *testing.T, times int, call func(context.Context) error) {
+	t.Helper()
 	g.upstream.set(unavailableFault)
 	for range times {
-		if err := g.get(t.Context()); adapter.KindOf(err) != adapter.Unavailable {
+		if err := call(t.Context()); adapter.KindOf(err) != adapter.Unavailable {
 			t.Fatalf("a call to a failing upstream: %v", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -35,15 +36,16 @@ type Options struct {
 	MaxInFlight int
 	// MaxWait is how long a call waits for a slot; 1 s by default.
 	MaxWait time.Duration
-	// Failures is the number of consecutive failures that open the breaker; 5 by default.
+	// Failures is the number of consecutive failures that open the breaker of the reads or that
+	// of the writes; 5 by default.
 	Failures int
-	// OpenFor is how long the breaker stays open before it lets a probe through; 2 s by
-	// default.
+	// OpenFor is how long a breaker stays open at most before it lets a probe through; 2 s by
+	// default. It does so up to a quarter of the time earlier.
 	OpenFor time.Duration
-	// OnStateChange, unless nil, is called on every change of the breaker's state: to is
-	// "closed", "half_open" or "open". Calls are serialized and block other calls, and must
-	// not call the guard. Only calls change the state: the breaker becomes half-open with
-	// the first call after OpenFor.
+	// OnStateChange, unless nil, is called on every change of a breaker's state: name is that of
+	// the upstream or [WritesOf] it, and to is "closed", "half_open" or "open". The calls for one
+	// breaker are serialized and block other calls, and must not call the guard. Only calls change
+	// the state: the breaker becomes half-open with the first call after OpenFor.
 	OnStateChange func(name, to string)
 }
 
@@ -52,13 +54,21 @@ type Guard struct {
 	name          string
 	timeout       time.Duration
 	maxWait       time.Duration
-	openFor       time.Duration
 	onStateChange func(name, to string)
 	metrics       *Metrics
 	slots         chan struct{} // a semaphore: holds one element for each call in flight
-	breaker       *gobreaker.TwoStepCircuitBreaker[struct{}]
-	openUntil     atomic.Pointer[time.Time]
+	reads, writes *breaker
 }
+
+// A breaker is the circuit breaker of the reads or of the writes of an upstream.
+type breaker struct {
+	*gobreaker.TwoStepCircuitBreaker[struct{}]
+	openFor   time.Duration
+	openUntil atomic.Pointer[time.Time]
+}
+
+// openRemaining returns how long the breaker stays open; at most 0 if it is not open.
+func (b *breaker) openRemaining() time.Duration { return time.Until(*b.openUntil.Load()) }
 
 // New returns a guard of an upstream. Several guards may share metrics.
 func New(metrics *Metrics, o Options) *Guard {
@@ -66,23 +76,48 @@ func New(metrics *Metrics, o Options) *Guard {
 		name:          o.Name,
 		timeout:       cmp.Or(o.Timeout, 10*time.Second),
 		maxWait:       cmp.Or(o.MaxWait, time.Second),
-		openFor:       cmp.Or(o.OpenFor, 2*time.Second),
 		onStateChange: o.OnStateChange,
 		metrics:       metrics,
 		slots:         make(chan struct{}, cmp.Or(o.MaxInFlight, 64)),
 	}
 	metrics.inFlight.WithLabelValues(o.Name)
-	failures := uint32(cmp.Or(o.Failures, 5))
-	g.openUntil.Store(new(time.Time))
-	g.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:          o.Name,
+	failures, openFor := uint32(cmp.Or(o.Failures, 5)), cmp.Or(o.OpenFor, 2*time.Second)
+	openFor -= rand.N(openFor/jitter + 1)
+	g.reads, g.writes = g.newBreaker(o.Name, failures, openFor), g.newBreaker(WritesOf(o.Name), failures, openFor)
+	return g
+}
+
+// jitter is the divisor of the part of [Options.OpenFor] by which a breaker may be open for less. It
+// is drawn once, so that the replicas do not all probe an upstream at the same time.
+const jitter = 4
+
+// WritesOf returns the name of the breaker of the writes of an upstream. That of the reads has the name
+// of the upstream.
+func WritesOf(name string) string { return name + "_writes" }
+
+func (g *Guard) newBreaker(name string, failures uint32, openFor time.Duration) *breaker {
+	b := &breaker{openFor: openFor}
+	b.openUntil.Store(new(time.Time))
+	b.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:          name,
 		MaxRequests:   1, // probes when half-open
-		Timeout:       g.openFor,
+		Timeout:       openFor,
 		ReadyToTrip:   func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= failures },
-		OnStateChange: g.stateChanged,
+		OnStateChange: func(_ string, _, to gobreaker.State) { g.stateChanged(name, b, to) },
 		IsExcluded:    func(outcome error) bool { return outcome == errIgnored }, //nolint:errorlint // of our own
 	})
-	return g
+	return b
+}
+
+// breakerOf returns the breaker of a call: a failing write says nothing about reads, as a database may
+// be read-only for a while. Calls to an old shop share one breaker, that of reads.
+func (g *Guard) breakerOf(c call) *breaker {
+	switch c.operation {
+	case "create", "update", "update_batch", "delete", "begin", "authorise", "reject", "exchange", "use":
+		return g.writes
+	default:
+		return g.reads
+	}
 }
 
 // Outcomes of a call as reported to the breaker; nil is a success.
@@ -91,28 +126,25 @@ var (
 	errIgnored = errors.New("ignored outcome")
 )
 
-// stateChanged handles a change of the breaker's state. The breaker waits for it.
-func (g *Guard) stateChanged(_ string, _, to gobreaker.State) {
+// stateChanged handles a change of a breaker's state. The breaker waits for it.
+func (g *Guard) stateChanged(name string, b *breaker, to gobreaker.State) {
 	label := "closed"
 	switch to {
 	case gobreaker.StateOpen:
 		label = "open"
-		until := time.Now().Add(g.openFor)
-		g.openUntil.Store(&until)
+		until := time.Now().Add(b.openFor)
+		b.openUntil.Store(&until)
 	case gobreaker.StateHalfOpen:
 		label = "half_open"
 	}
 	if g.onStateChange != nil {
-		g.onStateChange(g.name, label)
+		g.onStateChange(name, label)
 	}
 }
 
-// Open reports whether the breaker is open, that is, lets no call through. It does not
+// Open reports whether the breaker of the reads is open, that is, lets none through. It does not
 // change the breaker.
-func (g *Guard) Open() bool { return g.openRemaining() > 0 }
-
-// openRemaining returns how long the breaker stays open; at most 0 if it is not open.
-func (g *Guard) openRemaining() time.Duration { return time.Until(*g.openUntil.Load()) }
+func (g *Guard) Open() bool { return g.reads.openRemaining() > 0 }
 
 // InitMetrics creates the counters of a resource's rejected calls with value 0. Without it
 // a counter would first appear with value 1, which queries do not see as an increase.
@@ -152,9 +184,10 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 		return err
 	}
 	defer func() { <-g.slots }()
-	report, err := g.breaker.Allow()
+	breaker := g.breakerOf(c)
+	report, err := breaker.Allow()
 	if err != nil { // open, or half-open while another call is the probe
-		return g.reject(c, kindOpen, ErrOpen, g.openRemaining())
+		return g.reject(c, kindOpen, ErrOpen, breaker.openRemaining())
 	}
 	timeout := g.timeout * time.Duration(max(1, c.times))
 	limited, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)

@@ -32,6 +32,15 @@ const (
 	ignored = "nothing"
 )
 
+// An outcome is a call and how it counts.
+type outcome struct {
+	name   string
+	run    func(*guarded, context.Context) error
+	kind   string // label
+	counts string
+	want   error // in the chain of what the caller sees
+}
+
 // TestOutcomes checks how the outcome of a call is counted, what the caller sees, and
 // whether the breaker counts it as a failure.
 func TestOutcomes(t *testing.T) {
@@ -48,13 +57,6 @@ func TestOutcomes(t *testing.T) {
 		context.DeadlineExceeded,
 	}
 	errCaller := errors.New("error of the caller")
-	type outcome struct {
-		name   string
-		run    func(*guarded, context.Context) error
-		kind   string // label
-		counts string
-		want   error // in the chain of what the caller sees
-	}
 	cases := []outcome{
 		{"found", failing(nil), "ok", success, nil},
 		{"not found", failing(ofKind(adapter.NotFound)), "not_found", success, nil},
@@ -141,9 +143,10 @@ func TestOutcomes(t *testing.T) {
 			return err
 		}, "unavailable", success, adapter.ErrMediaUnavailable},
 	}
+	var writes []outcome
 	for _, answer := range answers {
 		name := fmt.Sprintf(" returns %T", answer)
-		cases = append(cases,
+		writes = append(writes,
 			outcome{"Change" + name, func(g *guarded, ctx context.Context) error {
 				g.upstream.set(nil)
 				return g.stock.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(adapter.Record) (adapter.Record, error) { return adapter.Record{}, answer }})
@@ -160,41 +163,53 @@ func TestOutcomes(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGuarded(t, guard.Options{Failures: 2, MaxInFlight: 1, OpenFor: time.Hour})
-				g.fail(t, 1)
-				before := g.counted(t, c.kind)
-				err := c.run(g, t.Context())
-				if got := g.counted(t, c.kind); got != before+1 {
-					t.Errorf("%v is not counted as %s", err, c.kind)
-				}
-				switch {
-				case c.want == nil:
-				case errors.As(c.want, new(incomparableError)):
-					if !errors.As(err, new(incomparableError)) {
-						t.Errorf("the caller sees %v", err)
-					}
-				case !errors.Is(err, c.want):
-					t.Errorf("the caller sees %v", err)
-				}
-				if errors.Is(err, guard.ErrTimeout) && (adapter.KindOf(err) != adapter.Unavailable || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
-					t.Errorf("the timeout is reported as %v", err)
-				}
-				got := failure
-				if !g.Open() {
-					g.fail(t, 1) // this also shows that the slot is free
-					if got = ignored; !g.Open() {
-						got = success
-					}
-				}
-				if got != c.counts {
-					t.Errorf("%v counts as %s, want %s", err, got, c.counts)
-				}
-				if n := g.sum(t, "portico_upstream_in_flight", ""); n != 0 {
-					t.Errorf("%v calls are in flight", n)
-				}
-			})
+			synctest.Test(t, func(t *testing.T) { c.check(t, (*guarded).get) })
 		})
+	}
+	for _, c := range writes {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { c.check(t, (*guarded).write) })
+		})
+	}
+}
+
+// check makes the call of an outcome after one failure of another call of the same breaker, whose
+// second failure opens it.
+func (c outcome) check(t *testing.T, another func(*guarded, context.Context) error) {
+	t.Helper()
+	g := newGuarded(t, guard.Options{Failures: 2, MaxInFlight: 1, OpenFor: time.Hour})
+	fail := func() { g.failBy(t, 1, func(ctx context.Context) error { return another(g, ctx) }) }
+	opened := func() bool { return slices.Contains(*g.states, "open") }
+	fail()
+	before := g.counted(t, c.kind)
+	err := c.run(g, t.Context())
+	if got := g.counted(t, c.kind); got != before+1 {
+		t.Errorf("%v is not counted as %s", err, c.kind)
+	}
+	switch {
+	case c.want == nil:
+	case errors.As(c.want, new(incomparableError)):
+		if !errors.As(err, new(incomparableError)) {
+			t.Errorf("the caller sees %v", err)
+		}
+	case !errors.Is(err, c.want):
+		t.Errorf("the caller sees %v", err)
+	}
+	if errors.Is(err, guard.ErrTimeout) && (adapter.KindOf(err) != adapter.Unavailable || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		t.Errorf("the timeout is reported as %v", err)
+	}
+	got := failure
+	if !opened() {
+		fail() // this also shows that the slot is free
+		if got = ignored; !opened() {
+			got = success
+		}
+	}
+	if got != c.counts {
+		t.Errorf("%v counts as %s, want %s", err, got, c.counts)
+	}
+	if n := g.sum(t, "portico_upstream_in_flight", ""); n != 0 {
+		t.Errorf("%v calls are in flight", n)
 	}
 }
 
@@ -228,14 +243,14 @@ func TestBreaker(t *testing.T) {
 				checkRejected(t, g.get(ctx), guard.ErrOpen, 2*time.Second)
 			}
 			checkRejected(t, g.adapter.Ping(ctx), guard.ErrOpen, 2*time.Second)
-			time.Sleep(500 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond)
 			checkRejected(t, g.get(ctx), guard.ErrOpen, 2*time.Second)
-			time.Sleep(600 * time.Millisecond)
+			time.Sleep(650 * time.Millisecond)
 			checkRejected(t, g.get(ctx), guard.ErrOpen, time.Second)
 			if got := g.upstream.calls.Load(); got != sent {
 				t.Errorf("%d calls reached the upstream, want %d", got, sent)
 			}
-			time.Sleep(901 * time.Millisecond)
+			time.Sleep(951 * time.Millisecond)
 			if g.Open() {
 				t.Error("open after its time")
 			}
@@ -265,6 +280,32 @@ func TestBreaker(t *testing.T) {
 		}
 		if got := g.sum(t, "portico_upstream_call_duration_seconds", ""); got != 11 {
 			t.Errorf("%v calls are timed, want those that were sent", got)
+		}
+	})
+}
+
+// TestBreakersApart checks that failing writes do not keep reads from the upstream, and the reverse.
+func TestBreakersApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuarded(t, guard.Options{})
+		ctx := t.Context()
+		g.failBy(t, 5, g.write)
+		checkRejected(t, g.write(ctx), guard.ErrOpen, 2*time.Second)
+		g.upstream.set(nil)
+		if err := g.get(ctx); err != nil || g.Open() {
+			t.Errorf("a read while writes fail: %v", err)
+		}
+		g.fail(t, 5)
+		checkRejected(t, g.get(ctx), guard.ErrOpen, 2*time.Second)
+		g.upstream.set(nil)
+		time.Sleep(2001 * time.Millisecond)
+		for name, call := range map[string]func(context.Context) error{"write": g.write, "read": g.get} {
+			if err := call(ctx); err != nil {
+				t.Errorf("a %s after recovery: %v", name, err)
+			}
+		}
+		if want := []string{"open", "open", "half_open", "closed", "half_open", "closed"}; !slices.Equal(*g.states, want) {
+			t.Errorf("the breakers went %v, want %v", *g.states, want)
 		}
 	})
 }

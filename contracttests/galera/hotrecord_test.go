@@ -50,8 +50,10 @@ func TestHotRecord(t *testing.T) {
 				t.Errorf("that is more than %d", most)
 			}
 			for _, p := range replicas {
-				if opened := apptest.ScrapeMetrics(t, p.Ops).Sum("portico_breaker_transitions_total", `breaker="sql"`); opened != 0 {
-					t.Errorf("the breaker has changed its state %v times", opened)
+				for _, breaker := range []string{"sql", "sql_writes"} {
+					if changes := apptest.ScrapeMetrics(t, p.Ops).Sum("portico_breaker_transitions_total", `breaker="`+breaker+`"`); changes != 0 {
+						t.Errorf("the breaker %s has changed its state %v times", breaker, changes)
+					}
 				}
 			}
 		})

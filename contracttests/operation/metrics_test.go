@@ -96,7 +96,7 @@ func labelValues() map[string][]string {
 			"lookup", "prepare", "store", "change", "done", "mend", "purge", "subscribe", "probe", "nonce", "limit", "await", "release"},
 		"kind":     {"ok", "not_found", "conflict", "invalid", "unsupported", "unavailable", "internal", "canceled", "refused_open", "refused_full"},
 		"upstream": {"sql"},
-		"breaker":  {"sql", "redis"},
+		"breaker":  {"sql", "sql_writes", "redis"},
 		"to":       {"closed", "half_open", "open"},
 		"tier":     {"memory", "redis"},
 		"outcome": {"hit", "miss", "stale", "coalesced", "bypass", "error",

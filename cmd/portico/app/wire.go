@@ -116,6 +116,7 @@ func (w *wiring) openMetrics(context.Context) error {
 // newGuard returns the guard of a failure domain.
 func (w *wiring) newGuard(domain string) *guard.Guard {
 	w.breakers.add(domain)
+	w.breakers.add(guard.WritesOf(domain))
 	return guard.New(w.guardMetrics, guard.Options{
 		Name:          domain,
 		Timeout:       w.config.Upstream.Timeout,
