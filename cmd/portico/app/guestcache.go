@@ -71,7 +71,8 @@ func replyFingerprint(cfg *config.Config, store string) string {
 		}
 	}
 	for _, row := range cfg.Rows() {
-		if section, _, _ := strings.Cut(row.Name, "."); !slices.Contains(settingsWithoutEffect(), section) {
+		section, _, _ := strings.Cut(row.Name, ".")
+		if _, ofAdapter := cfg.Sections[section]; !ofAdapter && !slices.Contains(settingsWithoutEffect(), section) {
 			write(row.Name, row.Value)
 		}
 	}
@@ -82,7 +83,7 @@ func replyFingerprint(cfg *config.Config, store string) string {
 				switch name {
 				case "dsn": // passwords change, and how to connect
 					value = engine.Identity(value)
-				case "migrate":
+				case "migrate", "pool_mode", "direct_dsn", "write_connections", "read_connections":
 					continue
 				}
 			}

@@ -140,6 +140,8 @@ func TestFingerprint(t *testing.T) {
 		{"a replica", false, []string{server, "PORTICO_LISTEN=127.0.0.1:8081", "PORTICO_LOG_LEVEL=debug", "PORTICO_CACHE_TTL=1m", "PORTICO_UPSTREAM_TIMEOUT=3s"}, true},
 		{"another password", false, []string{"PORTICO_SQL_DSN=postgres://portico:changed@db/portico?sslmode=prefer&connect_timeout=3"}, true},
 		{"tables are made by a job", false, []string{server, "PORTICO_SQL_MIGRATE=off"}, true},
+		{"other pools", false, []string{server, "PORTICO_SQL_READ_CONNECTIONS=3", "PORTICO_SQL_DIRECT_DSN=postgres://portico:secret@db/portico"}, true},
+		{"another folder of images", false, []string{server, "PORTICO_SQL_MEDIA_DIR=other"}, false},
 		{"another user", false, []string{"PORTICO_SQL_DSN=postgres://other:secret@db/portico"}, false},
 		{"another schema", false, []string{"PORTICO_SQL_DSN=postgres://portico:secret@db/portico?search_path=other"}, false},
 		{"another dialect", false, []string{server, "PORTICO_DIALECT=magento"}, false},
