@@ -25,9 +25,9 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// upgradeFrom is the commit whose program is upgraded to the present one. After a release, make it
-// that of the release: an upgrade may leave out no release.
-const upgradeFrom = "950e09eb2c9c06d9615326d36ae727f85953bf65"
+// upgradeFrom is the commit whose program is upgraded to the present one, by its message. After a
+// release, make it the tag of the release: an upgrade may leave out no release.
+const upgradeFrom = "HEAD^{/^legacy: date what a test changes as the old shop does}"
 
 // TestRollingUpgrade replaces three replicas of an earlier version one by one by the present one,
 // while clients read and write: no call fails, and no acknowledged write is lost. Then the contract
@@ -56,8 +56,8 @@ func buildEarlier(t *testing.T) (path string) {
 		}
 		return nil
 	}
-	if run(root, "git", "cat-file", "-e", upgradeFrom+"^{commit}") != nil {
-		if err := run(root, "git", "fetch", "--no-tags", "--depth=1", "origin", upgradeFrom); err != nil {
+	if run(root, "git", "rev-parse", "--verify", "--quiet", upgradeFrom) != nil {
+		if err := run(root, "git", "fetch", "--no-tags", "--unshallow", "origin"); err != nil {
 			t.Fatalf("the commit to upgrade from is not in this clone, which is shallow, and cannot be fetched: fetch the whole history\n%v", err)
 		}
 	}
