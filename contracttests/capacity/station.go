@@ -4,7 +4,6 @@ package capacity
 type station struct {
 	unqueued bool
 	free     []float64 // when each core is free
-	busy     float64   // seconds of work so far
 }
 
 func (p *Plan) newStation(cores int) station {

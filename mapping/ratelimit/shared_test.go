@@ -95,9 +95,9 @@ func TestShared(t *testing.T) {
 				t.Fatal("refused by what was given back")
 			}
 		}
-		if wait, ok := one.Take("a"); ok {
+		if _, ok := one.Take("a"); ok {
 			one.GiveBack("a")
-			if wait, ok = one.Take("a"); ok {
+			if wait, ok := one.Take("a"); ok {
 				t.Errorf("allowed after others took all, wait %d", wait)
 			}
 		}
