@@ -68,7 +68,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (key adapte
 		}
 		p = &watched
 	}
-	err = s.guard.do(ctx, call{resource: s.resource, operation: "create", callerRefused: &refused}, func(ctx context.Context) (err error) {
+	err = s.guard.do(ctx, call{resource: s.resource, operation: "create", write: true, callerRefused: &refused}, func(ctx context.Context) (err error) {
 		key, err = s.Store.Create(ctx, p)
 		return err
 	})
@@ -87,7 +87,7 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		refused = err != nil
 		return change, err
 	}
-	return s.guard.do(ctx, call{resource: s.resource, operation: "update", callerRefused: &refused}, func(ctx context.Context) error {
+	return s.guard.do(ctx, call{resource: s.resource, operation: "update", write: true, callerRefused: &refused}, func(ctx context.Context) error {
 		return s.Store.Update(ctx, &watched)
 	})
 }
@@ -99,7 +99,7 @@ func (s *store) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) (
 	if !ok {
 		return adapter.UpdateBatch(ctx, s.Store, batch)
 	}
-	c := call{resource: s.resource, operation: "update_batch", times: 1 + len(batch)/updatesPerTimeout}
+	c := call{resource: s.resource, operation: "update_batch", write: true, times: 1 + len(batch)/updatesPerTimeout}
 	err = s.guard.do(ctx, c, func(ctx context.Context) (err error) {
 		failures, err = batcher.UpdateBatch(ctx, batch)
 		return err
@@ -122,15 +122,15 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		}
 		p = &watched
 	}
-	return s.guard.do(ctx, call{resource: s.resource, operation: "delete", callerRefused: &refused}, func(ctx context.Context) error {
+	return s.guard.do(ctx, call{resource: s.resource, operation: "delete", write: true, callerRefused: &refused}, func(ctx context.Context) error {
 		return s.Store.Delete(ctx, p)
 	})
 }
 
 // doValue is [Guard.Do] for functions that return a value.
-func doValue[T any](ctx context.Context, g *Guard, resource, operation string, f func(context.Context) (T, error)) (T, error) {
+func doValue[T any](ctx context.Context, g *Guard, c call, f func(context.Context) (T, error)) (T, error) {
 	var value T
-	err := g.Do(ctx, resource, operation, func(ctx context.Context) (err error) {
+	err := g.do(ctx, c, func(ctx context.Context) (err error) {
 		value, err = f(ctx)
 		return err
 	})
@@ -143,5 +143,5 @@ func doValue[T any](ctx context.Context, g *Guard, resource, operation string, f
 
 // look is [Guard.Do] for functions that look something up.
 func look[K, T any](ctx context.Context, g *Guard, resource, operation string, f func(context.Context, K) (T, error), key K) (T, error) {
-	return doValue(ctx, g, resource, operation, func(ctx context.Context) (T, error) { return f(ctx, key) })
+	return doValue(ctx, g, call{resource: resource, operation: operation}, func(ctx context.Context) (T, error) { return f(ctx, key) })
 }

@@ -51,14 +51,14 @@ func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, err
 
 // Begin stores a new request token of a consumer.
 func (c *Credentials) Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error) {
-	return doValue(ctx, c.guard, "grants", "begin", func(ctx context.Context) (adapter.Token, error) {
+	return doValue(ctx, c.guard, call{resource: "grants", operation: "begin", write: true}, func(ctx context.Context) (adapter.Token, error) {
 		return c.store.Begin(ctx, consumerID, callback)
 	})
 }
 
 // Pending returns a token, of any type, and its consumer.
 func (c *Credentials) Pending(ctx context.Context, token string) (found adapter.Token, consumer adapter.Consumer, err error) {
-	found, err = doValue(ctx, c.guard, "grants", "get", func(ctx context.Context) (t adapter.Token, err error) {
+	found, err = doValue(ctx, c.guard, call{resource: "grants", operation: "get"}, func(ctx context.Context) (t adapter.Token, err error) {
 		t, consumer, err = c.store.Pending(ctx, token)
 		return t, err
 	})
@@ -70,26 +70,26 @@ func (c *Credentials) Pending(ctx context.Context, token string) (found adapter.
 
 // Authorize records that a user has granted access to a request token.
 func (c *Credentials) Authorize(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
-	return doValue(ctx, c.guard, "grants", "authorise", func(ctx context.Context) (adapter.Token, error) {
+	return doValue(ctx, c.guard, call{resource: "grants", operation: "authorise", write: true}, func(ctx context.Context) (adapter.Token, error) {
 		return c.store.Authorize(ctx, token, adminID, customerID)
 	})
 }
 
 // Reject deletes a request token to which a user has denied access.
 func (c *Credentials) Reject(ctx context.Context, token string) error {
-	return c.guard.Do(ctx, "grants", "reject", func(ctx context.Context) error { return c.store.Reject(ctx, token) })
+	return c.guard.do(ctx, call{resource: "grants", operation: "reject", write: true}, func(ctx context.Context) error { return c.store.Reject(ctx, token) })
 }
 
 // Exchange replaces a request token with an access token.
 func (c *Credentials) Exchange(ctx context.Context, token, verifier string) (adapter.Token, error) {
-	return doValue(ctx, c.guard, "grants", "exchange", func(ctx context.Context) (adapter.Token, error) {
+	return doValue(ctx, c.guard, call{resource: "grants", operation: "exchange", write: true}, func(ctx context.Context) (adapter.Token, error) {
 		return c.store.Exchange(ctx, token, verifier)
 	})
 }
 
 // Use stores a nonce, and reports whether it is new.
 func (c *Credentials) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
-	return doValue(ctx, c.guard, "nonces", "use", func(ctx context.Context) (bool, error) {
+	return doValue(ctx, c.guard, call{resource: "nonces", operation: "use", write: true}, func(ctx context.Context) (bool, error) {
 		return c.store.Use(ctx, nonce, timestamp)
 	})
 }

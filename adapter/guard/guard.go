@@ -109,17 +109,6 @@ func (g *Guard) newBreaker(name string, failures uint32, openFor time.Duration) 
 	return b
 }
 
-// breakerOf returns the breaker of a call: a failing write says nothing about reads, as a database may
-// be read-only for a while. Calls to an old shop share one breaker, that of reads.
-func (g *Guard) breakerOf(c call) *breaker {
-	switch c.operation {
-	case "create", "update", "update_batch", "delete", "begin", "authorise", "reject", "exchange", "use":
-		return g.writes
-	default:
-		return g.reads
-	}
-}
-
 // Outcomes of a call as reported to the breaker; nil is a success.
 var (
 	errFailure = errors.New("failure")
@@ -152,8 +141,8 @@ func (g *Guard) InitMetrics(resource string, operations ...string) {
 	g.metrics.initialize(resource, operations...)
 }
 
-// Do calls f, which does an operation on a resource, with a slot, the breaker's permission
-// and a deadline. resource and operation label the metrics and appear in errors. Do returns
+// Do calls f, which does an operation on a resource, with a slot, the permission of the breaker of
+// the reads, and a deadline. resource and operation label the metrics and appear in errors. Do returns
 // the error of f or of ctx, or one of kind Unavailable with the cause ErrOpen, ErrFull or
 // ErrTimeout. The breaker counts an error of f by its kind; fs.ErrNotExist counts as kind
 // NotFound if the error has no kind.
@@ -164,6 +153,9 @@ func (g *Guard) Do(ctx context.Context, resource, operation string, f func(conte
 // A call describes a call to the guard.
 type call struct {
 	resource, operation string
+	// write: the call counts for the breaker of the writes. A failing write says nothing about
+	// reads, as a database may be read-only for a while.
+	write bool
 	// callerRefused reports that a function of the caller failed the call; nil if the call
 	// has no such function.
 	callerRefused *bool
@@ -184,7 +176,10 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 		return err
 	}
 	defer func() { <-g.slots }()
-	breaker := g.breakerOf(c)
+	breaker := g.reads
+	if c.write {
+		breaker = g.writes
+	}
 	report, err := breaker.Allow()
 	if err != nil { // open, or half-open while another call is the probe
 		return g.reject(c, kindOpen, ErrOpen, breaker.openRemaining())
