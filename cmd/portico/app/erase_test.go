@@ -43,9 +43,13 @@ func TestEraseCommand(t *testing.T) {
 	if _, _, err := commands.RunWith(t, strings.NewReader("no\n"), time.Minute, "erase", "--customer", id); err == nil || !strings.Contains(err.Error(), "nothing was erased") {
 		t.Errorf("without confirmation: %v", err)
 	}
+	withOldShop := append(slices.Clone(commands), "PORTICO_LEGACY_URL=http://127.0.0.1:1")
+	if _, _, err := withOldShop.Run(t, "erase", "--customer", id, "--yes"); err == nil || !strings.Contains(err.Error(), "still has the customer") {
+		t.Errorf("with an old shop: %v", err)
+	}
 	commands.MustRun(t, "erase", "--customer", id, "--dry-run")
 	if !isThere() {
-		t.Error("a dry run has erased the customer")
+		t.Error("the refusals or the dry run have erased the customer")
 	}
 	receipt := commands.MustRun(t, "erase", "--customer", id, "--yes", "--json")
 	if strings.Contains(strings.ToLower(receipt), "zebedee") || !strings.Contains(receipt, "exchanges-1.json") || strings.Contains(receipt, "exchanges-2.json") {

@@ -62,5 +62,20 @@ func tells(root *os.Root, path string, person erasures.Person) (bool, error) {
 	has := func(text string) bool { return text != "" && bytes.Contains(content, []byte(strings.ToLower(text))) }
 	email := person.Email
 	return has(email) || has(strings.Replace(email, "@", "%40", 1)) || has(strings.Replace(email, "@", `\u0040`, 1)) ||
-		has(person.FirstName) && has(person.LastName), nil
+		hasValue(content, person.FirstName) && hasValue(content, person.LastName), nil
+}
+
+// hasValue reports whether a text is a whole value in a content in small letters: of JSON, of XML, or of
+// either in a string of JSON. Short names are part of other words.
+func hasValue(content []byte, text string) bool {
+	if text == "" {
+		return false
+	}
+	text = strings.ToLower(text)
+	for _, quotes := range [][2]string{{`"`, `"`}, {`"`, `\"`}, {">", "<"}, {`\u003e`, `\u003c`}} {
+		if bytes.Contains(content, []byte(quotes[0]+text+quotes[1])) {
+			return true
+		}
+	}
+	return false
 }
