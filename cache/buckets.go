@@ -22,7 +22,7 @@ const (
 
 // Buckets add up, over all replicas, the tokens that are taken from buckets which fill with time, such
 // as those of rate limits. They do so after the fact, in at most twenty round trips a second whatever
-// the number of calls. A nil *Buckets adds up nothing.
+// the number of calls.
 //
 // In Redis, a bucket is the time of the first token since it was full and the number of tokens taken
 // since then. While Redis is unavailable, what is taken is not added up, so each replica knows only
@@ -60,7 +60,7 @@ func newBuckets(r *remote) *Buckets {
 // if it is empty. Add does not wait. When Redis has added up what all replicas have taken, full is
 // called with the time at which the bucket is full again.
 func (b *Buckets) Add(name string, tokens int64, interval, capacity time.Duration, full func(at time.Time)) {
-	if b == nil || !b.remote.available.Load() {
+	if !b.remote.available.Load() {
 		return
 	}
 	b.mu.Lock()
@@ -108,21 +108,20 @@ func (b *Buckets) report(ctx context.Context) {
 	reports := b.pending
 	b.pending = map[string]*bucketReport{}
 	b.mu.Unlock()
-	refilled := b.send(ctx, reports, false)
-	if len(refilled) > 0 {
+	if refilled := b.send(ctx, reports, false); len(refilled) > 0 {
 		b.send(ctx, refilled, true)
 	}
 }
 
 // send makes a round trip with reports, and returns those of buckets that were full before the tokens
-// were taken. anew begins the buckets anew.
-func (b *Buckets) send(ctx context.Context, reports map[string]*bucketReport, anew bool) (refilled map[string]*bucketReport) {
+// were taken. With restart, the buckets count as full before.
+func (b *Buckets) send(ctx context.Context, reports map[string]*bucketReport, restart bool) (refilled map[string]*bucketReport) {
 	now := b.now()
 	taken, since := map[string]*redis.IntCmd{}, map[string]*redis.StringCmd{}
 	err := b.remote.do(ctx, opLimit, func(p redis.Pipeliner) {
 		for name, report := range reports {
 			key := b.remote.keys.bucket(name)
-			if anew {
+			if restart {
 				p.Del(ctx, key)
 			}
 			p.HSetNX(ctx, key, "since", now.UnixMicro())
@@ -141,11 +140,12 @@ func (b *Buckets) send(ctx context.Context, reports map[string]*bucketReport, an
 			continue
 		}
 		before := time.Duration(taken[name].Val()-report.taken) * report.interval
-		if began := time.UnixMicro(first); !anew && began.Before(now) && !began.Add(before).After(now) && report.taken > 0 && before > 0 {
+		fullAt := time.UnixMicro(first).Add(before) // by what was taken before
+		if isFull := before > 0 && !fullAt.After(now); isFull && report.taken > 0 && !restart {
 			refilled[name] = report
 			continue
 		}
-		report.full(time.UnixMicro(first).Add(before + time.Duration(report.taken)*report.interval))
+		report.full(fullAt.Add(time.Duration(report.taken) * report.interval))
 	}
 	return refilled
 }

@@ -58,7 +58,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 		},
 		Callers:     webconsole.Callers{Load: p.callers, Refused: p.refused.all},
 		Credentials: p.credentials(),
-		Try:         p.tryIt(d), SharedCounts: p.cache.Buckets(),
+		Try:         p.tryIt(d), SharedCounts: sharedCounts(p.cache),
 		Cache: webconsole.Cache{
 			Contents: p.cacheContents, Purge: p.ops.purge,
 			PurgeTag: func(ctx context.Context, tag string) { p.cache.BeginWrite(ctx, []string{tag})() },

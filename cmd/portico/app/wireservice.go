@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
@@ -23,6 +24,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/gate"
 	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/products/writes"
+	"github.com/portico-commerce/portico/mapping/ratelimit"
 	"github.com/portico-commerce/portico/mapping/replycache"
 	"github.com/portico-commerce/portico/mapping/shopconfig"
 	"github.com/portico-commerce/portico/mapping/stockitems"
@@ -75,6 +77,15 @@ func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
 	return auth.New(credentials, w.cache.Nonces(credentials, w.commonStore()), options), nil
 }
 
+// sharedCounts returns what adds up the counts of rate limits over all replicas, or nil without Redis:
+// not a nil pointer in an interface, with which every call would make a report for nobody.
+func sharedCounts(c *cache.Cache) ratelimit.Shared {
+	if buckets := c.Buckets(); buckets != nil {
+		return buckets
+	}
+	return nil
+}
+
 // settings returns the settings of the handlers of calls.
 func (w *wiring) settings() (mapping.Settings, error) {
 	cfg := w.config
@@ -94,7 +105,7 @@ func (w *wiring) settings() (mapping.Settings, error) {
 			JSONWithoutAccept: cfg.AcceptMissing == "json",
 			Now:               time.Now,
 			AwaitChanges:      w.watch.Await,
-			SharedCounts:      w.cache.Buckets(),
+			SharedCounts:      sharedCounts(w.cache),
 		},
 		ReplySettings:  replycache.ReplySettings{PublicURL: cfg.PublicURL, ReplyCache: replies},
 		LegacySettings: gate.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
@@ -114,7 +125,7 @@ func (w *wiring) openContract(context.Context) error {
 	cfg := w.config
 	granting := auth.NewGranting(w.authenticator, w.dbGuard.Credentials(w.db.Credentials()), w.dialect.UnapprovedTokenCrash)
 	may := permissions(cfg, w.dialect, w.service.Table().Routes(), w.upstream)
-	consentSite, err := newConsent(cfg, w.db, w.dbGuard.Adapter(w.db.Adapter()), w.records, may, granting, w.cache.Buckets(), w.log)
+	consentSite, err := newConsent(cfg, w.db, w.dbGuard.Adapter(w.db.Adapter()), w.records, may, granting, sharedCounts(w.cache), w.log)
 	if err != nil {
 		return err
 	}
@@ -128,7 +139,7 @@ func (w *wiring) openContract(context.Context) error {
 		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: w.connections, Draining: w.ops.draining.Load, FollowWrite: followWrites(cfg, w.writes),
-		SharedCounts: w.cache.Buckets(),
+		SharedCounts: sharedCounts(w.cache),
 	}
 	if w.traces != nil {
 		options.Tracer = w.traces.Tracer()
