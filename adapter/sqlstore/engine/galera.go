@@ -41,11 +41,21 @@ func (c galeraConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
+// isNodeSQL selects whether the server is a node of a Galera cluster: 0 or 1. MySQL does not know the
+// variable.
+const isNodeSQL = "SELECT @@wsrep_on"
+
+// isUnknownVariable reports whether a statement failed because the server lacks a variable.
+func isUnknownVariable(err error) bool {
+	e := (*mysql.MySQLError)(nil)
+	return errors.As(err, &e) && e.Number == unknownVariable
+}
+
 // prepareNode finds out whether the server is a node.
 func (c galeraConnector) prepareNode(ctx context.Context, conn driver.Conn) error {
-	on, err := lastColumn(ctx, conn, "SELECT @@wsrep_on")
-	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) && e.Number == unknownVariable {
-		on, err = "0", nil // MySQL
+	on, err := lastColumn(ctx, conn, isNodeSQL)
+	if isUnknownVariable(err) {
+		on, err = "0", nil
 	}
 	if err != nil {
 		return err

@@ -136,14 +136,14 @@ func (l serverLock) acquire(ctx context.Context, conn *sql.Conn, wait time.Durat
 // one, with the lock of a second database in hand that is for waiting.
 func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time.Duration) (release func() error, err error) {
 	if wait <= 0 {
-		return lockFile(ctx, path+"-import", 0)
+		return lockFile(ctx, path+"-import", 0, ErrImporting)
 	}
 	began := time.Now()
-	next, err := lockFile(ctx, path+"-import-next", wait)
+	next, err := lockFile(ctx, path+"-import-next", wait, ErrImporting)
 	if err != nil {
 		return nil, err
 	}
-	release, err = lockFile(ctx, path+"-import", max(0, wait-time.Since(began)))
+	release, err = lockFile(ctx, path+"-import", max(0, wait-time.Since(began)), ErrImporting)
 	if end := next(); end != nil && err == nil {
 		return nil, errors.Join(end, release())
 	}
@@ -154,8 +154,9 @@ func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time
 // itself would wait.
 const lockRetry = 2 * time.Millisecond
 
-// lockFile locks an SQLite database, which it creates.
-func lockFile(ctx context.Context, path string, wait time.Duration) (release func() error, err error) {
+// lockFile locks an SQLite database, which it creates. It fails with errLocked if another process
+// does not release it in time.
+func lockFile(ctx context.Context, path string, wait time.Duration, errLocked error) (release func() error, err error) {
 	began := time.Now()
 	beside, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_txlock=exclusive")
 	if err != nil {
@@ -170,7 +171,7 @@ func lockFile(ctx context.Context, path string, wait time.Duration) (release fun
 			return nil, errors.Join(err, beside.Close())
 		}
 		if time.Since(began) >= wait {
-			return nil, errors.Join(ErrImporting, beside.Close())
+			return nil, errors.Join(errLocked, beside.Close())
 		}
 		select {
 		case <-ctx.Done():

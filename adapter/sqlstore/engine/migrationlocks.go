@@ -37,11 +37,7 @@ func (l serverLock) migrationLock(ctx context.Context, pool *sql.DB, _ string) (
 // lockSQLiteMigrations locks an empty database beside that of path. It is taken before the latter
 // is opened for the first time, which may fail while another process does so.
 func lockSQLiteMigrations(ctx context.Context, _ *sql.DB, path string) (release func() error, err error) {
-	release, err = lockFile(ctx, path+"-migration", 0)
-	if errors.Is(err, ErrImporting) { // the error of a file that is locked
-		err = errMigrating
-	}
-	return release, err
+	return lockFile(ctx, path+"-migration", 0, errMigrating)
 }
 
 // A galeraLock is the lock of migrations where a database may be a Galera cluster. GET_LOCK is local
@@ -75,12 +71,12 @@ func (l galeraLock) migrationLock(ctx context.Context, pool *sql.DB, name string
 
 // isGalera reports whether a server is a node of a Galera cluster.
 func isGalera(ctx context.Context, pool *sql.DB) (bool, error) {
-	var name, value string
-	err := pool.QueryRowContext(ctx, "SHOW VARIABLES LIKE 'wsrep_on'").Scan(&name, &value)
-	if errors.Is(err, sql.ErrNoRows) { // MySQL
+	var on bool
+	err := pool.QueryRowContext(ctx, isNodeSQL).Scan(&on)
+	if isUnknownVariable(err) {
 		return false, nil
 	}
-	return value == "ON", err
+	return on, err
 }
 
 const (
