@@ -54,20 +54,15 @@ func (db *Database) MediaFiles(ctx context.Context, query database.QueryFunc) (f
 	if db.mediaObjects {
 		columns = "file, object"
 	}
-	rows, err := query(ctx, "SELECT "+columns+" FROM media_file")
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
+	err = database.EachRow(ctx, query, func(rows *sql.Rows) error {
 		var file blobs.Ref
 		var object sql.NullString
-		if err := rows.Scan(&file.Name, &object); err != nil {
-			return nil, errors.Join(err, rows.Close())
-		}
+		err := rows.Scan(&file.Name, &object)
 		file.Object = object.String
 		files = append(files, file)
-	}
-	return files, errors.Join(rows.Err(), rows.Close())
+		return err
+	}, "SELECT "+columns+" FROM media_file")
+	return files, err
 }
 
 // reservedFiles returns those of some names that are taken.
