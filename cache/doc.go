@@ -43,8 +43,8 @@
 //     once per [OpenFor]. A timeout during which this process did not run is no failure.
 //  6. Replicas lose and regain Redis at different times. Each pings all masters, so that all
 //     notice a loss within a second and a half. A write that cannot tell the others is
-//     acknowledged only after that time. When Redis is back, the monitor reads the topology of
-//     a cluster anew and starts a new epoch, because invalidations may have been missed in the
+//     acknowledged only after that time. When Redis is back, the monitor reloads the topology of
+//     a cluster and starts a new epoch, because invalidations may have been missed in the
 //     meantime, or lost by a Redis that restarted with old data. From then on it sends
 //     invalidations again, but trusts replies only a second later, when all others do the same.
 //     If another invalidation is missed while it starts the epoch, it starts yet another one.

@@ -28,8 +28,8 @@ const (
 	maxMissedPings = 2
 	// tick is the interval at which the monitor looks at the breaker.
 	tick = 100 * time.Millisecond
-	// maxReach is the maximum time of the round trips to all masters of a cluster, of which the
-	// monitor also reads anew which those are.
+	// maxReach is the maximum time in which the monitor reloads the topology of a cluster and makes
+	// a round trip to each master.
 	maxReach = 300 * time.Millisecond
 
 	// noticeTime is the time within which all replicas notice that Redis, or a master of the

@@ -109,8 +109,9 @@ func testGaleraReads(t *testing.T, nodes [2]*sqlstore.DB) {
 	}
 }
 
-// testGaleraSKU has four writers create products with one SKU. Every few rounds it opens the stores anew:
-// while statements are being prepared, a node may roll a transaction back without saying so.
+// testGaleraSKU has four writers create products with one SKU. Every few rounds it closes the stores and
+// opens them again: while statements are being prepared, a node may roll a transaction back without
+// saying so.
 func testGaleraSKU(t *testing.T, dsns []string) {
 	const rounds, writers, reopen = 200, 4, 8
 	var nodes [2]*sqlstore.DB

@@ -21,7 +21,7 @@ func TestCheckBatches(t *testing.T) {
 		{"a mix of two", "ab ba", "a1 b2", "each of [1 2]"},
 		{"a circle of three", "ab bc ca", "a3 b1 c2", "each of [1 2 3]"},
 		{"a circle beside others", "ab ab cd", "a1 b2 c3 d3", "each of [1 2]"},
-		{"a value of none", "ab", "a1", "b holds a value"},
+		{"a value that no batch wrote", "ab", "a1", "b holds a value"},
 		{"a value of one that did not write it", "ab c", "a1 b2 c2", "b holds a value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,8 +34,8 @@ const (
 	maxCallers = 10_000
 	// longest bounds the time in which a bucket fills, so that sums do not overflow.
 	longest = 100 * 365 * 24 * time.Hour
-	// sharedPart is the part of a bucket that is taken before others are told.
-	sharedPart = 16
+	// reportsPerBurst is how often a process reports to the others while a caller empties its bucket.
+	reportsPerBurst = 16
 )
 
 // Shared adds up what processes take from buckets. Package cache implements it.
@@ -77,7 +77,7 @@ func New[K comparable](perSecond float64, burst int, now func() time.Time) (*Lim
 	interval := min(float64(time.Second)/perSecond, float64(longest))
 	l := &Limiter[K]{
 		interval: time.Duration(interval), capacity: time.Duration(min(interval*float64(burst), float64(longest))),
-		batch: int64(max(burst/sharedPart, 1)), now: now,
+		batch: int64(max(burst/reportsPerBurst, 1)), now: now,
 	}
 	var err error
 	l.buckets, err = simplelru.NewLRU[K, bucket](maxCallers, nil)

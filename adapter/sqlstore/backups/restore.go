@@ -73,7 +73,7 @@ func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (*Mani
 var (
 	errInUse   = errors.New("other processes use the database: stop them first")
 	errNewer   = errors.New("the backup was made by a newer version of Portico: restore it with that version")
-	errVersion = errors.New("the database has tables of another version than the backup: drop it, create it anew and restore again")
+	errVersion = errors.New("the tables of the database are of another version than the backup: drop the database, create an empty one, and restore again")
 )
 
 // A restoring is an archive that is being read.
