@@ -115,7 +115,7 @@ func (p *Process) Wait(t testing.TB) int {
 	select {
 	case <-p.Ended:
 		return p.Cmd.ProcessState.ExitCode()
-	case <-time.After(4 * WaitTimeout): // a part of the contract suite takes 50 s with the race detector
+	case <-time.After(10 * WaitTimeout): // a part of the contract suite takes 2 minutes with the race detector beside other tests
 		t.Fatal("the program does not end")
 		return 0
 	}
