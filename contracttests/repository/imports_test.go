@@ -239,6 +239,7 @@ func allowedImports() map[string][]string {
 		"contracttests/galera":         {},
 		"contracttests/repository":     {},
 		"contracttests/operation":      {},
+		"contracttests/speed":          {},
 		// finds lost and stale values in what concurrent clients of tests have seen
 		"contracttests/consistency": {},
 	}

@@ -317,15 +317,6 @@ func TestConsoleMigration(t *testing.T) {
 	}
 }
 
-// BenchmarkConsole compares, at full load, a server with the console, which nobody looks at, to one
-// without.
-func BenchmarkConsole(b *testing.B) {
-	const product = "/api/rest/products/1"
-	_, with := startDemo(b, "documented")
-	_, without := startDemo(b, "documented", "PORTICO_OPS_CONSOLE=false")
-	compareServers(b, with.URL, without.URL, product, "")
-}
-
 // BenchmarkConsoleSample measures what the console does every ten seconds.
 func BenchmarkConsoleSample(b *testing.B) {
 	a, _ := startDemo(b, "documented")

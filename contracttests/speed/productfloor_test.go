@@ -1,4 +1,6 @@
-package app
+//go:build linux
+
+package speed
 
 import (
 	"context"
@@ -11,15 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
 // A productFloor answers reads of products as the contract does in its documented dialect
 // in JSON: a product and ten products of the default store view for Guests, and a hundred
-// for an Admin. It shows what the same database and driver allow with net/http and
-// prepared statements, two for a Guest and one for an Admin: it has no routes, roles,
-// formats or list modifiers.
+// for an Admin, with two prepared statements for a Guest and one for an Admin.
 type productFloor struct {
 	single, singleParts, list, listParts, admin *sql.Stmt
 	percent                                     map[int64]int64 // by tax class, in ten-thousandths
@@ -76,15 +75,8 @@ type floorPage struct {
 	out      []byte
 }
 
-// newProductFloor returns a productFloor on the database file at path.
-func newProductFloor(b *testing.B, path string) *productFloor {
-	b.Helper()
-	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(5000)")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = pool.Close() })
-	pool.SetMaxIdleConns(8)
+// newProductFloor returns a productFloor on a database.
+func newProductFloor(db *floorDatabase) (*productFloor, error) {
 	f := &productFloor{percent: map[int64]int64{}}
 	f.pages.New = func() any { return &floorPage{} }
 	const tiers = "SELECT 0, product_id, NULL, price, price_qty FROM product_tier_price WHERE cust_group IN (0, 32000) AND product_id = ?1 UNION ALL "
@@ -99,28 +91,26 @@ func newProductFloor(b *testing.B, path string) *productFloor {
 		&f.listParts: strings.ReplaceAll(parts, "LIST", "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"),
 		&f.admin:     "SELECT " + strings.Join(adminNames, ", ") + " FROM product ORDER BY entity_id LIMIT 100",
 	} {
-		if *stmt, err = pool.PrepareContext(b.Context(), text); err != nil {
-			b.Fatalf("%v\n%s", err, text)
+		var err error
+		if *stmt, err = db.prepare(text); err != nil {
+			return nil, err
 		}
 	}
 	// The tax rates for Guests, who are taxed at the address of the shop.
-	rates, err := pool.QueryContext(b.Context(), "SELECT tax_class_id, rate FROM tax_rate WHERE country_id = 'US' AND region IN ('CA', '*') ORDER BY region")
+	rates, err := db.pool.Query("SELECT tax_class_id, rate FROM tax_rate WHERE country_id = 'US' AND region IN ('CA', '*') ORDER BY region")
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
 	defer func() { _ = rates.Close() }()
 	for rates.Next() {
 		var class int64
 		var rate any
 		if err := rates.Scan(&class, &rate); err != nil {
-			b.Fatal(err)
+			return nil, err
 		}
 		f.percent[class] = units(rate)
 	}
-	if err := rates.Err(); err != nil {
-		b.Fatal(err)
-	}
-	return f
+	return f, rates.Err()
 }
 
 // ServeHTTP answers GET /api/rest/products/:id, /api/rest/products and, as for an Admin,
@@ -142,9 +132,7 @@ func (f *productFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(page.out)))
-	_, _ = w.Write(page.out)
+	writeJSON(w, http.StatusOK, page.out)
 }
 
 // read reads the products of a statement with the given number of columns.
@@ -217,8 +205,7 @@ func (f *productFloor) one(r *http.Request, page *floorPage, id string) error {
 		return sql.ErrNoRows
 	}
 	now := time.Now().UTC()
-	from, _ := p.values[floorFrom].(string)
-	to, _ := p.values[floorTo].(string)
+	from, to := dateText(p.values[floorFrom]), dateText(p.values[floorTo])
 	if end, err := time.Parse(time.DateTime, to); err == nil {
 		to = end.Add(24 * time.Hour).Format(time.DateTime)
 	}
@@ -285,8 +272,7 @@ func (f *productFloor) ten(r *http.Request, page *floorPage) error {
 			out = append(out, ',')
 		}
 		out = strconv.AppendInt(append(out, '"'), p.values[0].(int64), 10)
-		from, _ := p.values[floorFrom].(string)
-		to, _ := p.values[floorTo].(string)
+		from, to := dateText(p.values[floorFrom]), dateText(p.values[floorTo])
 		from, to = from[:min(len(from), len(today))], to[:min(len(to), len(today))]
 		out = append(f.guest(r, append(out, `":{`...), p, (from == "" || from <= today) && (to == "" || today <= to), false), '}')
 	}
@@ -389,8 +375,24 @@ func units(stored any) int64 {
 		return v * 1e4
 	case float64:
 		return int64(math.Round(v * 1e4))
+	case string:
+		whole, fraction, _ := strings.Cut(v, ".")
+		n, _ := strconv.ParseInt(whole+(fraction + "0000")[:4], 10, 64)
+		return n
 	default:
 		return 0
+	}
+}
+
+// dateText returns a stored time in the format of the contract, "" for none.
+func dateText(stored any) string {
+	switch v := stored.(type) {
+	case string:
+		return v
+	case time.Time:
+		return v.Format(time.DateTime)
+	default:
+		return ""
 	}
 }
 
@@ -413,38 +415,6 @@ func appendCents(out []byte, amount, percent int64) []byte {
 		out = append(out, '.', byte('0'+rest/10), byte('0'+rest%10))
 	}
 	return out
-}
-
-// appendFloorValue appends a stored value as JSON.
-func appendFloorValue(out []byte, stored any, decimal bool) []byte {
-	switch v := stored.(type) {
-	case string:
-		if v != "" {
-			return appendFloorText(out, v)
-		}
-	case float64:
-		return append(strconv.AppendFloat(append(out, '"'), v, 'f', 4, 64), '"')
-	case int64:
-		out = strconv.AppendInt(append(out, '"'), v, 10)
-		if decimal {
-			out = append(out, ".0000"...)
-		}
-		return append(out, '"')
-	}
-	return append(out, "null"...)
-}
-
-// appendFloorText appends a text of printable ASCII as JSON.
-func appendFloorText(out []byte, s string) []byte {
-	out = append(out, '"')
-	done := 0
-	for i := range len(s) {
-		if c := s[i]; c == '"' || c == '\\' || c == '/' {
-			out = append(append(out, s[done:i]...), '\\')
-			done = i
-		}
-	}
-	return append(append(out, s[done:]...), '"')
 }
 
 // buyNow returns the link that puts a product into a cart. Its key is random.

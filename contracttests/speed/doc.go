@@ -1,0 +1,36 @@
+// Package speed measures how near the program comes to the fastest server that could give
+// the same replies. It has benchmarks only, and no code of the program:
+//
+//	go test ./contracttests/speed -run '^$' -bench . -benchtime 1x
+//
+// prints the whole table, and -bench 'Hit/logs' one part of it.
+//
+// # Principles
+//
+//  1. Server and load generator are processes of their own, as nobody deploys them in one.
+//     The load generator is wrk if it is installed, otherwise a process of the test binary.
+//  2. Every figure is a ratio to a floor: a server that is written by hand for one request, and
+//     gives the same reply, as tests check.
+//  3. The program and the floor take turns, in pairs of slices of some seconds, and the median
+//     of all pairs counts, so that what else happens on the machine meets both.
+//  4. The processor time of a request is reported besides the rate. It is measured by the system for
+//     the process of the server only, and noise hardly moves it.
+//  5. The program runs with the settings of a default deployment. Only reads that are to reach the
+//     database run without the reply cache.
+//
+// # Metrics
+//
+//	rate-ratio  requests a second of the program, as a part of the floor's
+//	cpu-ratio   processor time of the program for a request, as a multiple of the floor's
+//	us/request, floor-us/request
+//	            the processor times, in microseconds
+//
+// Floors are handlers of net/http or gin with prepared statements on the same database and
+// driver. They have no routes, roles, formats or list modifiers, no log and no metrics. Varnish
+// and nginx, which serve the bytes of a cached reply, are measured where they are installed.
+//
+// # How it is tested
+//
+// TestReads and TestWrites check that the program and the floors give the same replies and write the
+// same rows. A benchmark fails if any reply has an unexpected status.
+package speed

@@ -1,0 +1,134 @@
+//go:build linux
+
+package speed
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/programs"
+)
+
+// guestList is the path of the benchmarks of cached replies. As on the demo store, which has few products, the reply
+// has 2 KB.
+const guestList = "/api/rest/products"
+
+// listOfFour is the request for a cached reply of 2 KB.
+func listOfFour() request { return get(guestList + "?limit=4") }
+
+// BenchmarkHit compares cached replies with the same bytes from a gin handler, from Varnish and from nginx.
+func BenchmarkHit(b *testing.B) {
+	b.Run("logs", func(b *testing.B) { benchmarkHit(b, "info") })
+	b.Run("no logs", func(b *testing.B) { benchmarkHit(b, "warn") })
+	b.Run("not modified", benchmarkNotModified)
+	b.Run("varnish", func(b *testing.B) {
+		portico, reply := startCaching(b, "info")
+		compare(b, portico, startVarnish(b, reply), listOfFour())
+	})
+	b.Run("nginx", func(b *testing.B) {
+		portico, reply := startCaching(b, "info")
+		compare(b, portico, startNginx(b, reply), listOfFour())
+	})
+	b.Run("redis", benchmarkRedisHit)
+}
+
+// startCaching starts a server with the demo store, and returns the floor that repeats its cached reply.
+func startCaching(b *testing.B, level string, environ ...string) (*server, floor) {
+	b.Helper()
+	r := listOfFour()
+	portico := startPortico(b, append(environ, "PORTICO_CACHE_TTL=1h"), "--demo", "--log-level", level)
+	apptest.Await(b, "a cached reply", func() bool {
+		header, _ := portico.reply(b, r)
+		return header.Get("X-Cache") == "HIT"
+	})
+	header, body := portico.reply(b, r)
+	for _, name := range []string{"Date", "Connection"} { // those of net/http
+		header.Del(name)
+	}
+	return portico, floor{Header: header, Body: []byte(body)}
+}
+
+// benchmarkHit compares a cached reply with a gin handler that repeats it.
+func benchmarkHit(b *testing.B, level string) {
+	r := listOfFour()
+	portico, reply := startCaching(b, level)
+	repeats := startFloor(b, reply)
+	compareReplies(b, portico, repeats, r)
+	compare(b, portico, repeats, r)
+}
+
+// benchmarkNotModified compares a reply without a body, as a client gets it that has the cached reply, with a gin
+// handler that sends the whole reply.
+func benchmarkNotModified(b *testing.B) {
+	portico, reply := startCaching(b, "info")
+	compareWith(b, portico, startFloor(b, reply), listOfFour().with("If-None-Match", reply.Header.Get("Etag")), listOfFour())
+}
+
+// benchmarkRedisHit compares a reply from Redis, without memory, with a gin handler that reads the same keys from Redis in
+// one pipeline.
+func benchmarkRedisHit(b *testing.B) {
+	redis := apptest.NewRedis(b)
+	portico, reply := startCaching(b, "info", "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+redis.URL())
+	client, err := cache.Dial(redis.URL(), time.Second)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = client.Close() })
+	keys, err := client.Keys(b.Context(), "*").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	// A cached list has a reply and two generations: that of all replies, and the catalog's.
+	reply.Keys = slices.DeleteFunc(keys, func(key string) bool {
+		return !strings.Contains(key, "reply:") && !strings.HasSuffix(key, "{all}") && !strings.HasSuffix(key, "{catalog}")
+	})
+	if len(reply.Keys) != 3 {
+		b.Fatalf("Redis holds %v, want a reply and two generations", keys)
+	}
+	reply.RedisURL = redis.URL()
+	repeats := startFloor(b, reply)
+	compareReplies(b, portico, repeats, listOfFour())
+	compare(b, portico, repeats, listOfFour())
+}
+
+// startVarnish starts Varnish with a reply in its cache.
+func startVarnish(b *testing.B, reply floor) *server {
+	b.Helper()
+	path := programs.Need(b, "varnishd")
+	reply.Header = reply.Header.Clone()
+	reply.Header.Del("Cache-Control") // Portico forbids to cache what a write may invalidate
+	reply.Header.Del("Vary")
+	origin := startFloor(b, reply)
+	address := apptest.FreeAddress(b)
+	cmd := exec.Command(path, "-F", "-j", "none", "-a", address, "-b", origin.address, "-n", filepath.Join(b.TempDir(), "varnish"), "-s", "malloc,64m", "-t", "3600")
+	s := startDaemon(b, cmd, address)
+	s.reply(b, listOfFour())
+	return s
+}
+
+// startNginx starts nginx with the body of a reply in a file.
+func startNginx(b *testing.B, reply floor) *server {
+	b.Helper()
+	path, dir, address := programs.Need(b, "nginx"), b.TempDir(), apptest.FreeAddress(b)
+	configuration := fmt.Sprintf(`daemon off; pid %[1]s/pid; error_log %[1]s/errors; worker_processes auto;
+events {}
+http {
+  access_log %[1]s/log; default_type "application/json; charset=utf-8"; sendfile on; tcp_nopush on; keepalive_requests 1000000000; open_file_cache max=10;
+  client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
+  server { listen %[2]s; location = %[3]s { alias %[1]s/body; } }
+}`, dir, address, guestList)
+	for name, content := range map[string][]byte{"body": reply.Body, "nginx.conf": []byte(configuration)} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return startDaemon(b, exec.Command(path, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-g", "user root;"), address)
+}

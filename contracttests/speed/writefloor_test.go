@@ -1,0 +1,209 @@
+//go:build linux
+
+package speed
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A writeFloor updates stock items and creates products: each request in one transaction with prepared
+// statements, as durable as the program's own. SQLite has one writer.
+type writeFloor struct {
+	driver string
+	pool   *sql.DB
+	turn   sync.Mutex // of SQLite's writer
+
+	stock, setStock, sku, urlKey, product, stockItem *sql.Stmt
+}
+
+// productColumns are the columns that a new product sets, in the order of the arguments of createProduct.
+var productColumns = []string{"attribute_set_id", "type_id", "type_id_folded", "sku", "sku_folded", "created_at", "updated_at", "name", "name_folded", "url_key", "url_key_folded",
+	"description", "description_folded", "short_description", "short_description_folded", "price", "weight", "status", "visibility", "tax_class_id",
+	"options_container", "options_container_folded", "nulls"}
+
+// newWriteFloor returns a writeFloor on a database.
+func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
+	if driver == "sqlite" {
+		dsn = strings.ReplaceAll(dsn, "_pragma=query_only(1)", "_txlock=immediate")
+	}
+	pool, err := sql.Open(driver, dsn)
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxIdleConns(8)
+	pool.SetMaxOpenConns(8)
+	f = &writeFloor{driver: driver, pool: pool}
+	db, lock := &floorDatabase{driver, pool}, ""
+	if driver == "pgx" {
+		lock = " FOR UPDATE"
+	}
+	for stmt, text := range map[**sql.Stmt]string{
+		&f.stock:    "SELECT " + columnList("", stockFields) + " FROM stock_item WHERE item_id = ?1" + lock,
+		&f.setStock: "UPDATE stock_item SET qty = ?1, is_in_stock = ?2, low_stock_date = ?3 WHERE item_id = ?4",
+		&f.sku:      "SELECT entity_id FROM product WHERE sku_folded = ?1",
+		&f.urlKey:   "SELECT entity_id FROM product WHERE url_key_folded = ?1",
+		&f.product: "INSERT INTO product (" + columnList("", productColumns) + ") VALUES (" + parameters(len(productColumns)) +
+			") RETURNING entity_id",
+		&f.stockItem: "INSERT INTO stock_item (" + columnList("", stockFields[1:]) + ") VALUES (" + parameters(len(stockFields)-1) + ")",
+	} {
+		if *stmt, err = db.prepare(text); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// parameters returns n numbered parameters.
+func parameters(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = "?" + strconv.Itoa(i+1)
+	}
+	return strings.Join(list, ", ")
+}
+
+// inTx runs write in a transaction.
+func (f *writeFloor) inTx(ctx context.Context, write func(*sql.Tx) error) error {
+	if f.driver == "sqlite" {
+		f.turn.Lock()
+		defer f.turn.Unlock()
+	}
+	tx, err := f.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := write(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// A stockChange is an entry of a stock update.
+type stockChange struct {
+	ItemID int64   `json:"item_id"`
+	Qty    float64 `json:"qty"`
+}
+
+// save stores the quantity of an item, and whether it is in stock.
+func (f *writeFloor) save(ctx context.Context, tx *sql.Tx, change stockChange) error {
+	values := make([]any, len(stockFields))
+	found := false
+	err := each(ctx, tx.StmtContext(ctx, f.stock), values, func() error { found = true; return nil }, change.ItemID)
+	if err != nil || !found {
+		return errors.Join(err, sql.ErrNoRows)
+	}
+	inStock, lowSince := values[13], any(nil)
+	if change.Qty <= 0 {
+		inStock = int64(0)
+	}
+	if change.Qty < 1 {
+		lowSince = time.Now().UTC().Format(time.DateTime)
+	}
+	_, err = tx.StmtContext(ctx, f.setStock).ExecContext(ctx, change.Qty, inStock, lowSince, change.ItemID)
+	return err
+}
+
+// updateStock answers PUT /stockitems.
+func (f *writeFloor) updateStock(w http.ResponseWriter, r *http.Request) {
+	var changes []stockChange
+	if err := json.NewDecoder(r.Body).Decode(&changes); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out := append(make([]byte, 0, 16<<10), `{"success":[`...)
+	err := f.inTx(r.Context(), func(tx *sql.Tx) error {
+		for i, change := range changes {
+			if err := f.save(r.Context(), tx, change); err != nil {
+				return err
+			}
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendInt(append(out, `{"item_id":"`...), change.ItemID, 10)
+			out = append(out, `","message":"Resource updated successful.","code":200}`...)
+		}
+		return nil
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, http.StatusMultiStatus, append(out, "]}"...))
+}
+
+// updateStockItem answers PUT /stockitems/:id.
+func (f *writeFloor) updateStockItem(w http.ResponseWriter, r *http.Request) {
+	var change stockChange
+	err := json.NewDecoder(r.Body).Decode(&change)
+	if err == nil {
+		change.ItemID, err = strconv.ParseInt(r.PathValue("id"), 10, 64)
+	}
+	if err == nil {
+		err = f.inTx(r.Context(), func(tx *sql.Tx) error { return f.save(r.Context(), tx, change) })
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+// A newProduct is the body of a request that creates a product.
+type newProduct struct {
+	SKU              string  `json:"sku"`
+	Name             string  `json:"name"`
+	Description      string  `json:"description"`
+	ShortDescription string  `json:"short_description"`
+	Price            float64 `json:"price"`
+	Weight           float64 `json:"weight"`
+}
+
+// createProduct answers POST /products.
+func (f *writeFloor) createProduct(w http.ResponseWriter, r *http.Request) {
+	var p newProduct
+	if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var key int64
+	err := f.inTx(r.Context(), func(tx *sql.Tx) (err error) {
+		key, err = f.insert(r.Context(), tx, &p)
+		return err
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Location", "/api/rest/products/"+strconv.FormatInt(key, 10))
+	w.WriteHeader(http.StatusOK)
+}
+
+// insert inserts a product and its stock item, after it has looked for others with its SKU and URL key.
+func (f *writeFloor) insert(ctx context.Context, tx *sql.Tx, p *newProduct) (key int64, err error) {
+	one := make([]any, 1)
+	urlKey := strings.ReplaceAll(strings.ToLower(p.Name), " ", "-")
+	for stmt, value := range map[*sql.Stmt]string{f.sku: strings.ToUpper(p.SKU), f.urlKey: strings.ToUpper(urlKey)} {
+		if err := each(ctx, tx.StmtContext(ctx, stmt), one, func() error { return errTaken }, value); err != nil {
+			return 0, err
+		}
+	}
+	now := time.Now().UTC().Format(time.DateTime)
+	arguments := []any{4, "simple", "SIMPLE", p.SKU, strings.ToUpper(p.SKU), now, now, p.Name, strings.ToUpper(p.Name), urlKey, strings.ToUpper(urlKey),
+		p.Description, strings.ToUpper(p.Description), p.ShortDescription, strings.ToUpper(p.ShortDescription), p.Price, p.Weight, 1, 4, 2,
+		"container1", "CONTAINER1", ",special_from_date,"}
+	if err := tx.StmtContext(ctx, f.product).QueryRowContext(ctx, arguments...).Scan(&key); err != nil {
+		return 0, err
+	}
+	_, err = tx.StmtContext(ctx, f.stockItem).ExecContext(ctx, key, 1, 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0, nil, nil, 1, 0, 1, 1, 1, 0, 1, 0, 0)
+	return key, err
+}
+
+var errTaken = errors.New("the value is taken")
