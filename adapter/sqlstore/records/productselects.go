@@ -93,15 +93,12 @@ func (s products) pageStatement(p *productList, wanted Parts) (text string, argu
 	}
 	page.OrderBy(listingProductID + direction)
 	query.SetPage(page, q)
-	sb := page
-	if shape.offset {
-		// The subquery finds the ids of the page first, so that the skipped products
-		// themselves are never read.
-
-		page.Select(listingProductID)
-		sb = s.db.Engine.Flavor.NewSelectBuilder()
-		sb.From(sb.BuilderAs(page, "product_listing")).OrderBy(listingProductID + direction)
-	}
+	// The subquery finds the ids of the page first, so that the products before it are never
+	// read: neither those that an offset skips nor, by a merge join, those before the mark or
+	// before the first one of the store view.
+	page.Select(listingProductID)
+	sb := s.db.Engine.Flavor.NewSelectBuilder()
+	sb.From(sb.BuilderAs(page, "product_listing")).OrderBy(listingProductID + direction)
 	sb.Join(s.Table.Name, s.Table.KeyColumn()+" = "+listingProductID)
 	indexes = s.selectProducts(sb, s.Table, s.Table.Name+".nulls", wanted, p)
 	text, arguments = sb.Build()
