@@ -42,6 +42,7 @@ func TestPlans(t *testing.T) {
 		{"SKU, listed", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, WebsiteScope: true, Filters: listed}, nil, false},
 		{"first page", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}}, []string{"product"}, false},
 		{"page behind a mark", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5})}, nil, false},
+		{"page by offset", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}}, []string{"product"}, false},
 		{"first page, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, WebsiteScope: true, Filters: listed, With: prices}, []string{"product_listing"}, false},
 		{"page behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5}), StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product_listing"}, false},
 		{"page by offset, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}, StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product_listing"}, false},

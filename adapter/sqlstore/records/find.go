@@ -31,12 +31,32 @@ func (s *Store) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected
 		err = s.eachRecord(ctx, s.db.ReadStatements.Query, sb, read, wanted.add)
 	} else {
 		wanted.counting = p.Count
-		err = s.findInOrder(ctx, sb, selected, &p.Query, read, &wanted)
+		q := p.Query
+		s.skipByKey(sb, selected, p, &q)
+		err = s.findInOrder(ctx, sb, selected, &q, read, &wanted)
 	}
 	if err != nil {
 		return nil, s.db.WrapError(ctx, "list "+string(s.Table.Schema.Resource), err)
 	}
 	return &adapter.ListResult{Records: wanted.records, Total: wanted.total, Partial: partial, More: wanted.truncated()}, nil
+}
+
+// skipByKey replaces the offset of q, a list of all records in the order of their keys, by the
+// key at which its page begins. To find that one, databases scan an index of keys, where an
+// offset would have them read each record before the page.
+func (s *Store) skipByKey(sb *sqlbuilder.SelectBuilder, selected *query.Selection, p *adapter.ListParams, q *adapter.Query) {
+	key := s.Table.Schema.Key
+	if q.Offset == 0 || q.After != nil || len(q.Where) > 0 || len(p.Filters) > 0 || p.OwnerID != 0 || selected.UsesJoin || q.OrderBy != "" && q.OrderBy != key {
+		return
+	}
+	first := s.db.Engine.Flavor.NewSelectBuilder()
+	first.Select(s.Table.KeyColumn()).From(s.Table.Name).OrderBy(selected.Order...).Limit(1).Offset(int(q.Offset))
+	reached := " >= "
+	if q.Desc && q.OrderBy != "" {
+		reached = " <= "
+	}
+	sb.Where(s.Table.KeyColumn() + reached + "(" + sb.Var(first) + ")")
+	q.Offset = 0
 }
 
 // findInOrder runs sb in the order of q and adds the matching records to wanted. A page
