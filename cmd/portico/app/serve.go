@@ -60,7 +60,8 @@ for them.`,
 				return err
 			}
 			live.level.Set(cfg.LogLevel)
-			log := program.NewLeveledLogger(cmd.ErrOrStderr(), cfg, live.level)
+			log, flush := program.NewBufferedLogger(cmd.ErrOrStderr(), cfg, live.level)
+			defer flush() // also if this goroutine panics
 			if demoStore {
 				p.DemoPublic = demoPublic
 				return serveDemo(cmd.Context(), p, cmd.OutOrStdout(), cfg, live, demoPublic, log)

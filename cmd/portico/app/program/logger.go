@@ -18,16 +18,23 @@ func WarningsOnly(cfg *config.Config) *config.Config {
 
 // NewLogger returns a logger with the configured level and format.
 func NewLogger(w io.Writer, cfg *config.Config) *slog.Logger {
-	return NewLeveledLogger(w, cfg, cfg.LogLevel)
+	return slog.New(httpapi.NewLogHandler(newLogHandler(w, cfg, cfg.LogLevel)))
 }
 
-// NewLeveledLogger returns a logger with the configured format and a level that may change.
-// Lines about a request have its id.
-func NewLeveledLogger(w io.Writer, cfg *config.Config, level slog.Leveler) *slog.Logger {
+// NewBufferedLogger returns a logger with the configured format and a level that may change. Lines about a
+// request have its id. Warnings and errors are written at once, with all lines before them; other lines within
+// a tenth of a second, or when flush is called, which must be the last thing that the program does.
+func NewBufferedLogger(w io.Writer, cfg *config.Config, level slog.Leveler) (log *slog.Logger, flush func()) {
+	buffer := newLogBuffer(w)
+	handler := flushingHandler{newLogHandler(buffer, cfg, level), buffer}
+	return slog.New(httpapi.NewLogHandler(handler)), buffer.flush
+}
+
+// newLogHandler returns a handler that writes lines in the configured format.
+func newLogHandler(w io.Writer, cfg *config.Config, level slog.Leveler) slog.Handler {
 	options := &slog.HandlerOptions{Level: level}
-	var handler slog.Handler = slog.NewTextHandler(w, options)
 	if cfg.LogFormat == "json" {
-		handler = slog.NewJSONHandler(w, options)
+		return slog.NewJSONHandler(w, options)
 	}
-	return slog.New(httpapi.NewLogHandler(handler))
+	return slog.NewTextHandler(w, options)
 }
