@@ -104,15 +104,15 @@ type API struct {
 	replies     *budget.Budget // bytes in memory
 	spool       spool
 	guests      *ratelimit.Limiter[netip.Prefix]
-	isShared    func() bool       // whether the engine has middleware that is not Portico's
-	resources   map[string]string // by call, for the log
-	requestLog  slog.Handler      // of Log, for lines that have the ids already
+	isShared    func() bool // whether the engine has middleware that is not Portico's
+	requestLog  *requestLog // to Log
 }
 
 // New returns an API that answers with service. It fails if SpoolDir is not writable.
 func New(service *mapping.Service, options Options) (*API, error) {
-	a := &API{service: service, Options: options, resources: service.Table().ResourcesOfCalls()}
-	a.Log, a.requestLog = withIDs(a.Log.Handler())
+	a := &API{service: service, Options: options}
+	log, below := withIDs(a.Log.Handler())
+	a.Log, a.requestLog = log, newRequestLog(below, service.Table().ResourcesOfCalls())
 	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
 	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
 	if err := a.spool.check(); err != nil {
@@ -138,7 +138,7 @@ func New(service *mapping.Service, options Options) (*API, error) {
 // changes. Mount it on an engine of its own. a remains usable, so that its requests in progress
 // end under its rules.
 func (a *API) With(service *mapping.Service, options Options) (*API, error) {
-	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests, resources: a.resources, requestLog: a.requestLog}
+	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests, requestLog: a.requestLog}
 	next.Rules, next.GuestRate, next.GuestBurst = options.Rules, options.GuestRate, options.GuestBurst
 	if next.GuestRate == a.GuestRate && next.GuestBurst == a.GuestBurst {
 		return next, nil

@@ -142,7 +142,7 @@ func (a *API) accessLog(c *gin.Context) {
 	s, ctx := stateOf(c), c.Request.Context()
 	c.Next()
 	if a.Log.Enabled(ctx, slog.LevelInfo) {
-		a.log(ctx, s) // whose 2 KB are not on the stack while the request is answered
+		a.requestLog.log(ctx, s) // whose 2 KB are not on the stack while the request is answered
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 
@@ -73,20 +76,56 @@ func (h logHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
 // WithGroup returns a handler whose attributes are in a group.
 func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }
 
+// A lineKind is what many lines of the request log have in common.
+type lineKind struct {
+	call, method, role, cache string
+	status                    int
+}
+
+// A requestLog logs answered requests. It formats what a kind of lines has in common once: there
+// are few kinds, as the names of calls, methods, roles and statuses are limited.
+type requestLog struct {
+	next      slog.Handler      // for lines that have the ids already
+	resources map[string]string // by call
+	handlers  atomic.Pointer[map[lineKind]slog.Handler]
+	adding    sync.Mutex // serializes changes of handlers, each of which replaces the map
+}
+
+func newRequestLog(next slog.Handler, resources map[string]string) *requestLog {
+	l := &requestLog{next: next, resources: resources}
+	l.handlers.Store(&map[lineKind]slog.Handler{})
+	return l
+}
+
+// handler returns the handler of a kind of lines.
+func (l *requestLog) handler(kind lineKind) slog.Handler {
+	if h := (*l.handlers.Load())[kind]; h != nil {
+		return h
+	}
+	l.adding.Lock()
+	defer l.adding.Unlock()
+	attributes := []slog.Attr{slog.String("call", kind.call), slog.String("method", kind.method), slog.Int("status", kind.status), slog.String("role", kind.role)}
+	for _, optional := range []slog.Attr{slog.String("resource", l.resources[kind.call]), slog.String("cache", kind.cache)} {
+		if optional.Value.String() != "" {
+			attributes = append(attributes, optional)
+		}
+	}
+	more := maps.Clone(*l.handlers.Load())
+	more[kind] = l.next.WithAttrs(attributes)
+	l.handlers.Store(&more)
+	return more[kind]
+}
+
 // log logs an answered request. ctx is that of the request before it had a trail. log builds
 // the record itself, because a Logger looks up the calling line each time, which costs as much
 // as three attributes.
-func (a *API) log(ctx context.Context, s *state) {
+func (l *requestLog) log(ctx context.Context, s *state) {
 	r, response := s.request.HTTP, &s.response
 	record := slog.NewRecord(s.end, slog.LevelInfo, "request", 0)
-	var room [20]slog.Attr
+	var room [16]slog.Attr
 	attributes := append(room[:0],
 		slog.String(requestIDKey, s.id),
-		slog.String("call", response.Call),
-		slog.String("method", contract.MethodLabel(r.Method)),
 		slog.String("path", redact.Path(r.URL.EscapedPath())),
-		slog.Int("status", response.Status),
-		slog.String("role", response.Role),
 		slog.Int("bytes", max(s.Size(), 0)),
 		slog.Duration("took", s.took),
 		slog.String("client", s.request.Client),
@@ -96,7 +135,6 @@ func (a *API) log(ctx context.Context, s *state) {
 			attributes = append(attributes, slog.String(name, value))
 		}
 	}
-	add("resource", a.resources[response.Call])
 	add("parameters", redact.ParameterNames(r.URL.RawQuery))
 	add("consumer", s.consumer)
 	if response.KeyID != 0 {
@@ -108,7 +146,6 @@ func (a *API) log(ctx context.Context, s *state) {
 		}
 	}
 	add("problem", cmp.Or(response.Problem, response.Refusal))
-	add("cache", xCache(response.CacheOutcome))
 	if response.Legacy {
 		add("side", "legacy")
 	}
@@ -117,7 +154,8 @@ func (a *API) log(ctx context.Context, s *state) {
 	}
 	add(traceIDKey, s.trace)
 	record.AddAttrs(attributes...)
-	_ = a.requestLog.Handle(ctx, record) // there is nobody to report the error to
+	kind := lineKind{response.Call, contract.MethodLabel(r.Method), response.Role, xCache(response.CacheOutcome), response.Status}
+	_ = l.handler(kind).Handle(ctx, record) // there is nobody to report the error to
 }
 
 // logError logs a failure that concerns a request, with its ids.
