@@ -243,7 +243,11 @@ func (a *API) serve(c *gin.Context) {
 // completed.
 func (a *API) serveCall(c *gin.Context, s *state) error {
 	ctx, ok := c.Request.Context(), false
-	if s.response, ok = a.service.ServeCached(&s.request, s.buffer[:0]); !ok {
+	cached, found := ctx.Value(cachedKey{}).([]byte)
+	if !found {
+		cached = a.service.Cached(c.Request, s.request.Scheme)
+	}
+	if s.response, ok = a.service.ServeCached(cached, s.buffer[:0]); !ok {
 		leaveTrail(c, s)
 		var cancel context.CancelFunc
 		ctx, cancel = a.withDeadline(c.Request.Context())
@@ -251,6 +255,24 @@ func (a *API) serveCall(c *gin.Context, s *state) error {
 		s.response = a.service.Serve(ctx, &s.request, s.buffer[:0])
 	}
 	return a.send(ctx, c, s)
+}
+
+// A cachedKey is the context key of the cached reply to a request, which has been looked up already.
+type cachedKey struct{}
+
+// FindCached looks for the reply to r in the memory tier of the reply cache. It returns r with that
+// reply, or nil if there is none. Portico's own middleware and handlers answer the request at once, and
+// need nothing of a server but a writer. FindCached finds nothing if the engine has other middleware, or
+// if there are rules for requests.
+func (a *API) FindCached(r *http.Request) *http.Request {
+	if a.isShared() || len(a.Rules) > 0 || a.BasePath != "" || a.Draining != nil && a.Draining() {
+		return nil
+	}
+	cached := a.service.Cached(r, a.Scheme(r))
+	if cached == nil {
+		return nil
+	}
+	return r.WithContext(context.WithValue(r.Context(), cachedKey{}, cached))
 }
 
 // serveOutside answers a request that is not a call of the interface.

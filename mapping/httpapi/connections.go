@@ -52,7 +52,7 @@ func (l countedListener) Accept() (net.Conn, error) {
 // Context returns ctx for the requests of a connection. Use it as the ConnContext of an
 // [http.Server].
 func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, underTLS(conn))
+	return context.WithValue(ctx, connKey{}, counted(conn))
 }
 
 type connKey struct{}
@@ -60,24 +60,30 @@ type connKey struct{}
 // State returns what a connection has taken to the budget when the connection becomes idle.
 // Use it as the ConnState of an [http.Server].
 func (c *Connections) State(conn net.Conn, state http.ConnState) {
-	if counted, ok := underTLS(conn).(*countedConn); ok && state == http.StateIdle {
-		counted.mu.Lock()
-		defer counted.mu.Unlock()
-		counted.release()
+	if c := counted(conn); c != nil && state == http.StateIdle {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.release()
 	}
 }
 
-// underTLS returns the underlying connection of a TLS connection, or conn itself.
-func underTLS(conn net.Conn) net.Conn {
-	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		return secure.NetConn()
+// counted returns the counted connection below others, such as one of TLS, or nil.
+func counted(conn net.Conn) *countedConn {
+	for {
+		if c, ok := conn.(*countedConn); ok {
+			return c
+		}
+		outer, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil
+		}
+		conn = outer.NetConn()
 	}
-	return conn
 }
 
 // countHeaders counts the headers of a request as complete when it starts.
 func (a *API) countHeaders(c *gin.Context) {
-	if conn, ok := c.Request.Context().Value(connKey{}).(*countedConn); ok {
+	if conn, _ := c.Request.Context().Value(connKey{}).(*countedConn); conn != nil {
 		conn.begin()
 		defer conn.end()
 		c.Next()
