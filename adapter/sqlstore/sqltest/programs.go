@@ -10,6 +10,8 @@ import (
 
 	_ "github.com/go-sql-driver/mysql" // driver "mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+
+	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // postgres returns the program of PostgreSQL. Its databases use the collation of a
@@ -21,6 +23,7 @@ func postgres() *program {
 		pkg:     "postgresql",
 		folders: []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"},
 		users:   []string{"postgres", "nobody"},
+		filesIn: programs.MemoryFolder(),
 		stop:    "QUIT",
 		initialize: func(bin, dir string) *exec.Cmd {
 			return exec.Command(filepath.Join(bin, "initdb"), "--pgdata=data", "--username=portico", "--auth=trust",
@@ -51,6 +54,7 @@ func mariaDB(log ...string) *program {
 		pkg:     "mariadb-server",
 		folders: []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
 		users:   []string{"mysql", "nobody"},
+		filesIn: programs.MemoryFolder(),
 		stop:    "KILL",
 		// A server that starts removes the temporary tables of others that have the same tmpdir.
 		initialize: func(_, dir string) *exec.Cmd {
@@ -89,6 +93,7 @@ type program struct {
 	pkg     string   // Debian package that contains it
 	folders []string // patterns of folders to search besides PATH
 	users   []string // users to run it as if the tests run as root
+	filesIn string   // folder in which each server gets a folder for its files
 	stop    string   // signal that stops it immediately and releases all its resources
 
 	// initialize returns the command that creates the files of a new server in

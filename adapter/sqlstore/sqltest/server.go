@@ -20,8 +20,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // A Server is a running server, of one test or of all tests of a test binary. A test may kill or
@@ -45,6 +43,16 @@ type Server struct {
 func StartPostgres(tb testing.TB) *Server {
 	tb.Helper()
 	return startFor(tb, postgres())
+}
+
+// StartLargePostgres is StartPostgres for databases that do not fit into memory: the server keeps its
+// files in the folder for temporary files, and has buffers, vacuuming and plans as in use.
+func StartLargePostgres(tb testing.TB) *Server {
+	tb.Helper()
+	p := postgres()
+	p.filesIn = os.TempDir()
+	p.durable = append(p.durable, "-c", "shared_buffers=1GB", "-c", "autovacuum=on", "-c", "max_wal_size=16GB", "-c", "checkpoint_timeout=1h")
+	return startFor(tb, p)
 }
 
 // StartMariaDB is StartPostgres for MariaDB.
@@ -107,7 +115,7 @@ func initialize(p *program, arguments ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(programs.MemoryFolder(), "portico-"+p.name+"-")
+	dir, err := os.MkdirTemp(p.filesIn, "portico-"+p.name+"-")
 	if err != nil {
 		return nil, err
 	}
