@@ -240,7 +240,9 @@ func allowedImports() map[string][]string {
 		"contracttests/galera":         {},
 		"contracttests/repository":     {},
 		"contracttests/operation":      {},
-		"contracttests/speed":          {},
+		// how the program fares as a shop grows
+		"contracttests/growth": {},
+		"contracttests/speed":  {},
 		// finds lost and stale values in what concurrent clients of tests have seen
 		"contracttests/consistency": {},
 	}
