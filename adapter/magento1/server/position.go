@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -28,9 +29,11 @@ const maxPosition = 1 << 20 // bytes of a Position's text: MySQL's sets of GTIDs
 
 var (
 	errPosition = errors.New("a position in a binary log must be a JSON object as String returns it")
-	logFile     = regexp.MustCompile(`^[^\x00-\x1f/\\]{1,500}\.[0-9]{1,18}$`)
 	gtidText    = regexp.MustCompile(`^[0-9A-Za-z_:,\n -]*$`)
-	serverText  = regexp.MustCompile(`^[\x20-\x7e]{0,200}$`)
+	// The lengths make these take more time than all else that the program initializes at its
+	// start, which few starts have a use for.
+	logFile    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\x00-\x1f/\\]{1,500}\.[0-9]{1,18}$`) })
+	serverText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\x20-\x7e]{0,200}$`) })
 )
 
 // String returns p as a text for [ParsePosition]. That of the zero Position is "".
@@ -54,8 +57,8 @@ func ParsePosition(text string) (p Position, err error) {
 }
 
 func (p Position) valid() bool {
-	file := p.File == "" && p.Offset == 0 || logFile.MatchString(p.File)
-	return file && gtidText.MatchString(p.GTID) && serverText.MatchString(p.Server)
+	file := p.File == "" && p.Offset == 0 || logFile().MatchString(p.File)
+	return file && gtidText.MatchString(p.GTID) && serverText().MatchString(p.Server)
 }
 
 // isWithin reports whether everything up to p is also up to a place in the same log. It fails
