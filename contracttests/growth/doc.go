@@ -16,7 +16,7 @@
 // # How it is run
 //
 // Without flags the benchmarks of a catalog are skipped. A million products take about a minute and
-// 3 GB, ten million of PostgreSQL ten minutes and 30 GB:
+// 2 GB, ten million of PostgreSQL a quarter of an hour and 20 GB:
 //
 //	go test ./contracttests/growth -run '^$' -bench Catalog -benchtime 1x -timeout 2h -products 1000000 -engine postgres
 //	go test ./contracttests/growth -run '^$' -bench 'Start|Connections' -benchtime 1x

@@ -111,7 +111,9 @@ func TestGuideIndexes(t *testing.T) {
 			text := section(t)
 			statements := statementsFor(text, e.named)
 			for kind, names := range unindexed(text) {
-				at := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "INDEX CONCURRENTLY product_"+examples()[kind]) || strings.Contains(s, "INDEX product_"+examples()[kind]) })
+				at := slices.IndexFunc(statements, func(s string) bool {
+					return strings.Contains(s, "INDEX CONCURRENTLY product_"+examples()[kind]) || strings.Contains(s, "INDEX product_"+examples()[kind])
+				})
 				if at < 0 {
 					t.Fatalf("no statement for %s", kind)
 				}

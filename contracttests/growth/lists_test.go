@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
@@ -142,7 +143,7 @@ func benchmarkFilters(b *testing.B, dsn string) {
 			}
 			value := example[field.Name]
 			if value == "" {
-				value = "7"
+				value = absentValue(field.Attribute)
 			}
 			query := url.Values{"filter[0][attribute]": {field.Name}, "filter[0][eq]": {value}}
 			var status int
@@ -157,6 +158,15 @@ func benchmarkFilters(b *testing.B, dsn string) {
 	}
 	b.ReportMetric(float64(p.PeakResident(b))/1e6, "peak-MB")
 	b.ReportMetric(0, "ns/op")
+}
+
+// absentValue returns a value of an attribute of products that no product has.
+func absentValue(attribute string) string {
+	schema := adapter.NewSchemas().Of(adapter.Products)
+	if at, _ := schema.Index(attribute); schema.Attributes[at].Kind == adapter.KindTime {
+		return "2001-02-03 04:05:06"
+	}
+	return "7"
 }
 
 // exampleProduct returns the values of a product in the middle of the catalog by field.
