@@ -173,7 +173,7 @@ func TestNoncesWithoutRedis(t *testing.T) {
 func TestNoncesHeardOf(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
-	edit := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
+	edit := func(o *cache.Options) { o.Timeout = time.Second }
 	r, other := newReplica(t, s, edit), newReplica(t, s, edit)
 	nonces, others := r.Nonces(&localNonces{}, false), other.Nonces(&localNonces{}, false)
 	expectFresh(t, nonces, "before", true)
