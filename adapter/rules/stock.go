@@ -42,12 +42,12 @@ func (w stockItems) UpdateBatch(ctx context.Context, batch []adapter.UpdateParam
 	op := fmt.Sprintf("update %d %s", len(keys), w.schema.Resource)
 	err := w.writeMirroredEach(ctx, op, func(tx Tx, mirrorOf func(adapter.Key) *mirroredWrite) error {
 		clear(failures) // the transaction may be repeated
-		if _, err := tx.Keys(ctx, w.schema.Resource, keys, true); err != nil {
+		locked, err := w.lockAll(ctx, tx, keys)
+		if err != nil {
 			return err
 		}
 		for i := range batch {
-			var err error
-			if failures[i], err = w.updateOne(ctx, tx, &batch[i], mirrorOf(batch[i].Key)); err != nil {
+			if failures[i], err = w.updateOne(ctx, tx, &batch[i], locked, mirrorOf(batch[i].Key)); err != nil {
 				return err
 			}
 		}
@@ -59,9 +59,33 @@ func (w stockItems) UpdateBatch(ctx context.Context, batch []adapter.UpdateParam
 	return failures, nil
 }
 
-// updateOne changes one stock item of a batch. An err ends the whole transaction.
-func (w stockItems) updateOne(ctx context.Context, tx Tx, p *adapter.UpdateParams, mirror *mirroredWrite) (failure, err error) {
-	current, change, err := w.lockForChange(ctx, tx, p)
+// lockAll locks stock items and returns those that there are, all with one statement each.
+func (w stockItems) lockAll(ctx context.Context, tx Tx, keys []adapter.Key) (map[adapter.Key]adapter.Record, error) {
+	if _, err := tx.Keys(ctx, w.schema.Resource, keys, true); err != nil {
+		return nil, err
+	}
+	values := make([]adapter.Value, len(keys))
+	for i, key := range keys {
+		values[i] = adapter.IntegerValue(int64(key))
+	}
+	found, err := tx.Find(ctx, w.schema.Resource, w.schema.Key, values)
+	locked := make(map[adapter.Key]adapter.Record, len(found))
+	for _, item := range found {
+		locked[item.Key()] = item
+	}
+	return locked, err
+}
+
+// updateOne changes one stock item of a batch, and removes it from the locked ones, which have not been changed
+// yet. An err ends the whole transaction.
+func (w stockItems) updateOne(ctx context.Context, tx Tx, p *adapter.UpdateParams, locked map[adapter.Key]adapter.Record, mirror *mirroredWrite) (failure, err error) {
+	var change adapter.Record
+	current, unchanged := locked[p.Key]
+	if delete(locked, p.Key); unchanged {
+		change, err = runChange(p.Change, current)
+	} else {
+		current, change, err = w.lockForChange(ctx, tx, p)
+	}
 	if refused, ok := err.(*callerError); ok { //nolint:errorlint // never wrapped
 		return refused.error, nil
 	}
