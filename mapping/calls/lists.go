@@ -17,11 +17,19 @@ func (r *Resource) AnswerList(ctx context.Context, c *Call, ownerID int64) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	records, err := r.Rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID}, c.Limits, records.NoHook)
+	bounds := adapter.ListParams{OwnerID: ownerID, Only: r.ListAttributes(c)}
+	records, err := r.Rows(ctx, wanted, bounds, c.Limits, records.NoHook)
 	if err != nil {
 		return nil, err
 	}
 	return r.ListReply(c, records)
+}
+
+// ListAttributes returns the names of the stored attributes that a list answering c shows, as
+// [adapter.ListParams.Only] takes them. Computed fields may need others.
+func (r *Resource) ListAttributes(c *Call) []string {
+	fields, _ := r.SelectFields(c, contract.ListView(c.Format))
+	return r.StoredAttributes(fields)
 }
 
 // ListReply replies with a list of records that hold the fields selected by c.

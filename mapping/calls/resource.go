@@ -85,6 +85,18 @@ func (r *Resource) SelectFields(c *Call, view contract.View) (fields []int, sele
 	return fields, nil
 }
 
+// StoredAttributes returns the names of the attributes that the given fields show, without those
+// that only computed fields need. It never returns nil, which would stand for all attributes.
+func (r *Resource) StoredAttributes(fields []int) []string {
+	names := make([]string, 0, len(fields))
+	for _, at := range fields {
+		if name := r.Fields.Fields[at].Attribute; name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // SingleReply replies with a single record that holds the fields selected by c.
 func (r *Resource) SingleReply(c *Call, rec adapter.Record) (*Reply, error) {
 	fields, selectionFault := r.SelectFields(c, contract.SingleView(c.Format))

@@ -78,7 +78,8 @@ func (o *Orders) ListOrders(ctx context.Context, c *calls.Call) (*calls.Reply, e
 	}
 	view := contract.ListView(c.Format)
 	parts := o.newReply(c, view)
-	records, err := o.Rows(ctx, wanted, adapter.ListParams{OwnerID: c.OwnerID()}, c.Limits, parts.loadParts)
+	bounds := adapter.ListParams{OwnerID: c.OwnerID(), Only: o.ListAttributes(c)}
+	records, err := o.Rows(ctx, wanted, bounds, c.Limits, parts.loadParts)
 	if err == nil && !records.Ended && parts.selectionMayCrash() {
 		err = records.ValidateRest(ctx, o.newReply(c, view).loadParts)
 	}

@@ -37,7 +37,10 @@ func (p *part) listsByOrder(ctx context.Context, c *calls.Call, view contract.Vi
 	}
 	lists, renderer := make(map[adapter.Key]codec.Node, len(orders)), p.NewRenderer(c, fields)
 	for some := range slices.Chunk(orders, maxOrdersPerQuery) {
-		records, err := p.All(ctx, &adapter.ListParams{Query: adapter.Query{Where: p.visibleConditions(c, some...)}})
+		records, err := p.All(ctx, &adapter.ListParams{
+			Query: adapter.Query{Where: p.visibleConditions(c, some...)},
+			Only:  p.StoredAttributes(fields),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +78,7 @@ func (p *part) parseListQuery(c *calls.Call) (*listquery.List, error) {
 // listForOrder replies with the requested page of the records of order.
 func (p *part) listForOrder(ctx context.Context, c *calls.Call, order adapter.Key, wanted *listquery.List) (*calls.Reply, error) {
 	wanted.Query.Where = append(p.visibleConditions(c, order), wanted.Query.Where...)
-	records, err := p.Rows(ctx, wanted, adapter.ListParams{}, c.Limits, records.NoHook)
+	records, err := p.Rows(ctx, wanted, adapter.ListParams{Only: p.ListAttributes(c)}, c.Limits, records.NoHook)
 	if err != nil {
 		return nil, err
 	}
