@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -151,9 +150,7 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *a
 // until then. It closes db.
 func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.Config, live *liveConfig, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if p.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(program.MemoryBudget(cfg))
-	}
+	program.LimitMemory(p.Getenv, cfg)
 	a, err := newApp(ctx, p, cfg, db, data, log)
 	if err != nil {
 		return err
