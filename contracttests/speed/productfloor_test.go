@@ -79,9 +79,10 @@ type floorPage struct {
 func newProductFloor(db *floorDatabase) (*productFloor, error) {
 	f := &productFloor{percent: map[int64]int64{}}
 	f.pages.New = func() any { return &floorPage{} }
-	const tiers = "SELECT 0, product_id, NULL, price, price_qty FROM product_tier_price WHERE cust_group IN (0, 32000) AND product_id = ?1 UNION ALL "
-	const parts = "SELECT 1, product_id, NULL, price, NULL FROM product_group_price WHERE cust_group = 0 AND product_id IN (LIST) UNION ALL " +
-		"SELECT 2, product_id, attribute, value, NULL FROM product_value WHERE store_id = 1 AND product_id IN (LIST)"
+	// The columns: kind, product, attribute, its value, price and quantity.
+	const tiers = "SELECT 0, product_id, NULL, NULL, price, price_qty FROM product_tier_price WHERE cust_group IN (0, 32000) AND product_id = ?1 UNION ALL "
+	const parts = "SELECT 1, product_id, NULL, NULL, price, NULL FROM product_group_price WHERE cust_group = 0 AND product_id IN (LIST) UNION ALL " +
+		"SELECT 2, product_id, attribute, value, NULL, NULL FROM product_value WHERE store_id = 1 AND product_id IN (LIST)"
 	for stmt, text := range map[**sql.Stmt]string{
 		&f.single: "SELECT " + singleColumns + " FROM product AS p LEFT JOIN stock_item AS s ON s.product_id = p.entity_id WHERE p.entity_id = ?1" +
 			" AND EXISTS (SELECT 1 FROM product_website AS w WHERE w.product_id = ?1 AND w.website_id = 1)",
@@ -166,16 +167,16 @@ func (page *floorPage) parts(ctx context.Context, stmt *sql.Stmt, take func(p *f
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var kind, product int64
-		var attribute, value, qty any
-		if err := rows.Scan(&kind, &product, &attribute, &value, &qty); err != nil {
+		var attribute, value, price, qty any
+		if err := rows.Scan(&kind, &product, &attribute, &value, &price, &qty); err != nil {
 			return err
 		}
 		p := &page.products[slices.Index(page.ids, any(product))]
 		switch kind {
 		case 0:
-			p.tiers = append(p.tiers, floorTier{units(qty), units(value)})
+			p.tiers = append(p.tiers, floorTier{units(qty), units(price)})
 		case 1:
-			p.group = units(value)
+			p.group = units(price)
 		default:
 			take(p, attribute.(string), value)
 		}

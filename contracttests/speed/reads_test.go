@@ -108,22 +108,35 @@ func reads() []reading {
 	}
 }
 
+// engines are the databases of BenchmarkRead.
+var engines = []struct {
+	name     string
+	newStore func(b testing.TB, dir string) store
+}{{"sqlite", newStore}, {"postgres", newPostgresStore}}
+
 // BenchmarkRead compares reads that reach the database with floors.
 func BenchmarkRead(b *testing.B) {
-	s := newStore(b, b.TempDir())
-	portico, least := s.start(b)
-	for _, r := range reads() {
-		b.Run(r.name, func(b *testing.B) { compare(b, portico, least, r.request) })
+	for _, engine := range engines {
+		b.Run(engine.name, func(b *testing.B) {
+			portico, least := engine.newStore(b, b.TempDir()).start(b)
+			for _, r := range reads() {
+				b.Run(r.name, func(b *testing.B) { compare(b, portico, least, r.request) })
+			}
+		})
 	}
 }
 
 // TestReads checks that the server and the floor give the same replies.
 func TestReads(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, t.TempDir())
-	portico, least := s.start(t)
-	for _, r := range reads() {
-		t.Run(r.name, func(t *testing.T) { compareReplies(t, portico, least, r.request) })
+	for _, engine := range engines {
+		t.Run(engine.name, func(t *testing.T) {
+			t.Parallel()
+			portico, least := engine.newStore(t, t.TempDir()).start(t)
+			for _, r := range reads() {
+				t.Run(r.name, func(t *testing.T) { compareReplies(t, portico, least, r.request) })
+			}
+		})
 	}
 }
 
