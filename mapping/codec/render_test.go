@@ -166,3 +166,25 @@ func TestAppendAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestJSONEscapes checks every ASCII character, and one outside ASCII, at every place of a text that
+// is longer than what the encoder looks at at once.
+func TestJSONEscapes(t *testing.T) {
+	for c := range rune(utf8.RuneSelf + 1) {
+		want := string(c)
+		switch {
+		case strings.ContainsRune(`"\/`, c):
+			want = `\` + want
+		case strings.ContainsRune("\b\f\n\r\t", c):
+			want = `\` + string("bfnrt"[strings.IndexRune("\b\f\n\r\t", c)])
+		case c < ' ' || c >= utf8.RuneSelf:
+			want = fmt.Sprintf(`\u%04x`, c)
+		}
+		for before := range 18 {
+			a, b := strings.Repeat("~", before), strings.Repeat(" ", 17-before)
+			if got := string(appendJSONString(nil, a+string(c)+b)); got != `"`+a+want+b+`"` {
+				t.Errorf("%q after %d characters: %s", c, before, got)
+			}
+		}
+	}
+}
