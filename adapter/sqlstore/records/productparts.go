@@ -67,7 +67,7 @@ func (s products) addPartsBatch(ctx context.Context, query database.QueryFunc, r
 			}
 		}
 	}
-	text, arguments := s.partsStatement(database.PadToPowerOfTwo(ids), wanted, p)
+	text, arguments := s.partsStatement(ids, wanted, p)
 	var part productPart
 	cells := part.cells(wanted.rulePrices)
 	var overrides []override // set when all values of the default scope are known
@@ -76,8 +76,8 @@ func (s products) addPartsBatch(ctx context.Context, query database.QueryFunc, r
 			return err
 		}
 		r, ok := byID[part.product]
-		if !ok {
-			return errPart
+		if !ok { // a range of products may hold one that was listed after the page was read
+			return nil
 		}
 		if part.kind == valuePart && p.OverridesOnly {
 			overrides = append(overrides, override{r, part.attribute.String, part.value})
@@ -105,7 +105,8 @@ func (s products) addPartsBatch(ctx context.Context, query database.QueryFunc, r
 
 // A partsKey holds everything that the text of a parts statement depends on.
 type partsKey struct {
-	ids                                         int
+	ids                                         int  // the number of products, unless listed is set
+	listed                                      bool // reads all listed products from one id to another
 	rulePrices, tierPrices, groupPrices, values bool
 }
 
@@ -113,22 +114,23 @@ type partsKey struct {
 // its arguments. It caches the texts: there are few, and building one costs about as
 // much as running it.
 func (s products) partsStatement(ids []any, wanted Parts, p *adapter.ListParams) (text string, arguments []any) {
-	shape := partsKey{len(ids), wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
-	arguments = make([]any, 0, 5*len(ids)+1)
-	if shape.rulePrices {
-		arguments = append(arguments, ids...)
+	shape := partsKey{0, true, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+	products := listedRange(ids, p)
+	if products == nil {
+		products = database.PadToPowerOfTwo(ids)
+		shape.ids, shape.listed = len(products), false
 	}
-	if shape.tierPrices {
-		arguments = append(arguments, ids...)
-	}
-	if shape.groupPrices {
-		arguments = append(arguments, ids...)
+	arguments = make([]any, 0, 5*len(products)+1)
+	for _, branch := range []bool{shape.rulePrices, shape.tierPrices, shape.groupPrices} {
+		if branch {
+			arguments = append(arguments, products...)
+		}
 	}
 	if shape.values {
-		arguments = append(append(arguments, ids...), p.StoreID)
+		arguments = append(append(arguments, products...), p.StoreID)
 	}
 	if s.Table.Added {
-		arguments = append(arguments, ids...)
+		arguments = append(arguments, products...)
 	}
 	if known, ok := s.db.ReadStatements.LookupBuilt(shape); ok {
 		return known.Text, arguments
@@ -136,6 +138,27 @@ func (s products) partsStatement(ids []any, wanted Parts, p *adapter.ListParams)
 	text = s.buildPartsStatement(shape)
 	s.db.ReadStatements.AddBuilt(shape, database.Built{Text: text})
 	return text, arguments
+}
+
+// widestRange is the greatest difference between two ids of which the parts are read by a range.
+const widestRange = 127
+
+// listedRange returns the first and the last of some ids, and the store view, if p lists products
+// that shoppers may see and few other ids lie between: most pages have neighboring ids. Reading a
+// range takes a third of the time of a list of ids, of which SQLite makes a table for each branch. It
+// returns nil if a list is better.
+func listedRange(ids []any, p *adapter.ListParams) []any {
+	if len(ids) < 3 || !slices.ContainsFunc(p.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed }) {
+		return nil
+	}
+	first, last := ids[0].(int64), ids[0].(int64)
+	for _, id := range ids {
+		first, last = min(first, id.(int64)), max(last, id.(int64))
+	}
+	if last-first > widestRange {
+		return nil
+	}
+	return []any{first, last, p.StoreID}
 }
 
 // compareKeys sorts records as they were stored. For a few prices that is faster than
@@ -155,6 +178,10 @@ func (s products) buildPartsStatement(shape partsKey) string {
 			columns = append(columns, "NULL AS rule_date")
 		}
 		sb.Select(columns...).From(table)
+		if shape.listed {
+			listed := "EXISTS (SELECT 1 FROM product_listing WHERE " + listingProductID + " = " + table + ".product_id AND "
+			return sb.Where(sb.Between("product_id", nil, nil), listed+sb.Equal("product_listing.store_id", nil)+")")
+		}
 		return sb.Where(sb.In("product_id", make([]any, shape.ids)...))
 	}
 	none := "NULL"
