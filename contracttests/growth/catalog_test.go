@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +54,11 @@ func newCatalog(b *testing.B) (dsn string) {
 // the flag asks for.
 func hasProducts(b *testing.B, dsn string) bool {
 	b.Helper()
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		if _, err := os.Stat(path); err != nil {
+			return false
+		}
+	}
 	var last int
 	if err := sqltest.Raw(b, dsn).QueryRowContext(b.Context(), "SELECT MAX(entity_id) FROM product").Scan(&last); err != nil {
 		return false // the table is missing
