@@ -24,7 +24,8 @@ import (
 
 // A floor says what a process of floorMain serves.
 type floor struct {
-	// Header and Body are a reply that the floor repeats. Without a body it serves a database.
+	// Header and Body are a reply that the floor repeats. Without a body it serves a database. What
+	// net/http adds is enough for a floor: it has no headers that only Portico's clients need.
 	Header http.Header
 	Body   []byte
 	// RedisURL and Keys, unless empty, let the floor read the body from Redis, behind a header in a
