@@ -124,8 +124,8 @@ func runLoad(b *testing.B, s *server, r request, took time.Duration) (replies in
 	if bodies == nil {
 		bodies = []string{""}
 	}
-	for _, body := range bodies {
-		l.Requests = append(l.Requests, r.bytes(body))
+	for i := range bodies {
+		l.Requests = append(l.Requests, r.bytes(bodies[(s.sent+i)%len(bodies)]))
 	}
 	settings, err := json.Marshal(l)
 	if err != nil {
@@ -141,6 +141,7 @@ func runLoad(b *testing.B, s *server, r request, took time.Duration) (replies in
 	if err != nil {
 		b.Fatal(err)
 	}
+	s.sent += done.Replies
 	return done.Replies, done.Seconds
 }
 

@@ -30,6 +30,7 @@ type server struct {
 	address string // host and port
 	pid     int
 	ops     string // base URL of the operators' port; "" for a floor
+	sent    int    // number of requests that a load generator of ours has sent
 }
 
 // startPortico starts "portico serve" with the settings of environ. Its log goes to a file, as to the pipe of

@@ -21,7 +21,7 @@ type writeFloor struct {
 	pool   *sql.DB
 	turn   sync.Mutex // of SQLite's writer
 
-	stock, setStock, sku, urlKey, product, stockItem *sql.Stmt
+	stock, setStock, sku, urlKey, product, stockItem, pointers *sql.Stmt
 }
 
 // productColumns are the columns that a new product sets, in the order of the arguments of createProduct.
@@ -52,6 +52,7 @@ func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
 		&f.urlKey:   "SELECT entity_id FROM product WHERE url_key_folded = ?1",
 		&f.product: "INSERT INTO product (" + columnList("", productColumns) + ") VALUES (" + parameters(len(productColumns)) +
 			") RETURNING entity_id",
+		&f.pointers:  "INSERT INTO product_image_pointer (product_id, store_id, type) VALUES (?1, 0, 'image'), (?1, 0, 'small_image'), (?1, 0, 'thumbnail')",
 		&f.stockItem: "INSERT INTO stock_item (" + columnList("", stockFields[1:]) + ") VALUES (" + parameters(len(stockFields)-1) + ")",
 	} {
 		if *stmt, err = db.prepare(text); err != nil {
@@ -200,6 +201,9 @@ func (f *writeFloor) insert(ctx context.Context, tx *sql.Tx, p *newProduct) (key
 		p.Description, strings.ToUpper(p.Description), p.ShortDescription, strings.ToUpper(p.ShortDescription), p.Price, p.Weight, 1, 4, 2,
 		"container1", "CONTAINER1", ",special_from_date,"}
 	if err := tx.StmtContext(ctx, f.product).QueryRowContext(ctx, arguments...).Scan(&key); err != nil {
+		return 0, err
+	}
+	if _, err := tx.StmtContext(ctx, f.pointers).ExecContext(ctx, key); err != nil {
 		return 0, err
 	}
 	_, err = tx.StmtContext(ctx, f.stockItem).ExecContext(ctx, key, 1, 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0, nil, nil, 1, 0, 1, 1, 1, 0, 1, 0, 0)

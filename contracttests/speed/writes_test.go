@@ -82,7 +82,7 @@ func TestWrites(t *testing.T) {
 	for _, w := range writes() {
 		t.Run(w.name, func(t *testing.T) {
 			compareReplies(t, portico, least, w.make())
-			for _, table := range []string{"product", "product_website", "product_category", "product_value", "product_listing", "stock_item"} {
+			for _, table := range []string{"product", "product_website", "product_category", "product_value", "product_listing", "product_image_pointer", "stock_item"} {
 				got, want := ours.rows(t, table), theirs.rows(t, table)
 				for row := range want {
 					if !got[row] {
