@@ -98,13 +98,23 @@ func (t *Tx) InsertRow(ctx context.Context, text string, arguments []any) (key i
 // maxInsertArguments bounds the arguments of an INSERT of many rows. SQLite allows 32,766.
 const maxInsertArguments = 8192
 
-// InsertValues inserts any number of rows by few statements, which suffix ends. There are too
-// many different statements to prepare them.
+// maxPreparedRows is the number of rows up to which a statement that inserts them is prepared. There are
+// too many different statements for more rows.
+const maxPreparedRows = 4
+
+// InsertValues inserts any number of rows by few statements, which suffix ends.
 func (t *Tx) InsertValues(ctx context.Context, table string, columns []string, rows [][]any, suffix string) error {
 	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
 	for chunk := range slices.Chunk(rows, maxInsertArguments/len(columns)) {
 		text := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Repeat(row+", ", len(chunk)-1) + row + suffix
-		if _, err := t.Run(ctx, text, slices.Concat(chunk...)...); err != nil {
+		run := t.Exec
+		if len(chunk) > maxPreparedRows {
+			run = func(ctx context.Context, text string, arguments ...any) error {
+				_, err := t.Run(ctx, text, arguments...)
+				return err
+			}
+		}
+		if err := run(ctx, text, slices.Concat(chunk...)...); err != nil {
 			return err
 		}
 	}
