@@ -21,7 +21,7 @@ type writeFloor struct {
 	pool   *sql.DB
 	turn   sync.Mutex // of SQLite's writer
 
-	stock, setStock, sku, urlKey, product, stockItem, pointers *sql.Stmt
+	stock, setStock, sku, product, stockItem, pointers *sql.Stmt
 }
 
 // productColumns are the columns that a new product sets, in the order of the arguments of createProduct.
@@ -49,7 +49,6 @@ func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
 		&f.stock:    "SELECT " + columnList("", stockFields) + " FROM stock_item WHERE item_id = ?1" + lock,
 		&f.setStock: "UPDATE stock_item SET qty = ?1, is_in_stock = ?2, low_stock_date = ?3 WHERE item_id = ?4",
 		&f.sku:      "SELECT entity_id FROM product WHERE sku_folded = ?1",
-		&f.urlKey:   "SELECT entity_id FROM product WHERE url_key_folded = ?1",
 		&f.product: "INSERT INTO product (" + columnList("", productColumns) + ") VALUES (" + parameters(len(productColumns)) +
 			") RETURNING entity_id",
 		&f.pointers:  "INSERT INTO product_image_pointer (product_id, store_id, type) VALUES (?1, 0, 'image'), (?1, 0, 'small_image'), (?1, 0, 'thumbnail')",
@@ -187,15 +186,13 @@ func (f *writeFloor) createProduct(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// insert inserts a product and its stock item, after it has looked for others with its SKU and URL key.
+// insert inserts a product and its parts, after it has looked for another with its SKU.
 func (f *writeFloor) insert(ctx context.Context, tx *sql.Tx, p *newProduct) (key int64, err error) {
-	one := make([]any, 1)
-	urlKey := strings.ReplaceAll(strings.ToLower(p.Name), " ", "-")
-	for stmt, value := range map[*sql.Stmt]string{f.sku: strings.ToUpper(p.SKU), f.urlKey: strings.ToUpper(urlKey)} {
-		if err := each(ctx, tx.StmtContext(ctx, stmt), one, func() error { return errTaken }, value); err != nil {
-			return 0, err
-		}
+	err = each(ctx, tx.StmtContext(ctx, f.sku), make([]any, 1), func() error { return errTaken }, strings.ToUpper(p.SKU))
+	if err != nil {
+		return 0, err
 	}
+	urlKey := strings.ReplaceAll(strings.ToLower(p.Name), " ", "-")
 	now := time.Now().UTC().Format(time.DateTime)
 	arguments := []any{4, "simple", "SIMPLE", p.SKU, strings.ToUpper(p.SKU), now, now, p.Name, strings.ToUpper(p.Name), urlKey, strings.ToUpper(urlKey),
 		p.Description, strings.ToUpper(p.Description), p.ShortDescription, strings.ToUpper(p.ShortDescription), p.Price, p.Weight, 1, 4, 2,
@@ -210,4 +207,4 @@ func (f *writeFloor) insert(ctx context.Context, tx *sql.Tx, p *newProduct) (key
 	return key, err
 }
 
-var errTaken = errors.New("the value is taken")
+var errTaken = errors.New("the SKU is taken")
