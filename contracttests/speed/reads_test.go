@@ -155,7 +155,9 @@ func (s store) rows(t testing.TB, table string) map[string]bool {
 	}
 	defer func() { _ = pool.Close() }()
 	names := demoColumns(t, pool, table)
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains([]string{"created_at", "updated_at", "low_stock_date"}, name) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains([]string{"created_at", "updated_at", "low_stock_date"}, name)
+	})
 	stmt, err := pool.Prepare("SELECT " + columnList("", names) + " FROM " + table)
 	if err != nil {
 		t.Fatal(err)
