@@ -29,7 +29,7 @@ func benchmarkCached(b *testing.B, dsn string) {
 	b.ReportMetric(float64(len(ids)), "replies")
 	var memory [3]float64
 	for i, bytes := range []string{"1MiB", "64MiB", "2GiB"} {
-		p := apptest.Start(b, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_CACHE_MEMORY_BYTES=" + bytes, "PORTICO_CACHE_TTL=24h", "GOMEMLIMIT=4GiB"}, "--log-level", "error")
+		p := apptest.Start(b, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_CACHE_MEMORY_BYTES=" + bytes, "PORTICO_CACHE_TTL=24h"}, "--log-level", "error")
 		all := connect(b, p.Contract, path(0), workers)
 		first := measureRequests(b, p, all, len(ids), path)
 		memory[i] = settledMemory(b, p)
