@@ -70,13 +70,6 @@ func serveProgram(t testing.TB, p *program.Program, db *sqlstore.DB, data *adapt
 	return a, server
 }
 
-// demoTarget serves the demo store and returns it as a target of the contract suite.
-func demoTarget(t testing.TB, dialect string) contracttests.Target {
-	t.Helper()
-	a, server := startDemo(t, dialect)
-	return targetOf(t, a, server, dialect)
-}
-
 // targetOf returns a as a target of the contract suite.
 func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) contracttests.Target {
 	t.Helper()
