@@ -3,6 +3,7 @@ package codec
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/numeric"
@@ -92,6 +93,9 @@ func (e *Encoder) End(dst []byte) []byte {
 // jsonNumber returns the JSON text of a number node. Numbers out of float range keep their
 // literal.
 func jsonNumber(n *Node) string {
+	if isAmount(n.Text) {
+		return n.Text
+	}
 	_, f, whole := numeric.Literal(n.Text)
 	switch {
 	case whole:
@@ -101,4 +105,14 @@ func jsonNumber(n *Node) string {
 	default:
 		return numeric.JSON(f)
 	}
+}
+
+// isAmount reports whether s, a number, is its own JSON text: up to twelve digits, and then up to two
+// decimal places of which the last is not 0. Most numbers in replies are prices.
+func isAmount(s string) bool {
+	whole, decimals, point := strings.Cut(s, ".")
+	if len(whole) > 12 || len(whole) > 1 && whole[0] == '0' || !isDigits(whole) {
+		return false
+	}
+	return !point || len(decimals) <= 2 && isDigits(decimals) && decimals[len(decimals)-1] != '0'
 }

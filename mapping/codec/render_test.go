@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -185,6 +186,24 @@ func TestJSONEscapes(t *testing.T) {
 			if got := string(appendJSONString(nil, a+string(c)+b)); got != `"`+a+want+b+`"` {
 				t.Errorf("%q after %d characters: %s", c, before, got)
 			}
+		}
+	}
+}
+
+// TestAmounts checks that numbers which are taken for their own JSON text are so.
+func TestAmounts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0": true, "7": true, "0.5": true, "0.01": true, "12.34": true, "999999999999.99": true, "100": true,
+		"": false, ".5": false, "1.": false, "1.0": false, "1.50": false, "00": false, "01.5": false, "-1": false,
+		"1e3": false, "1.005": false, "1000000000000": false,
+	} {
+		if got := isAmount(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+		if _, f, whole := numeric.Literal(text); want && !whole && numeric.JSON(f) != text {
+			t.Errorf("%q: %s", text, numeric.JSON(f))
+		} else if n := NumberNode(text); want && whole && n.String() != text {
+			t.Errorf("%q: %s", text, n.String())
 		}
 	}
 }
