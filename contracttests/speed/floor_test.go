@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -178,7 +177,10 @@ func each(ctx context.Context, stmt *sql.Stmt, values []any, take func() error, 
 		into[i] = &values[i]
 	}
 	for rows.Next() {
-		if err := errors.Join(rows.Scan(into...), take()); err != nil {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if err := take(); err != nil {
 			return err
 		}
 	}
