@@ -137,7 +137,11 @@ func (f *orderFloor) list(w http.ResponseWriter, r *http.Request) {
 		}
 		values := make([]any, len(orderParts[i].fields)+1)
 		err = each(r.Context(), f.parts[i], values, func() error {
-			part := &orders[slices.Index(ids, values[0])].parts[i]
+			at := slices.Index(ids, values[0])
+			if at < 0 { // the client has gone, and the first statement was interrupted
+				return sql.ErrNoRows
+			}
+			part := &orders[at].parts[i]
 			*part = appendColumns(append(*part, ','), orderParts[i].fields, values[1:], isOrderDecimal)
 			return nil
 		}, ids...)
