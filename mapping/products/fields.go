@@ -42,8 +42,7 @@ type productReply struct {
 // need.
 func (products *Products) newProductReply(c *calls.Call, r *calls.Resource, fields []int, inList bool) *productReply {
 	p := &productReply{Resource: *r, of: products, c: c, inList: inList}
-	p.Compute = make(map[string]func(*calls.Call, adapter.Record) (codec.Node, bool), len(fields))
-	p.needed.Stored = make([]string, 0, 2*len(fields)) // with those that several fields need
+	p.Compute = make(map[string]func(*calls.Call, adapter.Record) (codec.Node, bool))
 	view := c.Route.View(c.Format)
 	for _, at := range fields {
 		field := &r.Fields.Fields[at]
