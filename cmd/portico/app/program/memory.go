@@ -22,7 +22,7 @@ const collectAfter = 400
 
 // outsideRuntime is the part of memoryReserve, in bytes, that the Go runtime does not count: the
 // caches of SQLite.
-const outsideRuntime = 12 << 20
+const outsideRuntime = 20 << 20
 
 // LimitMemory sets the memory limit of the Go runtime, above which the garbage collector runs more
 // often so that garbage left by attackers does not accumulate, and has it run less often below. The
