@@ -68,7 +68,7 @@ func copyTables(b testing.TB, path, dsn string) (err error) {
 		return err
 	}
 	for _, name := range names {
-		if err := copyTable(b.Context(), from, tx, name, demoColumns(b, from, name)); err != nil {
+		if err := copyTable(b.Context(), from, tx, name, tableColumns(b, from, name)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -42,11 +42,11 @@ func addOrders(b testing.TB, path string, copies int) {
 		b.Fatal(err)
 	}
 	defer func() { _ = pool.Close() }()
-	const copies100 = "WITH RECURSIVE made(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < ?1) "
+	const made = "WITH RECURSIVE made(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < ?1) "
 	for table, columns := range map[string]struct{ key, parent string }{
 		"sales_order": {"entity_id", ""}, "order_item": {"item_id", "order_id"}, "order_address": {"entity_id", "parent_id"}, "order_comment": {"entity_id", "parent_id"},
 	} {
-		names := demoColumns(b, pool, table)
+		names := tableColumns(b, pool, table)
 		into, from, where := "", "", " WHERE entity_id = 1"
 		if columns.parent != "" {
 			where = " WHERE " + columns.parent + " = 1"
@@ -65,14 +65,14 @@ func addOrders(b testing.TB, path string, copies int) {
 			}
 			into, from = into+", "+name, from+", "+value
 		}
-		if _, err := pool.Exec("INSERT INTO "+table+" ("+into[2:]+") "+copies100+"SELECT "+from[2:]+" FROM "+table+", made"+where, copies); err != nil {
+		if _, err := pool.Exec("INSERT INTO "+table+" ("+into[2:]+") "+made+"SELECT "+from[2:]+" FROM "+table+", made"+where, copies); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// demoColumns returns the names of the columns of a table.
-func demoColumns(b testing.TB, pool *sql.DB, table string) (names []string) {
+// tableColumns returns the names of the columns of a table.
+func tableColumns(b testing.TB, pool *sql.DB, table string) (names []string) {
 	b.Helper()
 	rows, err := pool.Query("SELECT name FROM pragma_table_info('" + table + "')")
 	if err != nil {
@@ -154,7 +154,7 @@ func (s store) rows(t testing.TB, table string) map[string]bool {
 		t.Fatal(err)
 	}
 	defer func() { _ = pool.Close() }()
-	names := demoColumns(t, pool, table)
+	names := tableColumns(t, pool, table)
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return slices.Contains([]string{"created_at", "updated_at", "low_stock_date"}, name)
 	})
