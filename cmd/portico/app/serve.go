@@ -178,7 +178,7 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 	about.Info("started", "listen", ports.contractListener.Addr().String(), "ops", ports.opsListener.Addr().String(), "routes", strings.Join(program.DescribeRoutes(cfg.Routes), "; "))
 	started := time.Now()
 
-	failed := ports.serve(a.connections, cfg.Server.MaxConnections)
+	failed := ports.serve(a.connections, cfg)
 	defer reloads.onHangup(live.hangup)()
 	select {
 	case <-ctx.Done():
@@ -250,10 +250,10 @@ func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err erro
 }
 
 // serve serves both ports. Whichever ends first sends why.
-func (s *ports) serve(connections *httpapi.Connections, most int) (failed <-chan error) {
+func (s *ports) serve(connections *httpapi.Connections, cfg *config.Config) (failed <-chan error) {
 	ended := make(chan error, 2)
-	contract := connections.Listener(netutil.LimitListener(s.contractListener, most))
-	if s.contract.TLSConfig == nil {
+	contract := connections.Listener(netutil.LimitListener(s.contractListener, cfg.Server.MaxConnections))
+	if s.contract.TLSConfig == nil && answersFromMemory(cfg.Cache) {
 		contract = s.cached.Listener(contract)
 	}
 	for server, listener := range map[*http.Server]net.Listener{s.contract: contract, s.ops: s.opsListener} {
