@@ -80,3 +80,33 @@ func TestCachedRepliesOfOneConnection(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadersOfOneConnection checks that the headers of requests that are answered from the cache do not
+// count against the budget of headers, however many there are on a connection.
+func TestHeadersOfOneConnection(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t, nil, "--demo", "--log-level", "error")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.Contract, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewReader(conn)
+	const requests = 200 // 200 KB of headers, of which 16 KB would not count
+	for range requests {
+		head := "GET /api/rest/products/1 HTTP/1.1\r\nHost: shop.example\r\nAccept: application/json\r\nX-Padding: " + strings.Repeat("a", 1000) + "\r\n\r\n"
+		if _, err := io.WriteString(conn, head); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, reply.Body); err != nil || reply.StatusCode != http.StatusOK {
+			t.Fatal(reply.StatusCode, err)
+		}
+	}
+	if used := apptest.ScrapeMetrics(t, p.Ops).Sum("portico_budget_used", `budget="headers"`); used != 0 {
+		t.Errorf("the headers of %d requests hold %v bytes, want none", requests, used)
+	}
+}

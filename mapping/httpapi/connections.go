@@ -102,6 +102,9 @@ type countedConn struct {
 	taken  int64 // from the budget
 }
 
+// NetConn returns the connection below.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
 // errHeaders closes a connection.
 var errHeaders = errors.New("httpapi: the headers of all requests together are too large")
 

@@ -252,10 +252,11 @@ func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err erro
 // serve serves both ports. Whichever ends first sends why.
 func (s *ports) serve(connections *httpapi.Connections, cfg *config.Config) (failed <-chan error) {
 	ended := make(chan error, 2)
-	contract := connections.Listener(netutil.LimitListener(s.contractListener, cfg.Server.MaxConnections))
+	contract := netutil.LimitListener(s.contractListener, cfg.Server.MaxConnections)
 	if s.contract.TLSConfig == nil && answersFromMemory(cfg.Cache) {
 		contract = s.cached.Listener(contract)
 	}
+	contract = connections.Listener(contract) // counts what net/http reads
 	for server, listener := range map[*http.Server]net.Listener{s.contract: contract, s.ops: s.opsListener} {
 		go func() { ended <- serveListener(server, listener) }()
 	}

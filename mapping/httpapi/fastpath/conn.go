@@ -24,16 +24,27 @@ type Server struct {
 	answering sync.WaitGroup
 }
 
-// Listener returns l with its connections served. The http.Server must call [Server.State].
+// Listener returns l with its connections served. The http.Server must call [Server.State]. Connections
+// that wrap those of the listener must have a method NetConn, as those of crypto/tls have, and see only
+// what net/http reads.
 func (s *Server) Listener(l net.Listener) net.Listener {
 	s.replies.New = newReply
 	return listener{l, s}
 }
 
-// State notices that a connection has become idle. Use it as the ConnState of the http.Server.
+// State notices that a connection, or one above it, has become idle. Use it as the ConnState of the
+// http.Server.
 func (s *Server) State(c net.Conn, state http.ConnState) {
-	if own, ok := c.(*conn); ok && state == http.StateIdle {
-		own.idle, own.deadlines = true, time.Time{}
+	for state == http.StateIdle {
+		if own, ok := c.(*conn); ok {
+			own.idle, own.deadlines = true, time.Time{}
+			return
+		}
+		outer, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return
+		}
+		c = outer.NetConn()
 	}
 }
 
@@ -85,9 +96,6 @@ type conn struct {
 	answering bool // a reply is being made or written
 	closing   bool // Close was called meanwhile
 }
-
-// NetConn returns the connection below.
-func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // Read reads for net/http what is not answered here.
 func (c *conn) Read(p []byte) (int, error) {
