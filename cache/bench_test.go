@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -22,7 +23,7 @@ func BenchmarkGetLocal(b *testing.B) {
 	near := key("near a")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := r.GetLocal(b.Context(), near); !ok {
+		if _, ok := r.GetLocal(b.Context(), near, math.MaxInt); !ok {
 			b.Fatal("a miss")
 		}
 	}

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestChanges(t *testing.T) {
 			}
 			local := func(name string, want bool) {
 				t.Helper()
-				if _, ok := r.GetLocal(t.Context(), key("near "+name)); ok != want {
+				if _, ok := r.GetLocal(t.Context(), key("near "+name), math.MaxInt); ok != want {
 					t.Errorf("%s in memory: %v, want %v", name, ok, want)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -212,7 +213,7 @@ func TestMemoryWithoutRedis(t *testing.T) {
 	r := newReplica(t, s, func(o *cache.Options) { o.Now, o.MemoryTTL = now.Now, time.Second })
 	near := func(want bool) {
 		t.Helper()
-		if _, ok := r.GetLocal(t.Context(), key("near product:1")); ok != want {
+		if _, ok := r.GetLocal(t.Context(), key("near product:1"), math.MaxInt); ok != want {
 			t.Errorf("in memory: %v, want %v", ok, want)
 		}
 	}
@@ -250,7 +251,7 @@ func TestPubSub(t *testing.T) {
 	gone := func(name string) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-			if _, ok := b.GetLocal(t.Context(), key("near "+name)); !ok {
+			if _, ok := b.GetLocal(t.Context(), key("near "+name), math.MaxInt); !ok {
 				return
 			}
 			if time.Now().After(deadline) {
@@ -265,7 +266,7 @@ func TestPubSub(t *testing.T) {
 	done := a.BeginWrite(t.Context(), []string{"product:1"})
 	done()
 	gone("product:1")
-	if _, ok := b.GetLocal(t.Context(), key("near product:2")); !ok {
+	if _, ok := b.GetLocal(t.Context(), key("near product:2"), math.MaxInt); !ok {
 		t.Error("another product was forgotten, too")
 	}
 	if err := a.Purge(t.Context()); err != nil {

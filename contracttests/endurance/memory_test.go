@@ -113,6 +113,21 @@ func attacks() []attack {
 				a.open().request(fmt.Sprintf("GET /api/rest/products?limit=100&page=%d HTTP/1.1", i%200), "")
 			})
 		}},
+		{"a cached page read slowly", func(a *attacker) {
+			const page = "GET /api/rest/products?limit=%d HTTP/1.1"
+			for _, limit := range []int{1, 100} {
+				a.exchange(fmt.Sprintf(page, limit), "")
+			}
+			a.repeat(3500, func(int) { // without a body, on a connection that has been used
+				c := a.open()
+				for _, limit := range []int{1, 100} {
+					_, _ = fmt.Fprintf(c.conn, page+"\r\nHost: x\r\n\r\n", limit)
+					if limit == 1 {
+						c.readReply()
+					}
+				}
+			})
+		}},
 	}
 }
 
@@ -262,6 +277,17 @@ func (a *attacker) exchange(line, body string, header ...string) {
 	c.request(line, body, header...)
 	<-done
 	_ = c.conn.Close()
+}
+
+// readReply reads one reply.
+func (c *openConn) readReply() {
+	reply, err := http.ReadResponse(bufio.NewReader(c.conn), nil)
+	if err == nil {
+		_, err = io.Copy(io.Discard, reply.Body)
+	}
+	if err != nil {
+		c.t.Error(err)
+	}
 }
 
 // request sends a request and does not read the reply.

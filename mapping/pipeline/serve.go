@@ -24,8 +24,8 @@ func (s *Pipeline) Anonymous(r *http.Request) bool {
 }
 
 // Cached returns the reply to r in the memory tier of the reply cache, for [Pipeline.ServeCached]. It
-// is nil if there is none, or if r is no API request.
-func (s *Pipeline) Cached(r *http.Request, scheme string) []byte {
+// is nil if there is none, if it is longer than most bytes, or if r is no API request.
+func (s *Pipeline) Cached(r *http.Request, scheme string, most int) []byte {
 	if s.replyCache == nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (s *Pipeline) Cached(r *http.Request, scheme string) []byte {
 	if !ok {
 		return nil
 	}
-	value, _ := s.replyCache.GetLocal(r.Context(), fingerprint)
+	value, _ := s.replyCache.GetLocal(r.Context(), fingerprint, most)
 	return value
 }
 

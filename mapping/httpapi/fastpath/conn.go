@@ -15,7 +15,8 @@ type Server struct {
 	// Handler is that of the http.Server. If Prepare returns a request, Handler must answer it without
 	// waiting for anything, must not use its connection, nor depend on the end of its context.
 	Handler http.Handler
-	// Prepare returns the request to give to Handler in place of r, or nil if net/http is to serve r.
+	// Prepare returns the request to give to Handler in place of r, or nil if net/http is to serve r. The
+	// reply is in memory until the client has read it, so it should be small.
 	Prepare func(r *http.Request) *http.Request
 	// IdleTimeout and WriteTimeout are those of the http.Server; 0 means none.
 	IdleTimeout, WriteTimeout time.Duration

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -210,6 +211,7 @@ func TestSameReplies(t *testing.T) {
 		"not modified":                {[]string{first, request("GET", "/fast/304"), fast, last}, "/fast/304 /fast"},
 		"error":                       {[]string{first, request("GET", "/fast/404"), fast, last}, "/fast/404 /fast"},
 		"fields of the reply":         {[]string{first, request("GET", "/fast/fields"), fast, last}, "/fast/fields /fast"},
+		"long head and long body":     {[]string{first, request("GET", "/fast/long"), fast, last}, "/fast/long /fast"},
 		"the handler closes":          {[]string{first, request("GET", "/fast/close"), fast}, "/fast/close"},
 		"fields of the request":       {[]string{first, request("GET", "/fast/echo", "b: 1", "a:2 ", "b:  3"), last}, "/fast/echo"},
 		"keep-alive":                  {[]string{first, request("GET", "/fast", "Connection: keep-alive"), last}, "/fast"},
@@ -252,6 +254,10 @@ func answerTest(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Set-Cookie", "b")
 		w.Header().Set("Zeta", " of two\r\nlines ")
 		w.WriteHeader(http.StatusAccepted)
+	case "/fast/long":
+		w.Header().Set("Long", strings.Repeat("a", 2*headRoom))
+		w.Header().Set("Content-Length", strconv.Itoa(maxPooledReply))
+		fmt.Fprint(w, strings.Repeat("b", maxPooledReply))
 	case "/fast/close":
 		w.Header().Set("Connection", "close")
 	case "/fast/echo":

@@ -11,7 +11,8 @@
 //     one piece and holds nothing unusual (head.go). Everything else is left to net/http, unread. A head
 //     is taken only where net/http waits for the next request of a connection and has nothing
 //     buffered (conn.go), so that both agree on where requests begin.
-//  3. Replies are the same to the byte as through net/http.
+//  3. Replies are the same to the byte as through net/http, if the handler sets their length or they are
+//     short. They are buffered, so Prepare of a [Server] leaves large ones to net/http.
 //  4. Timeouts and the end of the server have the same effect as in net/http. The first request of
 //     each connection is left to net/http, as it has a deadline that began before the request.
 //

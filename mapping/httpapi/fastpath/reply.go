@@ -1,7 +1,6 @@
 package fastpath
 
 import (
-	"bytes"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,28 +8,31 @@ import (
 	"time"
 )
 
-// maxPooledReply is the size of the largest buffer that is used again, in bytes.
-const maxPooledReply = 64 << 10
+const (
+	// maxPooledReply is the size of the largest buffer that is used again, in bytes.
+	maxPooledReply = 64 << 10
+	// headRoom is the room for the head before the body, in bytes. A longer head has the body copied.
+	headRoom = 1 << 10
+)
 
 // A reply is the [http.ResponseWriter] of one request. It buffers the whole reply.
 type reply struct {
 	header http.Header
 	names  []string // of the header
 	status int
-	body   bytes.Buffer
-	out    bytes.Buffer
+	head   []byte
+	buffer []byte // headRoom, and the body
 }
 
 // newReply allocates a reply, for a sync.Pool.
-func newReply() any { return &reply{header: http.Header{}} }
+func newReply() any { return &reply{header: http.Header{}, buffer: make([]byte, headRoom, 4*headRoom)} }
 
 // reset makes a reply ready for another request. It reports whether the reply is worth being pooled.
 func (w *reply) reset() bool {
 	clear(w.header)
 	w.status = 0
-	w.body.Reset()
-	w.out.Reset()
-	return w.body.Cap()+w.out.Cap() <= maxPooledReply
+	w.buffer = w.buffer[:headRoom]
+	return cap(w.buffer)+cap(w.head) <= maxPooledReply
 }
 
 // Header returns the header.
@@ -46,7 +48,8 @@ func (w *reply) WriteHeader(status int) {
 // Write adds to the body.
 func (w *reply) Write(piece []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	return w.body.Write(piece)
+	w.buffer = append(w.buffer, piece...)
+	return len(piece), nil
 }
 
 // Flush does nothing: the reply is sent as a whole.
@@ -55,29 +58,35 @@ func (w *reply) Flush() {}
 // bytes returns the reply as net/http would send it.
 func (w *reply) bytes() []byte {
 	w.WriteHeader(http.StatusOK)
-	hasBody := w.status != http.StatusNotModified
-	if !hasBody {
+	if w.status == http.StatusNotModified {
 		delete(w.header, "Content-Length")
 		delete(w.header, "Content-Type")
+		w.buffer = w.buffer[:headRoom]
 	}
-	var room [64]byte
-	line := strconv.AppendInt(append(room[:0], "HTTP/1.1 "...), int64(w.status), 10)
-	w.out.Write(append(append(append(line, ' '), http.StatusText(w.status)...), "\r\n"...))
-	w.writeFields()
-	w.out.Write(append(time.Now().UTC().AppendFormat(append(room[:0], "Date: "...), http.TimeFormat), "\r\n"...))
-	if _, set := w.header["Content-Length"]; !set && hasBody {
-		w.out.Write(append(strconv.AppendInt(append(room[:0], "Content-Length: "...), int64(w.body.Len()), 10), "\r\n"...))
+	w.appendHead()
+	if len(w.head) > headRoom {
+		return append(w.head, w.buffer[headRoom:]...)
 	}
-	w.out.WriteString("\r\n")
-	if hasBody {
-		w.out.Write(w.body.Bytes())
-	}
-	return w.out.Bytes()
+	start := headRoom - len(w.head)
+	copy(w.buffer[start:], w.head)
+	return w.buffer[start:]
 }
 
-// writeFields writes the header fields, sorted by name. It does not use the method of [http.Header], which
-// takes twice the time.
-func (w *reply) writeFields() {
+// appendHead sets the head.
+func (w *reply) appendHead() {
+	w.head = strconv.AppendInt(append(w.head[:0], "HTTP/1.1 "...), int64(w.status), 10)
+	w.head = append(append(append(w.head, ' '), http.StatusText(w.status)...), "\r\n"...)
+	w.appendFields()
+	w.head = append(time.Now().UTC().AppendFormat(append(w.head, "Date: "...), http.TimeFormat), "\r\n"...)
+	if _, set := w.header["Content-Length"]; !set && w.status != http.StatusNotModified {
+		w.head = append(strconv.AppendInt(append(w.head, "Content-Length: "...), int64(len(w.buffer)-headRoom), 10), "\r\n"...)
+	}
+	w.head = append(w.head, "\r\n"...)
+}
+
+// appendFields appends the header fields to the head, sorted by name. It does not use the method of
+// [http.Header], which takes twice the time.
+func (w *reply) appendFields() {
 	w.names = w.names[:0]
 	for name := range w.header {
 		w.names = append(w.names, name)
@@ -89,7 +98,7 @@ func (w *reply) writeFields() {
 				value = strings.NewReplacer("\r", " ", "\n", " ").Replace(value)
 			}
 			for _, text := range [...]string{name, ": ", strings.Trim(value, " \t"), "\r\n"} {
-				w.out.WriteString(text)
+				w.head = append(w.head, text...)
 			}
 		}
 	}
