@@ -40,7 +40,7 @@ func benchmarkCached(b *testing.B, dsn string) {
 			b.ReportMetric(metrics.Sum("portico_cache_entries"), "default-entries")
 			b.ReportMetric(memory[i], "default-MB")
 		case 2:
-			var one, many times
+			var one, many durations
 			for range 7 {
 				one = append(one, measureRequests(b, p, all, len(ids)/5, func(int) string { return path(1) }).processor)
 				many = append(many, measureRequests(b, p, all, len(ids)/5, path).processor)

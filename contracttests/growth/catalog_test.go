@@ -21,7 +21,7 @@ import (
 var (
 	products   = flag.Int("products", 0, "number of products for BenchmarkCatalog, 1000000 say; 0 leaves it out")
 	engineName = flag.String("engine", "sqlite", "engine of BenchmarkCatalog: sqlite, postgres or mariadb")
-	keptStore  = flag.String("store", "", "DSN of a database for BenchmarkCatalog, which gets the products if it has none and is not removed")
+	storeDSN   = flag.String("store", "", "DSN of a database for BenchmarkCatalog, which gets the products if it has none and is not removed")
 )
 
 // newCatalog returns the DSN of a database with the demo store and the products that the flags ask
@@ -29,8 +29,8 @@ var (
 func newCatalog(b *testing.B) (dsn string) {
 	b.Helper()
 	switch {
-	case *keptStore != "":
-		dsn = *keptStore
+	case *storeDSN != "":
+		dsn = *storeDSN
 	case *engineName == "postgres":
 		dsn = sqltest.StartLargePostgres(b).Database("shop")
 	case *engineName == "mariadb":
@@ -38,7 +38,7 @@ func newCatalog(b *testing.B) (dsn string) {
 	default:
 		dsn = "sqlite:" + filepath.Join(b.TempDir(), "shop.db")
 	}
-	if *keptStore != "" && hasProducts(b, dsn) {
+	if *storeDSN != "" && hasProducts(b, dsn) {
 		return dsn
 	}
 	if err := demotest.Load(dsn); err != nil {

@@ -134,7 +134,7 @@ func BenchmarkConnections(b *testing.B) {
 			before := settledMemory(b, p)
 			many := connect(b, p.Contract, path(0), count)
 			b.ReportMetric((settledMemory(b, p)-before)*1000/float64(count), "KB/connection")
-			var processor, processorFew times
+			var processor, processorFew durations
 			var rates []float64
 			for range 7 {
 				one, other := measureRequests(b, p, few, 2*count, path), measureRequests(b, p, many, 2*count, path)

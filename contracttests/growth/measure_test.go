@@ -16,21 +16,21 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// A times is how long repeated calls took.
-type times []time.Duration
+// durations are how long repeated calls took.
+type durations []time.Duration
 
 // quantile returns the time that a part of the calls, between 0 and 1, did not exceed, in milliseconds.
-func (t times) quantile(part float64) float64 {
+func (t durations) quantile(part float64) float64 {
 	sorted := slices.Sorted(slices.Values(t))
 	return float64(sorted[int(part*float64(len(sorted)-1))].Nanoseconds()) / 1e6
 }
 
 // median returns the median in milliseconds.
-func (t times) median() float64 { return t.quantile(0.5) }
+func (t durations) median() float64 { return t.quantile(0.5) }
 
 // takeTurns runs all calls in turn, with the number of the round, and returns the times of each.
-func takeTurns(rounds int, calls ...func(round int)) []times {
-	took := make([]times, len(calls))
+func takeTurns(rounds int, calls ...func(round int)) []durations {
+	took := make([]durations, len(calls))
 	for round := range rounds {
 		for i, call := range calls {
 			began := time.Now()

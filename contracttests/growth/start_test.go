@@ -70,7 +70,7 @@ func BenchmarkStart(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var ready, processor times
+	var ready, processor durations
 	var idle float64
 	for i := range starts {
 		cost := measureStart(b, program, i == 0, nil, "--demo")
@@ -96,7 +96,7 @@ func benchmarkStart(b *testing.B, dsn string) {
 			b.Fatal(err)
 		}
 	}
-	var ready, processor [2]times
+	var ready, processor [2]durations
 	for range starts {
 		for i, store := range []string{dsn, small} {
 			cost := measureStart(b, program, false, []string{"PORTICO_SQL_DSN=" + store})

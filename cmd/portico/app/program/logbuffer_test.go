@@ -20,7 +20,7 @@ func TestBufferedLogger(t *testing.T) {
 	}{
 		"a line waits": {func(log *slog.Logger, _ func()) { log.Info("a") }, 0},
 		"not for long": {func(log *slog.Logger, _ func()) { log.Info("a"); time.Sleep(2 * logDelay) }, 1},
-		"the delay begins anew": {func(log *slog.Logger, _ func()) {
+		"a line after a pause": {func(log *slog.Logger, _ func()) {
 			time.Sleep(5 * logDelay)
 			log.Info("a")
 			log.Info("b")
