@@ -149,15 +149,15 @@ func (c *Cache) invalidate(tags ...string) {
 	}
 }
 
-// GetLocal returns the value in memory for a request fingerprint, if it is fresh and not longer
-// than most bytes. It does not ask Redis, and does not allocate unless [Changes] do. The caller must not modify the
+// GetLocal returns the value in memory for a request fingerprint, if it is fresh. It
+// does not ask Redis, and does not allocate unless [Changes] do. The caller must not modify the
 // value.
-func (c *Cache) GetLocal(ctx context.Context, fingerprint [32]byte, most int) (value []byte, ok bool) {
+func (c *Cache) GetLocal(ctx context.Context, fingerprint [32]byte) (value []byte, ok bool) {
 	if c.changes != nil && !c.changes.Await(ctx) {
 		return nil, false
 	}
 	e := c.localHit(c.memory.byFingerprint(fingerprint), c.now())
-	if e == nil || len(e.value) > most {
+	if e == nil {
 		return nil, false
 	}
 	c.metrics.memoryHits.Inc()

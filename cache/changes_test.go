@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"math"
 	"sync/atomic"
 	"testing"
 
@@ -51,7 +50,7 @@ func TestChanges(t *testing.T) {
 			}
 			local := func(name string, want bool) {
 				t.Helper()
-				if _, ok := r.GetLocal(t.Context(), key("near "+name), math.MaxInt); ok != want {
+				if _, ok := r.GetLocal(t.Context(), key("near "+name)); ok != want {
 					t.Errorf("%s in memory: %v, want %v", name, ok, want)
 				}
 			}

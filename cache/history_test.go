@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -170,7 +169,7 @@ func delay() {
 // read reads a query through a replica as a server does: first with GetLocal, then with
 // Get.
 func read(t *testing.T, r *replica, u *upstream, record query) (versions [5]int) {
-	value, ok := r.GetLocal(t.Context(), key(record.name), math.MaxInt)
+	value, ok := r.GetLocal(t.Context(), key(record.name))
 	if !ok {
 		var err error
 		value, _, _, err = r.Get(t.Context(), key(record.name), key(record.name), record.tags, func(context.Context, [16]byte) ([]byte, time.Duration, error) {

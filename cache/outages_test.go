@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -213,7 +212,7 @@ func TestMemoryWithoutRedis(t *testing.T) {
 	r := newReplica(t, s, func(o *cache.Options) { o.Now, o.MemoryTTL = now.Now, time.Second })
 	near := func(want bool) {
 		t.Helper()
-		if _, ok := r.GetLocal(t.Context(), key("near product:1"), math.MaxInt); ok != want {
+		if _, ok := r.GetLocal(t.Context(), key("near product:1")); ok != want {
 			t.Errorf("in memory: %v, want %v", ok, want)
 		}
 	}
@@ -251,7 +250,7 @@ func TestPubSub(t *testing.T) {
 	gone := func(name string) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-			if _, ok := b.GetLocal(t.Context(), key("near "+name), math.MaxInt); !ok {
+			if _, ok := b.GetLocal(t.Context(), key("near "+name)); !ok {
 				return
 			}
 			if time.Now().After(deadline) {
@@ -266,7 +265,7 @@ func TestPubSub(t *testing.T) {
 	done := a.BeginWrite(t.Context(), []string{"product:1"})
 	done()
 	gone("product:1")
-	if _, ok := b.GetLocal(t.Context(), key("near product:2"), math.MaxInt); !ok {
+	if _, ok := b.GetLocal(t.Context(), key("near product:2")); !ok {
 		t.Error("another product was forgotten, too")
 	}
 	if err := a.Purge(t.Context()); err != nil {

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -169,7 +168,7 @@ func TestNoTier(t *testing.T) {
 	r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = 0 })
 	r.get("a", "bypass", "1", fillWith("1"))
 	r.get("a", "bypass", "2", fillWith("2"))
-	if _, ok := r.GetLocal(t.Context(), key("near a"), math.MaxInt); ok || r.HasUsable() {
+	if _, ok := r.GetLocal(t.Context(), key("near a")); ok || r.HasUsable() {
 		t.Error("a reply was stored")
 	}
 }
@@ -177,20 +176,10 @@ func TestNoTier(t *testing.T) {
 func TestGetLocal(t *testing.T) {
 	near := func(r *replica, want bool) {
 		t.Helper()
-		if value, ok := r.GetLocal(t.Context(), key("near a"), math.MaxInt); ok != want || (ok && string(value) != "value") {
+		if value, ok := r.GetLocal(t.Context(), key("near a")); ok != want || (ok && string(value) != "value") {
 			t.Errorf("Near: %q, %v; want %v", value, ok, want)
 		}
 	}
-	t.Run("size", func(t *testing.T) {
-		r := newReplica(t, nil, nil)
-		r.get("a", "miss", "value", fillWith("value"))
-		for most, want := range map[int]bool{len("value"): true, len("value") - 1: false} {
-			hits := r.count("portico_cache_lookups_total")
-			if _, ok := r.GetLocal(t.Context(), key("near a"), most); ok != want || r.count("portico_cache_lookups_total")-hits > 0 != want {
-				t.Errorf("at most %d bytes: %v, want %v, and a hit counted only then", most, ok, want)
-			}
-		}
-	})
 	t.Run("memory", func(t *testing.T) {
 		now := newClock()
 		r := newReplica(t, nil, func(o *cache.Options) { o.Now = now.Now })
@@ -236,7 +225,7 @@ func TestFingerprints(t *testing.T) {
 		if want := []string{"miss", "hit"}[i]; outcome != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", near, outcome, err, want)
 		}
-		if _, ok := r.GetLocal(t.Context(), key(near), math.MaxInt); !ok {
+		if _, ok := r.GetLocal(t.Context(), key(near)); !ok {
 			t.Errorf("memory does not know %s", near)
 		}
 	}

@@ -32,7 +32,7 @@ func allowedImports() map[string][]string {
 			"cmd/portico/app/backup", "cmd/portico/app/certificate", "cmd/portico/app/client", "cmd/portico/app/comparison", "cmd/portico/app/console",
 			"cmd/portico/app/credentials", "cmd/portico/app/cutover", "cmd/portico/app/doctor", "cmd/portico/app/erase", "cmd/portico/app/legacysystem",
 			"cmd/portico/app/mappings", "cmd/portico/app/program", "cmd/portico/app/records", "config", "config/buildinfo", "contracttests", "mapping", "mapping/auth",
-			"mapping/consent", "mapping/contract", "mapping/httpapi", "mapping/httpapi/fastpath", "mapping/landing", "mapping/legacy/compare", "mapping/legacy/exchange",
+			"mapping/consent", "mapping/contract", "mapping/httpapi", "mapping/landing", "mapping/legacy/compare", "mapping/legacy/exchange",
 			"mapping/legacy/follow", "mapping/legacy/mask", "mapping/legacy/migration", "mapping/legacy/mirror", "mapping/legacy/passthrough",
 			"mapping/legacy/recording", "mapping/legacy/shadow", "mapping/openapi", "mapping/redact", "mapping/reference",
 			"adapter/sqlstore/engine", "adapter/sqlstore/leases", "adapter/sqlstore/outboxes",
@@ -90,7 +90,6 @@ func allowedImports() map[string][]string {
 		"cmd/contracttest":              {"config/buildinfo", "config/strictyaml", "contracttests", "contracttests/report"},
 
 		"mapping/httpapi":              {"mapping", "mapping/auth", "mapping/budget", "mapping/calls", "mapping/consent", "mapping/contract", "mapping/landing", "mapping/legacy/exchange", "mapping/legacy/gate", "mapping/legacy/passthrough", "mapping/pipeline", "mapping/products/images", "mapping/ratelimit", "mapping/redact", "adapter", "adapter/guard", "adapter/tracing"},
-		"mapping/httpapi/fastpath":     {},
 		"mapping/openapi":              {"mapping/contract", "mapping/listquery", "adapter"},
 		"mapping/reference":            {"mapping/openapi"},
 		"mapping/landing":              {},

@@ -243,11 +243,7 @@ func (a *API) serve(c *gin.Context) {
 // completed.
 func (a *API) serveCall(c *gin.Context, s *state) error {
 	ctx, ok := c.Request.Context(), false
-	cached, found := ctx.Value(cachedKey{}).([]byte)
-	if !found {
-		cached = a.service.Cached(c.Request, s.request.Scheme, math.MaxInt)
-	}
-	if s.response, ok = a.service.ServeCached(cached, s.buffer[:0]); !ok {
+	if s.response, ok = a.service.ServeCached(&s.request, s.buffer[:0]); !ok {
 		leaveTrail(c, s)
 		var cancel context.CancelFunc
 		ctx, cancel = a.withDeadline(c.Request.Context())
@@ -255,28 +251,6 @@ func (a *API) serveCall(c *gin.Context, s *state) error {
 		s.response = a.service.Serve(ctx, &s.request, s.buffer[:0])
 	}
 	return a.send(ctx, c, s)
-}
-
-// maxBuffered is the size in bytes of the largest cached reply that FindCached finds: the server buffers
-// it, and a slow client can keep it in memory for long.
-const maxBuffered = 16 << 10
-
-// A cachedKey is the context key of the cached reply to a request, which has been looked up already.
-type cachedKey struct{}
-
-// FindCached looks for the reply to r in the memory tier of the reply cache. It returns r with that
-// reply, or nil if there is none that is small. Portico's own middleware and handlers answer the request
-// at once, and need nothing of a server but a writer. FindCached finds nothing if the engine has other
-// middleware, or if there are rules for requests.
-func (a *API) FindCached(r *http.Request) *http.Request {
-	if a.isShared() || len(a.Rules) > 0 || a.BasePath != "" || a.Draining != nil && a.Draining() {
-		return nil
-	}
-	cached := a.service.Cached(r, a.Scheme(r), maxBuffered)
-	if cached == nil {
-		return nil
-	}
-	return r.WithContext(context.WithValue(r.Context(), cachedKey{}, cached))
 }
 
 // serveOutside answers a request that is not a call of the interface.

@@ -19,8 +19,6 @@
 //  5. The rules and limits of an API never change. A program that takes over others while it
 //     runs makes another API for them ([API.With]) and gives it the requests that begin from
 //     then on, so that each request is answered under one set of rules.
-//  6. A reply that is in memory needs nothing of net/http's server. Package fastpath gives such a
-//     request to the same engine ([API.FindCached]), so that nothing is decided twice.
 //
 // # How it is tested
 //

@@ -23,28 +23,22 @@ func (s *Pipeline) Anonymous(r *http.Request) bool {
 	return s.auth.Anonymous(r.Header.Get("Authorization"))
 }
 
-// Cached returns the reply to r in the memory tier of the reply cache, for [Pipeline.ServeCached]. It
-// is nil if there is none, if it is longer than most bytes, or if r is no API request.
-func (s *Pipeline) Cached(r *http.Request, scheme string, most int) []byte {
+// ServeCached answers r, which must be an API request, from the memory tier of the reply
+// cache. It runs no step of the pipeline, but returns the same response as
+// [pipeline.Serve]. It may use buf for the body. ok is false if there is no such reply.
+func (s *Pipeline) ServeCached(r *calls.Request, buf []byte) (response calls.Response, ok bool) {
 	if s.replyCache == nil {
-		return nil
-	}
-	fingerprint, ok := s.replyCache.Fingerprint(r, scheme)
-	if !ok {
-		return nil
-	}
-	value, _ := s.replyCache.GetLocal(r.Context(), fingerprint, most)
-	return value
-}
-
-// ServeCached answers a request with a reply that Cached returned for it. It runs no step of the
-// pipeline, but returns the same response as [pipeline.Serve]. It may use buf for the body. ok is
-// false without a reply.
-func (s *Pipeline) ServeCached(cached, buf []byte) (response calls.Response, ok bool) {
-	if cached == nil {
 		return response, false
 	}
-	return s.replyCache.Decode(cached, "hit", 0, buf)
+	fingerprint, ok := s.replyCache.Fingerprint(r.HTTP, r.Scheme)
+	if !ok {
+		return response, false
+	}
+	value, ok := s.replyCache.GetLocal(r.HTTP.Context(), fingerprint)
+	if !ok {
+		return response, false
+	}
+	return s.replyCache.Decode(value, "hit", 0, buf)
 }
 
 // Serve answers r, which must be an API request. It appends the body to buf, which a

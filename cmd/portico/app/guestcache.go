@@ -25,11 +25,6 @@ import (
 // redisBreaker is the name of the breaker of Redis in metrics.
 const redisBreaker = "redis"
 
-// answersFromMemory reports whether a process answers from memory without asking Redis.
-func answersFromMemory(c config.Cache) bool {
-	return c.MemoryBytes > 0 && (c.RedisURL == "" || c.MemoryTTL > 0)
-}
-
 // openReplyCache returns the cache of replies to Guests. If Redis is unreachable,
 // openReplyCache does not fail: the cache works in memory until Redis is reachable.
 func openReplyCache(cfg *config.Config, changes cache.Changes, registry prometheus.Registerer, breakers *breakerMetrics, log *slog.Logger) (*cache.Cache, error) {

@@ -133,9 +133,6 @@ func (s *ruleSets) enter() *ruleSet {
 // current returns the rule set in force.
 func (s *ruleSets) current() *ruleSet { return s.inForce.Load() }
 
-// findCached is that of the API of the rule set in force.
-func (s *ruleSets) findCached(r *http.Request) *http.Request { return s.current().api.FindCached(r) }
-
 // replace puts the rules of cfg in force, or changes nothing if it fails. It must not be
 // called concurrently, nor after close.
 func (s *ruleSets) replace(cfg *config.Config) error {

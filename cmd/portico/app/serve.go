@@ -28,7 +28,6 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/httpapi"
-	"github.com/portico-commerce/portico/mapping/httpapi/fastpath"
 	"github.com/portico-commerce/portico/mapping/landing"
 )
 
@@ -210,21 +209,13 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 // ports are the servers of the two ports, with their listeners.
 type ports struct {
 	contract, ops                 *http.Server
-	cached                        *fastpath.Server // of the contract's port without TLS
 	contractListener, opsListener net.Listener
 }
 
 // openPorts listens on both ports, and serves nothing yet.
 func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err error) {
 	s = &ports{contract: newServer(cfg, a.contract, log)}
-	s.cached = &fastpath.Server{
-		Handler: a.contract, Prepare: a.rules.findCached, IdleTimeout: cfg.Server.IdleTimeout, WriteTimeout: cfg.Server.WriteTimeout,
-	}
-	s.contract.ConnContext = a.connections.Context
-	s.contract.ConnState = func(conn net.Conn, state http.ConnState) {
-		a.connections.State(conn, state)
-		s.cached.State(conn, state)
-	}
+	s.contract.ConnContext, s.contract.ConnState = a.connections.Context, a.connections.State
 	if cfg.Server.TLSCert != "" {
 		reloader, err := certificate.NewReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
 		if err != nil {
@@ -252,11 +243,7 @@ func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err erro
 // serve serves both ports. Whichever ends first sends why.
 func (s *ports) serve(connections *httpapi.Connections, cfg *config.Config) (failed <-chan error) {
 	ended := make(chan error, 2)
-	contract := netutil.LimitListener(s.contractListener, cfg.Server.MaxConnections)
-	if s.contract.TLSConfig == nil && answersFromMemory(cfg.Cache) {
-		contract = s.cached.Listener(contract)
-	}
-	contract = connections.Listener(contract) // counts what net/http reads
+	contract := connections.Listener(netutil.LimitListener(s.contractListener, cfg.Server.MaxConnections))
 	for server, listener := range map[*http.Server]net.Listener{s.contract: contract, s.ops: s.opsListener} {
 		go func() { ended <- serveListener(server, listener) }()
 	}
@@ -268,7 +255,7 @@ func (s *ports) serve(connections *httpapi.Connections, cfg *config.Config) (fai
 func (s *ports) shutDown(ctx context.Context, cfg *config.Config, traces *otlp.Provider, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	err := errors.Join(shutDown(ctx, s.contract, cfg), shutDown(ctx, s.ops, cfg), s.cached.Wait(ctx))
+	err := errors.Join(shutDown(ctx, s.contract, cfg), shutDown(ctx, s.ops, cfg))
 	if traces != nil {
 		if lost := traces.Close(ctx); lost != nil {
 			log.Warn("stopping", "error", lost)
