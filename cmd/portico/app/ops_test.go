@@ -24,6 +24,16 @@ type localServer struct {
 // operators' port offers the reset of a demo.
 func serveLocal(t testing.TB, reset bool, environ ...string) *localServer {
 	t.Helper()
+	l, cfg := openLocal(t, reset, environ...)
+	log := program.NewLogger(l.log, cfg)
+	l.contract = listen(t, newServer(cfg, l.app.contract, log))
+	l.ops = listen(t, newServer(cfg, l.app.ops.handler(), log))
+	return l
+}
+
+// openLocal wires the program for serveLocal without serving it.
+func openLocal(t testing.TB, reset bool, environ ...string) (*localServer, *config.Config) {
+	t.Helper()
 	data := demotest.Data(t)
 	db, err := openDemo(t.Context(), t.TempDir(), data, nil, false)
 	if err != nil {
@@ -36,9 +46,13 @@ func serveLocal(t testing.TB, reset bool, environ ...string) *localServer {
 	if !reset {
 		data = nil
 	}
+	t.Cleanup(func() { // after the last request
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	l := &localServer{log: apptest.NewOutput()}
-	log := program.NewLogger(l.log, cfg)
-	if l.app, err = newApp(t.Context(), newProgram(), cfg, db, data, log); err != nil {
+	if l.app, err = newApp(t.Context(), newProgram(), cfg, db, data, program.NewLogger(l.log, cfg)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -46,14 +60,7 @@ func serveLocal(t testing.TB, reset bool, environ ...string) *localServer {
 			t.Error(err)
 		}
 	})
-	l.contract = listen(t, newServer(cfg, l.app.contract, log))
-	l.ops = listen(t, newServer(cfg, l.app.ops.handler(), log))
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
+	return l, cfg
 }
 
 // listen serves on a free port until the test ends and returns the base URL.
@@ -63,6 +70,13 @@ func listen(t testing.TB, server *http.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveOn(t, server, listener)
+	return "http://" + listener.Addr().String()
+}
+
+// serveOn serves on listener until the test ends.
+func serveOn(t testing.TB, server *http.Server, listener net.Listener) {
+	t.Helper()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -72,7 +86,6 @@ func listen(t testing.TB, server *http.Server) string {
 		_ = server.Close()
 		<-ended
 	})
-	return "http://" + listener.Addr().String()
 }
 
 // TestReadinessFollowsTheUpstream checks that /readyz fails after the database is closed.
