@@ -99,6 +99,9 @@ type Options struct {
 	TimestampMaxAge time.Duration
 	// RefusePlaintext rejects the signature method PLAINTEXT like an unknown method.
 	RefusePlaintext bool
+	// PlusAsSpace also accepts signatures of clients that read a plus in the query as a space.
+	// The original rejects them (wire 12).
+	PlusAsSpace bool
 	// Keys looks up API keys. Without it, a Bearer Authorization header is ignored like all
 	// schemes other than OAuth (wire 4).
 	Keys Keys
@@ -123,6 +126,7 @@ type Authenticator struct {
 	ttl             time.Duration
 	rsaCrashes      bool
 	refusePlaintext bool
+	plusAsSpace     bool
 	timestampMaxAge time.Duration
 	now             func() time.Time
 	log             *slog.Logger // may be nil
@@ -133,7 +137,8 @@ type Authenticator struct {
 func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	a := &Authenticator{
 		credentials: credentials, nonces: nonces, keys: o.Keys, ttl: o.CredentialTTL,
-		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, timestampMaxAge: o.TimestampMaxAge, now: o.Now, log: o.Log,
+		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, plusAsSpace: o.PlusAsSpace,
+		timestampMaxAge: o.TimestampMaxAge, now: o.Now, log: o.Log,
 	}
 	a.ttl = cmp.Or(a.ttl, 3*time.Second)
 	if a.now == nil {
@@ -287,9 +292,7 @@ func (a *Authenticator) verify(c *call, consumerSecret string, token *adapter.To
 		if err := c.readForm(); err != nil {
 			return err
 		}
-		method, origins := strings.ToUpper(c.request.Method), a.candidateOrigins(c.request)
-		valid = verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(onlyLast), onlyLast)) ||
-			verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(everyPair), everyPair))
+		valid = a.verifyRules(c, given, consumerSecret, tokenSecret)
 	}
 	valid = valid && consumerSecret != "" && (token == nil || tokenSecret != "")
 	c.signatureValid, c.signatureInvalid = valid, !valid
@@ -305,34 +308,6 @@ func (a *Authenticator) candidateOrigins(r *Request) []string {
 	for _, origin := range a.publicOrigins {
 		if !slices.Contains(all, origin) {
 			all = append(all, origin)
-		}
-	}
-	return all
-}
-
-// A coverage is the set of parameters that a signature covers.
-type coverage uint8
-
-const (
-	// onlyLast: the rule of the original (wire 12). The last value of a name counts, and of
-	// the query only pairs with exactly one "=".
-	onlyLast coverage = iota
-	// everyPair: the rule of RFC 5849 (3.4.1.3) and the libraries that follow it. Every pair
-	// counts, one without "=" as an empty value. This is no less secure, because the
-	// signature covers the whole request. A plus remains a plus: the original rejects any
-	// other interpretation.
-	everyPair
-)
-
-// signed returns the parameters that a signature covers. With onlyLast, a parameter of the
-// query overrides one of the body, and an OAuth parameter overrides both.
-func (c *call) signed(covered coverage) parameters {
-	all := make(parameters, 0, strings.Count(c.form, "&")+strings.Count(c.query, "&")+2+len(c.oauth))
-	all = appendSignedForm(all, c.form)
-	all = appendSignedQuery(all, c.query, covered)
-	for _, p := range c.oauth {
-		if p.name != "oauth_signature" {
-			all = append(all, p)
 		}
 	}
 	return all

@@ -122,15 +122,14 @@ func appendSignedForm(dst parameters, form string) parameters {
 	return dst
 }
 
-// appendSignedQuery appends the parameters of a query that a signature covers. A plus remains
-// a plus.
-func appendSignedQuery(dst parameters, query string, covered coverage) parameters {
+// appendSignedQuery appends the parameters of a query that a signature covers under a rule.
+func appendSignedQuery(dst parameters, query string, r rule) parameters {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, ok := strings.Cut(pair, "=")
-		if covered == onlyLast && (!ok || strings.Contains(value, "=")) || pair == "" || isOAuth(name) {
+		if !r.everyPair && (!ok || strings.Contains(value, "=")) || pair == "" || isOAuth(name) {
 			continue
 		}
-		dst = append(dst, parameter{name: unescape(name, false), value: unescape(value, false)})
+		dst = append(dst, parameter{name: unescape(name, r.plusAsSpace), value: unescape(value, r.plusAsSpace)})
 	}
 	return dst
 }

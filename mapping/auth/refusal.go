@@ -59,8 +59,9 @@ func (a *Authenticator) logRefusal(ctx context.Context, r *Request, c *call, err
 // expectedParameters returns the parameters that a signature of c covers by RFC 5849, sorted.
 func (c *call) expectedParameters() parameters {
 	_ = c.readForm() // without the form the rest is still worth knowing
-	all := c.signed(everyPair)
-	normalize(all, everyPair)
+	rfc := rule{everyPair: true}
+	all := c.signed(rfc)
+	normalize(all, rfc)
 	return all
 }
 

@@ -62,9 +62,9 @@ func (a *Authenticator) Signer(ctx context.Context, r *Request) (*Signer, error)
 }
 
 // Sign returns the Authorization header for r as it will be sent: an HMAC-SHA1 signature with
-// a new nonce, computed for the host without its port, as servers behind a proxy that hides
-// the port expect it (wire 12). It ignores r.Authorization. The error is that of Request.Form,
-// wrapped.
+// a new nonce, computed as the original expects it (wire 12): for the host without its port, which
+// a proxy in front of the server may hide, and with the parameters in natural order. It ignores
+// r.Authorization. The error is that of Request.Form, wrapped.
 func (s *Signer) Sign(r *Request, now time.Time) (string, error) {
 	return s.sign(r, now, rand.Text()) // shorter than nonceLength
 }
@@ -83,9 +83,10 @@ func (s *Signer) sign(r *Request, now time.Time, nonce string) (string, error) {
 		{name: "oauth_nonce", value: nonce},
 		{name: "oauth_version", value: "1.0"},
 	}
+	expected := rule{natural: true}
 	all := origins(r.Scheme, r.Host)
 	bare := all[len(all)-1]
-	base := appendBaseString(nil, strings.ToUpper(r.Method), bare, c.path, normalize(c.signed(onlyLast), onlyLast))
+	base := appendBaseString(nil, strings.ToUpper(r.Method), bare, c.path, normalize(c.signed(expected), expected))
 	mac := newMAC(s.consumerSecret, s.tokenSecret)
 	mac.Write(base)
 	signature := base64.StdEncoding.EncodeToString(mac.Sum(nil))

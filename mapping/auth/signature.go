@@ -58,25 +58,29 @@ func appendBaseString(dst []byte, method, origin, path string, normalized []byte
 	return append(dst, normalized...)
 }
 
-// normalize returns the third part of the base string: the parameters sorted by encoded name,
-// only the last one of each name, each encoded, and the result encoded again. With everyPair
-// all parameters of a name count, sorted by encoded value, except that of each OAuth parameter
-// only the last one does. It sorts all in place.
-func normalize(all parameters, covered coverage) []byte {
-	slices.SortStableFunc(all, func(a, b parameter) int {
-		order := compareEscaped(a.name, b.name)
-		if order == 0 && covered == everyPair && !isOAuth(a.name) {
-			order = compareEscaped(a.value, b.value)
-		}
-		return order
-	})
+// normalize returns the third part of the base string: the parameters sorted by encoded name in
+// the order of the rule, only the last one of each name, each encoded, and the result encoded
+// again. If every pair is covered, all parameters of a name count, sorted by encoded value, except
+// that of each OAuth parameter only the last one does. It sorts all in place.
+func normalize(all parameters, r rule) []byte {
+	if r.natural {
+		sortNaturally(all, r.everyPair)
+	} else {
+		slices.SortStableFunc(all, func(a, b parameter) int {
+			order := compareEscaped(a.name, b.name)
+			if order == 0 && r.everyPair && !isOAuth(a.name) {
+				order = compareEscaped(a.value, b.value)
+			}
+			return order
+		})
+	}
 	size := 0
 	for _, p := range all {
 		size += len(p.name) + len(p.value) + len("%3D%26")
 	}
 	normalized := make([]byte, 0, size+size/2)
 	for i, p := range all {
-		if i+1 < len(all) && all[i+1].name == p.name && (covered == onlyLast || isOAuth(p.name)) {
+		if i+1 < len(all) && all[i+1].name == p.name && (!r.everyPair || isOAuth(p.name)) {
 			continue
 		}
 		if len(normalized) > 0 {

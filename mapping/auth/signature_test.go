@@ -13,7 +13,7 @@ func TestVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	normalized := normalize(appendSignedQuery(oauth, "attrs=email", onlyLast), onlyLast)
+	normalized := normalize(appendSignedQuery(oauth, "attrs=email", rule{}), rule{})
 	const origin, path = "http://store.example", "/api/rest/customers/1"
 	want := "GET&http%3A%2F%2Fstore.example%2Fapi%2Frest%2Fcustomers%2F1&attrs%3Demail%26oauth_consumer_key%3D" + consumerKey +
 		"%26oauth_nonce%3Dn1%26oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D1330000000%26oauth_token%3D" + adminToken +
@@ -149,7 +149,6 @@ func TestSignedBody(t *testing.T) {
 // TestSignedEveryPair signs as in RFC 5849, 3.4.1.3; the normalized parameters are literals, not
 // computed.
 func TestSignedEveryPair(t *testing.T) {
-	const urlencoded = "application/x-www-form-urlencoded"
 	tests := []struct{ name, target, body, before, after, want string }{
 		{"repeated name, sorted by value", "/a?b=2&b=10&a=x", "", "a=x&b=10&b=2&", "", ""},
 		{"the same pair twice", "/a?b=2&b=2", "", "b=2&b=2&", "", ""},
@@ -163,18 +162,24 @@ func TestSignedEveryPair(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			a, _, _ := newAuthenticator(Options{})
-			f := nonced("n")
-			parameters := test.before + "oauth_consumer_key=" + consumerKey + "&oauth_nonce=n&oauth_signature_method=HMAC-SHA1&oauth_timestamp=1330000000&oauth_token=" +
-				adminToken + "&oauth_version=1.0" + test.after
-			base := "PUT&" + escapeReference("http://store.example/a") + "&" + escapeReference(parameters)
-			r := get(test.target, f.with("signature", hmacReference(base, consumerSecret, adminSecret)).header())
-			r.Method, r.ContentType = "PUT", urlencoded
-			r.Form = func() ([]byte, error) { return []byte(test.body), nil }
+			r := signedPut(test.target, test.body, test.before, test.after)
 			if _, err := a.Authenticate(t.Context(), r); problemOf(t, err) != test.want {
 				t.Errorf("problem %q, want %q", problemOf(t, err), test.want)
 			}
 		})
 	}
+}
+
+// signedPut returns a request with a form that is signed with the given normalized parameters before
+// and after those of OAuth.
+func signedPut(target, body, before, after string) *Request {
+	parameters := before + "oauth_consumer_key=" + consumerKey + "&oauth_nonce=n&oauth_signature_method=HMAC-SHA1&oauth_timestamp=1330000000&oauth_token=" +
+		adminToken + "&oauth_version=1.0" + after
+	base := "PUT&" + escapeReference("http://store.example/a") + "&" + escapeReference(parameters)
+	r := get(target, nonced("n").with("signature", hmacReference(base, consumerSecret, adminSecret)).header())
+	r.Method, r.ContentType = "PUT", "application/x-www-form-urlencoded"
+	r.Form = func() ([]byte, error) { return []byte(body), nil }
+	return r
 }
 
 // TestSignedSources signs calls whose OAuth parameters are not in the header.
@@ -238,7 +243,7 @@ func FuzzBaseString(f *testing.F) {
 		oauth := map[string]string{name: value, "oauth_version": "1.0"}
 		c := &call{query: query, oauth: parameters{{name: name, value: "overwritten"}, {name: "oauth_version", value: "1.0"}, {name: name, value: oauth[name]}}}
 		want := baseReference("GET", "http://store.example"+path, query, oauth)
-		if got := string(appendBaseString(nil, "GET", "http://store.example", path, normalize(c.signed(onlyLast), onlyLast))); got != want {
+		if got := string(appendBaseString(nil, "GET", "http://store.example", path, normalize(c.signed(rule{}), rule{}))); got != want {
 			t.Errorf("base string\n%q, want\n%q", got, want)
 		}
 	})
