@@ -97,6 +97,7 @@ upstream: {timeout: 2s, max_in_flight: 3, max_wait: 40ms, breaker_failures: 5, b
 auth:
   secret_key: `+secretKey+`
   refuse_plaintext: true
+  plus_as_space: true
   password_cost: 12
   timestamp_max_age: 30m
 store: {name: "Müller & Söhne", timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
@@ -142,7 +143,8 @@ sql.dsn: 0042
 	upstream := &want.Upstream
 	upstream.Timeout, upstream.MaxInFlight, upstream.MaxWait = 2*time.Second, 3, 40*time.Millisecond
 	upstream.BreakerFailures, upstream.BreakerOpen = 5, time.Minute
-	want.Auth.SecretKey, want.Auth.RefusePlaintext, want.Auth.PasswordCost, want.Auth.TimestampMaxAge = append(key, key...), true, 12, 30*time.Minute
+	want.Auth.SecretKey, want.Auth.RefusePlaintext, want.Auth.PlusAsSpace = append(key, key...), true, true
+	want.Auth.PasswordCost, want.Auth.TimestampMaxAge = 12, 30*time.Minute
 	store := &want.Store
 	store.Name, store.TimeZone, store.Currency, store.TaxCountry, store.TaxRegion = "Müller & Söhne", berlin, "EUR", "DE", ""
 	store.AttributeSets, store.TaxClasses, store.Themes = []string{"4", "9"}, []string{"0", "7"}, []string{}

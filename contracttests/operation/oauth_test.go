@@ -2,10 +2,12 @@ package operation
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/auth/diagnose"
 )
 
@@ -45,4 +47,37 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%v: %s", err, stdout)
 		}
 	})
+}
+
+// TestPlusAsSpace sends a plus that was signed as a space to servers with and without
+// auth.plus_as_space, and explains the same request under their settings.
+func TestPlusAsSpace(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, setting, explained string
+		status                   int
+	}{
+		{"default", "PORTICO_AUTH_PLUS_AS_SPACE=false", "set auth.plus_as_space on the server", http.StatusUnauthorized},
+		{"on", "PORTICO_AUTH_PLUS_AS_SPACE=true", "accepted because auth.plus_as_space is on", http.StatusOK},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			base := apptest.StartDemo(t, "documented", tt.setting).Contract
+			const list = "/api/rest/customers?filter[1][attribute]=firstname&filter[1][eq]="
+			credentials := apptest.Credentials(t)
+			credentials.Signature = contracttests.HMACSHA1
+			lines, err := credentials.SignRequest(contracttests.Admin, "GET", base+list+"A%20B", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, authorization, _ := strings.Cut(lines[0], ": ")
+			if got := apptest.Send(t, "GET", base+list+"A+B", "", "Accept", "application/json", "Authorization", authorization); got.Status != tt.status {
+				t.Errorf("status %d, want %d: %s", got.Status, tt.status, got.Body)
+			}
+			stdout, _, _ := apptest.Environment{tt.setting}.Run(t, "oauth", "explain", "--demo", "curl -H '"+lines[0]+"' '"+base+list+"A+B'")
+			if !strings.Contains(stdout, tt.explained) {
+				t.Errorf("no %q in\n%s", tt.explained, stdout)
+			}
+		})
+	}
 }

@@ -62,7 +62,8 @@ func (w *wiring) openService(ctx context.Context) (err error) {
 // newAuthenticator returns what authenticates clients.
 func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
 	options := auth.Options{
-		RSACrashes: w.dialect.UnverifiableCrash, RefusePlaintext: w.config.Auth.RefusePlaintext, TimestampMaxAge: w.config.Auth.TimestampMaxAge, Log: w.log,
+		RSACrashes: w.dialect.UnverifiableCrash, RefusePlaintext: w.config.Auth.RefusePlaintext, PlusAsSpace: w.config.Auth.PlusAsSpace,
+		TimestampMaxAge: w.config.Auth.TimestampMaxAge, Log: w.log,
 	}
 	if w.config.PublicURL != "" {
 		var err error

@@ -28,9 +28,10 @@ type Options struct {
 	PublicURL *url.URL
 	// Scheme is assumed for a request that does not say it; "" means http.
 	Scheme string
-	// TimestampMaxAge and RefusePlaintext are the settings of the server.
+	// TimestampMaxAge, RefusePlaintext and PlusAsSpace are the settings of the server.
 	TimestampMaxAge time.Duration
 	RefusePlaintext bool
+	PlusAsSpace     bool
 	// NoToken: the request is for a request token, which is signed without one.
 	NoToken bool
 	Now     func() time.Time // nil means time.Now
@@ -106,7 +107,11 @@ func Diagnose(ctx context.Context, r *Request, o Options) (*Report, error) {
 	if err := report.judge(ctx, s, &o); err != nil {
 		return nil, err
 	}
-	if report.Verdict == Refused && o.Secrets != nil {
+	switch {
+	case o.Secrets == nil:
+	case report.Verdict == Accepted:
+		report.explainAccepted(s, &o)
+	case report.Verdict == Refused:
 		report.findMistakes(s, &o)
 	}
 	return report, nil
@@ -184,7 +189,9 @@ func (r *Report) judge(ctx context.Context, s *signed, o *Options) error {
 	if credentials == nil {
 		credentials = store
 	}
-	authenticator := auth.New(credentials, store, auth.Options{PublicURL: o.PublicURL, TimestampMaxAge: o.TimestampMaxAge, RefusePlaintext: o.RefusePlaintext, Now: o.Now})
+	authenticator := auth.New(credentials, store, auth.Options{
+		PublicURL: o.PublicURL, TimestampMaxAge: o.TimestampMaxAge, RefusePlaintext: o.RefusePlaintext, PlusAsSpace: o.PlusAsSpace, Now: o.Now,
+	})
 	var err error
 	if o.NoToken {
 		_, err = auth.NewGranting(authenticator, store, false).Initiate(ctx, s.authRequest())

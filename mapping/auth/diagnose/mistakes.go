@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/portico-commerce/portico/mapping/auth"
 )
 
 // A mistake is a usual one in signing.
@@ -27,7 +29,7 @@ func mistakes(s *signed, o *Options) []mistake {
 		{"form_left_out", "form", "Sign the parameters of the form-encoded body, too.", func(v *variant) { v.form = nil }},
 		{"body_signed", "form", "Only a body whose Content-Type is " + formType + " is signed; this one is not.", func(v *variant) {
 			if len(v.form) == 0 {
-				v.form = parseForm(s.request.Body)
+				v.form = parsePairs(s.request.Body)
 			}
 		}},
 		{"scheme", "origin", "The URL of the base string has the other scheme of http and https. Behind a proxy that ends TLS, see trusted_proxies and public_url.", func(v *variant) {
@@ -66,12 +68,16 @@ func mistakes(s *signed, o *Options) []mistake {
 		{"space_as_plus", "values", "A space must be encoded as %20 in the base string, not as a plus sign.", func(v *variant) {
 			v.value = func(p *parameter) string { return url.QueryEscape(p.value) }
 		}},
-		{"plus_as_space", "values", "A plus sign in the query is a plus sign in the base string: send spaces as %20.", func(v *variant) {
-			v.value = func(p *parameter) string { return escape(strings.ReplaceAll(p.raw, "+", " ")) }
+		{"plus_as_space", "plus", "A plus sign in the query is a plus sign in the base string: send spaces as %20, or set auth.plus_as_space on the server.", plusAsSpace},
+		{"plus_kept", "plus", "A plus sign in the form-encoded body is a space in the base string: send plus signs as %2B.", func(v *variant) {
+			v.form = slices.Clone(v.form)
+			for i := range v.form {
+				v.form[i].name, v.form[i].value = decode(v.form[i].rawName), decode(v.form[i].raw)
+			}
 		}},
 		{"parameters_not_encoded", "normalized", "The joined parameters must be percent-encoded as a whole.", func(v *variant) { v.encodeParameters = false }},
 		{"url_not_encoded", "url", "The URL must be percent-encoded in the base string.", func(v *variant) { v.encodeURL = false }},
-		{"not_sorted", "order", "The parameters must be sorted by name.", func(v *variant) { v.unsorted = true }},
+		{"not_sorted", "order", "The parameters must be sorted by name.", func(v *variant) { v.compare = nil }},
 		{"lower_case_escapes", "hex", "The hexadecimal digits of percent escapes must be in upper case.", func(v *variant) { v.lowerHex = true }},
 		{"method_case", "method", "The method must be in upper case in the base string.", func(v *variant) { v.method = strings.ToLower(v.method) }},
 		{"token_left_out", "oauth", "Sign oauth_token, too.", without("oauth_token")},
@@ -98,6 +104,62 @@ func mistakes(s *signed, o *Options) []mistake {
 			mistake{"base_path_added", "path", "The path in the base string has that of public_url, which the request lacks.", func(v *variant) { v.path = base + v.path }})
 	}
 	return all
+}
+
+// plusAsSpace reads plus signs in the query as spaces.
+func plusAsSpace(v *variant) { v.query = withPlusAsSpace(v.query) }
+
+// acceptedWays returns the ways to sign s that a server accepts, as mistakes that are none. The first
+// way is that of RFC 5849. The others have another base string than the ways before.
+func acceptedWays(s *signed, o *Options) [][]mistake {
+	natural := mistake{"natural_order", "order", "The parameters are sorted in natural order, in which a2 comes before a10, as the original does it. It is accepted; so is the order by bytes of RFC 5849, which the base string below has.", func(v *variant) { v.compare = auth.CompareNatural }}
+	plus := mistake{"plus_as_space", "plus", "A plus sign in the query is signed as a space. It is accepted because auth.plus_as_space is on.", plusAsSpace}
+	candidates := [][]mistake{nil, {natural}}
+	if o.PlusAsSpace {
+		candidates = append(candidates, []mistake{plus}, []mistake{natural, plus})
+	}
+	var ways [][]mistake
+	seen := map[string]bool{}
+	for _, way := range candidates {
+		if base := s.with(&Secrets{}, way).base(); !seen[base] {
+			seen[base] = true
+			ways = append(ways, way)
+		}
+	}
+	return ways
+}
+
+// explainAccepted names what differs from RFC 5849 in a signature that is accepted.
+func (r *Report) explainAccepted(s *signed, o *Options) {
+	if s.method != "HMAC-SHA1" {
+		return
+	}
+	origins := []string{s.origin()}
+	if o.PublicURL != nil {
+		origins = append(origins, o.PublicURL.Scheme+"://"+withoutDefaultPort(o.PublicURL.Scheme, strings.ToLower(o.PublicURL.Host)))
+	}
+	for _, origin := range origins {
+		origins = append(origins, withoutPort(origin))
+	}
+	for _, way := range acceptedWays(s, o) {
+		for _, lastOnly := range []bool{false, true} {
+			for _, origin := range origins {
+				v := s.with(o.Secrets, way)
+				v.lastOnly, v.origin = lastOnly, origin
+				if v.signature() == s.signature {
+					r.acceptWay(way)
+					return
+				}
+			}
+		}
+	}
+}
+
+// acceptWay says how an accepted signature differs from RFC 5849.
+func (r *Report) acceptWay(way []mistake) {
+	for _, m := range way {
+		r.hint(m.code, "%s", m.message)
+	}
 }
 
 // without returns a change that leaves out an OAuth parameter.
@@ -130,33 +192,44 @@ func (r *Report) findMistakes(s *signed, o *Options) {
 		return
 	}
 	given := strings.ReplaceAll(s.signature, " ", "+") // lost escapes are found elsewhere
-	fits := func(made ...mistake) bool {
-		v := newVariant(s, o.Secrets)
+	fits := func(way []mistake, made ...mistake) bool {
 		for _, m := range made {
-			m.apply(v)
+			if slices.ContainsFunc(way, func(w mistake) bool { return w.about == m.about }) {
+				return false
+			}
 		}
+		v := s.with(o.Secrets, slices.Concat(way, made))
 		return subtle.ConstantTimeCompare([]byte(v.signature()), []byte(given)) == 1
 	}
-	if fits() {
-		if code == "signature_invalid" {
-			r.fault("signature_altered", "The signature is right, but is not sent as it was computed.")
-		}
-		return
-	}
-	all := mistakes(s, o)
-	for _, m := range all {
-		if fits(m) {
-			r.fault(m.code, "The signature fits with one mistake: %s", m.message)
+	ways, all := acceptedWays(s, o), mistakes(s, o)
+	for _, way := range ways {
+		if fits(way) {
+			if code == "signature_invalid" {
+				r.fault("signature_altered", "The signature is right, but is not sent as it was computed.")
+			}
+			r.acceptWay(way)
 			return
 		}
 	}
+	for _, way := range ways {
+		for _, m := range all {
+			if fits(way, m) {
+				r.fault(m.code, "The signature fits with one mistake: %s", m.message)
+				r.acceptWay(way)
+				return
+			}
+		}
+	}
 	if len(s.request.Target)+len(s.request.Body) <= maxSearched {
-		for i, one := range all {
-			for _, other := range all[i+1:] {
-				if one.about != other.about && fits(one, other) {
-					r.fault(one.code, "The signature fits with two mistakes. The first: %s", one.message)
-					r.fault(other.code, "The second: %s", other.message)
-					return
+		for _, way := range ways {
+			for i, one := range all {
+				for _, other := range all[i+1:] {
+					if one.about != other.about && fits(way, one, other) {
+						r.fault(one.code, "The signature fits with two mistakes. The first: %s", one.message)
+						r.fault(other.code, "The second: %s", other.message)
+						r.acceptWay(way)
+						return
+					}
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha1" // #nosec G505 -- the contract's signature method, and sound inside an HMAC
 	"encoding/base64"
@@ -64,9 +65,9 @@ func newSigned(r *Request, scheme string) *signed {
 	s := &signed{request: r, scheme: scheme, source: inHeader}
 	var query string
 	s.path, query, _ = strings.Cut(r.Target, "?")
-	s.query = parseForm(query)
+	s.query = parsePairs(query)
 	if strings.HasPrefix(r.Header.Get("Content-Type"), formType) {
-		s.form = parseForm(r.Body)
+		s.form = withPlusAsSpace(parsePairs(r.Body))
 	}
 	authorization := r.Header.Get("Authorization")
 	if _, credentials, ok := strings.Cut(authorization, " "); ok && auth.Signed(authorization) {
@@ -110,8 +111,8 @@ func parseHeader(credentials string) (all parameters) {
 	return all
 }
 
-// parseForm parses a query or a form-encoded body. A plus sign remains one.
-func parseForm(form string) (all parameters) {
+// parsePairs parses a query or a form-encoded body. A plus sign remains one.
+func parsePairs(form string) (all parameters) {
 	for pair := range strings.SplitSeq(form, "&") {
 		if pair == "" {
 			continue
@@ -120,6 +121,16 @@ func parseForm(form string) (all parameters) {
 		all = append(all, parameter{name: decode(name), value: decode(raw), rawName: name, raw: raw, valid: ok})
 	}
 	return all
+}
+
+// withPlusAsSpace returns parameters whose plus signs stand for spaces.
+func withPlusAsSpace(all parameters) parameters {
+	read := slices.Clone(all)
+	for i := range read {
+		p := &read[i]
+		p.name, p.value = decode(strings.ReplaceAll(p.rawName, "+", " ")), decode(strings.ReplaceAll(p.raw, "+", " "))
+	}
+	return read
 }
 
 // decode decodes percent escapes; a text with an invalid one is returned as it is.
@@ -144,8 +155,21 @@ func (s *signed) authRequest() *auth.Request {
 
 // base returns the base string of RFC 5849.
 func (s *signed) base() string {
-	v := newVariant(s, &Secrets{})
-	return v.base()
+	return newVariant(s, &Secrets{}).base()
+}
+
+// origin returns the scheme and the host of the request as the base string has them.
+func (s *signed) origin() string {
+	return s.scheme + "://" + withoutDefaultPort(s.scheme, strings.ToLower(s.request.Host))
+}
+
+// with returns the way to sign s that makes mistakes.
+func (s *signed) with(secrets *Secrets, made []mistake) *variant {
+	v := newVariant(s, secrets)
+	for _, m := range made {
+		m.apply(v)
+	}
+	return v
 }
 
 // A variant is a way to sign a request. Mistakes change it.
@@ -153,8 +177,9 @@ type variant struct {
 	method, origin, path string
 	oauth, query, form   parameters
 	value                func(*parameter) string // the encoded value of a parameter
-	unsorted             bool
-	encodeParameters     bool // the joined parameters are encoded once more
+	compare              func(a, b string) int   // the order of encoded names and values; nil: as sent
+	lastOnly             bool                    // covered are the last value of a name, and pairs with one "="
+	encodeParameters     bool                    // the joined parameters are encoded once more
 	encodeURL            bool
 	lowerHex             bool
 	key                  string
@@ -165,9 +190,9 @@ type variant struct {
 // newVariant returns the right way to sign s.
 func newVariant(s *signed, secrets *Secrets) *variant {
 	v := &variant{
-		method: strings.ToUpper(s.request.Method), origin: s.scheme + "://" + withoutDefaultPort(s.scheme, strings.ToLower(s.request.Host)), path: s.path,
+		method: strings.ToUpper(s.request.Method), origin: s.origin(), path: s.path,
 		encodeParameters: true, encodeURL: true, key: escape(secrets.Consumer) + "&" + escape(secrets.Token), credentials: s.oauth, secrets: secrets,
-		value: func(p *parameter) string { return escape(p.value) },
+		value: func(p *parameter) string { return escape(p.value) }, compare: strings.Compare,
 	}
 	for _, p := range s.oauth {
 		if p.name != "oauth_signature" {
@@ -196,17 +221,33 @@ func withoutDefaultPort(scheme, host string) string {
 func (v *variant) base() string {
 	type pair struct{ name, value string }
 	var pairs []pair
-	for _, list := range []parameters{v.query, v.form, v.oauth} {
+	lists := []parameters{v.query, v.form, v.oauth}
+	if v.lastOnly {
+		lists = []parameters{v.form, v.query, v.oauth} // a parameter of the query overrides one of the body
+	}
+	for _, list := range lists {
 		for i := range list {
-			pairs = append(pairs, pair{escape(list[i].name), v.value(&list[i])})
+			if p := &list[i]; !v.lastOnly || p.valid && !strings.Contains(p.raw, "=") {
+				pairs = append(pairs, pair{escape(p.name), v.value(p)})
+			}
 		}
 	}
-	if !v.unsorted {
-		slices.SortStableFunc(pairs, func(a, b pair) int {
-			if order := strings.Compare(a.name, b.name); order != 0 {
-				return order
+	if v.lastOnly {
+		last := map[string]int{}
+		for i, p := range pairs {
+			last[p.name] = i
+		}
+		kept := pairs[:0]
+		for i, p := range pairs {
+			if last[p.name] == i {
+				kept = append(kept, p)
 			}
-			return strings.Compare(a.value, b.value)
+		}
+		pairs = kept
+	}
+	if v.compare != nil {
+		slices.SortStableFunc(pairs, func(a, b pair) int {
+			return cmp.Or(v.compare(a.name, b.name), strings.Compare(a.name, b.name), v.compare(a.value, b.value))
 		})
 	}
 	joined := make([]string, len(pairs))

@@ -55,7 +55,10 @@ The exit code is 0 if the signature is accepted or nothing is wrong with it, els
 			if err != nil {
 				return err
 			}
-			o := diagnose.Options{Scheme: scheme, NoToken: noToken, TimestampMaxAge: cfg.Auth.TimestampMaxAge, RefusePlaintext: cfg.Auth.RefusePlaintext}
+			o := diagnose.Options{
+				Scheme: scheme, NoToken: noToken, TimestampMaxAge: cfg.Auth.TimestampMaxAge,
+				RefusePlaintext: cfg.Auth.RefusePlaintext, PlusAsSpace: cfg.Auth.PlusAsSpace,
+			}
 			if cfg.PublicURL != "" {
 				if o.PublicURL, err = url.Parse(cfg.PublicURL); err != nil {
 					return errors.New("public_url: not a URL")
