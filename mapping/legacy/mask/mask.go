@@ -4,7 +4,7 @@
 // # Principles
 //
 //  1. Only known data stays: a field that the tables of package contract mark as public,
-//     a word that the contract itself uses, a header of a short list. Unknown data is
+//     a word that the contract itself uses, a usual word of a header. Unknown data is
 //     masked; if even its place in the body is unknown, the whole body is rejected.
 //  2. A mask preserves the form of the value: it replaces letters with letters, digits
 //     with digits, an e-mail address with an e-mail address, a date with a date, all in

@@ -3,7 +3,6 @@ package mask
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -197,15 +196,72 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// TestHeaders: in the wanted text, X, x and N stand for masked characters of that kind.
 func TestHeaders(t *testing.T) {
-	got := Headers(http.Header{
-		"Accept": {"application/xml", "*/*;q=0.1"}, "Authorization": {"OAuth x"}, "Cookie": {"a"}, "X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1"},
-		"X-Anything": {"a"}, "Version": {"1"}, "Accept-Language": {"ada@example.com"}, "X-Http-Method-Override": {"ADA"}, "If-None-Match": {`W/"0a"`}, "User-Agent": {"Ada/1.0 (ada@example.com)"},
-	})
-	want := map[string]string{"Accept": "application/xml, */*;q=0.1", "Version": "1", "If-None-Match": `W/"0a"`, "X-Http-Method-Override": "OTHER", "User-Agent": "Ada"}
-	if !maps.Equal(got, want) {
+	const accept, agent = "Accept", "User-Agent"
+	for _, tt := range []struct{ name, header, value, want string }{
+		{"media types", accept, "application/xml, */*;q=0.1", "application/xml, */*;q=0.1"},
+		{"media types of a browser", accept, "text/html,application/xhtml+xml,image/avif,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7", "text/html,application/xhtml+xml,image/avif,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"},
+		{"media types in capitals", accept, "TEXT/HTML", "TEXT/HTML"},
+		{"charset", accept, "text/plain;charset=UTF-8", "text/plain;charset=UTF-8"},
+		{"unknown media type", accept, "application/json, application/vnd.ada-byron+json", "application/json, xxxxxxxxxxx/xxx.xxx-xxxxx+xxxx"},
+		{"e-mail address in a parameter", accept, `text/xml;for="ada@example.com"`, `text/xml;xxx="xxx@xxxxxxx.xxx"`},
+		{"parameter that is a key", accept, "application/json;key=0123456789abcdef", "application/json;xxx=NNNNNNNNNNxxxxxx"},
+		{"telephone as a quality", accept, "text/xml;q=5550100", "text/xml;q=NNNNNNN"},
+		{"other spelling", accept, "<ada>", "<xxx>"},
+		{"not UTF-8", accept, "ada\xff", "xxxx"},
+		{"empty", accept, "", ""},
+		{"languages", "Accept-Language", "de-AT, en;q=0.7, *;q=0.5", "de-AT, en;q=0.7, *;q=0.5"},
+		{"name as a language", "Accept-Language", "ada, ada@example.com", "xxx, xxx@xxxxxxx.xxx"},
+		{"content type", "Content-Type", "application/json; charset=utf-8", "application/json; charset=utf-8"},
+		{"boundary", "Content-Type", "multipart/form-data; boundary=Ada", "multipart/form-data; boundary=Xxx"},
+		{"entity tags", "If-None-Match", `W/"0ab", "Ada", *`, `W/"Nxx", "Xxx", *`},
+		{"version", "Version", "1", "1"},
+		{"name as a version", "Version", "Ada 1815", "Xxx NNNN"},
+		{"method", "X-Http-Method-Override", "PUT", "PUT"},
+		{"unknown method", "X-Http-Method-Override", "ADA", "OTHER"},
+		{"program", agent, "curl/8.1 (ada@example.com)", "curl"},
+		{"program of the shop", agent, "AdaByron1815/1.0", "XxxXxxxxNNNN"},
+		{"program in another spelling", agent, "ada@example.com", "other"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := masker("key").Headers(http.Header{tt.header: {tt.value}})
+			if len(got) != 1 || !fits(got[tt.header], tt.want) {
+				t.Errorf("%q became %q, want %s", tt.value, got, tt.want)
+			}
+		})
+	}
+	dropped := http.Header{
+		"Authorization": {"OAuth x"}, "Cookie": {"a"}, "X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1"}, "X-Anything": {"a"},
+		"Accept": {strings.Repeat("a", 257)},
+	}
+	if got := masker("key").Headers(dropped); len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
+}
+
+// TestReplyHeaders: in the wanted text, X, x and N stand for masked characters of that kind.
+func TestReplyHeaders(t *testing.T) {
+	m := masker("key")
+	for _, tt := range []struct {
+		name        string
+		mask        func(string) string
+		value, want string
+	}{
+		{"content type", m.MediaTypes, "text/html; charset=UTF-8", "text/html; charset=UTF-8"},
+		{"unknown content type", m.MediaTypes, "text/ada", "xxxx/xxx"},
+		{"challenge", m.Challenge, `Basic realm="Ada's shop", charset="UTF-8"`, `Basic realm="Xxx'x xxxx", charset="UTF-8"`},
+		{"methods", Methods, "GET,POST, ADA", "GET, POST, OTHER"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.mask(tt.value); !fits(got, tt.want) {
+				t.Errorf("%q became %q, want %s", tt.value, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAgent(t *testing.T) {
 	for agent, want := range map[string]string{"": "", "PHP SoapClient/1": "PHP", "ada@example.com": "other", "/": "other"} {
 		header := http.Header{}
 		if agent != "" {

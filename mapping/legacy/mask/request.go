@@ -1,7 +1,6 @@
 package mask
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -144,49 +143,6 @@ func (m *Masker) isModifierValue(route *contract.Route, modifier, text string) b
 		return len(text) <= 32 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 	}
 	return isNumber(text)
-}
-
-// Headers returns the request headers that a recording keeps: those that affect the reply,
-// and the first product of the User-Agent. It drops values in unusual spellings, and all
-// headers that identify the caller.
-func Headers(header http.Header) map[string]string {
-	const longest = 256
-	kept := map[string]string{}
-	for _, name := range []string{"Accept", "Accept-Language", "Content-Type", "If-None-Match", "Version", "X-Http-Method-Override"} {
-		values, sent := header[name]
-		value := strings.Join(values, ", ")
-		if name == "X-Http-Method-Override" && sent {
-			value = contract.MethodLabel(value)
-		}
-		if sent && len(value) <= longest && hasHeaderCharacters(value) {
-			kept[name] = value
-		}
-	}
-	if agent := Agent(header); agent != "" {
-		kept["User-Agent"] = agent
-	}
-	return kept
-}
-
-// Agent returns the name of the first product in the User-Agent header, "" without the
-// header, and "other" for a name in an unusual spelling.
-func Agent(header http.Header) string {
-	const longest = 32
-	agent := header.Get("User-Agent")
-	name, _, _ := strings.Cut(agent, "/")
-	name, _, _ = strings.Cut(name, " ")
-	if agent != "" && (name == "" || len(name) > longest || !hasHeaderCharacters(name)) {
-		return "other"
-	}
-	return name
-}
-
-// hasHeaderCharacters reports whether a text has only characters of media types, languages, versions
-// and entity tags.
-func hasHeaderCharacters(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(` ;,=/*+._"-`, r))
-	}) < 0
 }
 
 // escapeNonASCII escapes the bytes that a request line must not contain.

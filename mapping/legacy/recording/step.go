@@ -74,7 +74,7 @@ func newConversation(o *Options, e *exchange.Exchange) (*conversation, error) {
 	}
 	bases := append([]string{e.Scheme + "://" + e.Request.Host + o.BasePath}, o.Bases...)
 	var notes []string
-	s := step{Method: contract.MethodLabel(e.Request.Method), Headers: mask.Headers(e.Request.Header)}
+	s := step{Method: contract.MethodLabel(e.Request.Method), Headers: m.Headers(e.Request.Header)}
 	s.Accept, s.ContentType = removeHeader(s.Headers, "Accept"), removeHeader(s.Headers, "Content-Type")
 	if e.Request.Header.Get("Content-Type") != "" && s.ContentType == nil {
 		return nil, errUnreadable // without the header the body has another meaning
@@ -144,9 +144,16 @@ func target(m *mask.Masker, e *exchange.Exchange) string {
 func maskedReply(o *Options, bases []string, e *exchange.Exchange) (response, string) {
 	m := o.Mask
 	r := response{Status: e.Status}
-	for name, into := range map[string]**string{"Content-Type": &r.ContentType, "Www-Authenticate": &r.WWWAuthenticate, "Allow": &r.Allow} {
-		if values := e.ReplyHeader[name]; len(values) > 0 {
-			*into = &values[0]
+	for _, header := range []struct {
+		name string
+		into **string
+		mask func(string) string
+	}{
+		{"Content-Type", &r.ContentType, m.MediaTypes}, {"Www-Authenticate", &r.WWWAuthenticate, m.Challenge}, {"Allow", &r.Allow, mask.Methods},
+	} {
+		if values := e.ReplyHeader[header.name]; len(values) > 0 {
+			value := header.mask(values[0])
+			*header.into = &value
 		}
 	}
 	if place := e.ReplyHeader.Get("Location"); place != "" {
@@ -157,7 +164,14 @@ func maskedReply(o *Options, bases []string, e *exchange.Exchange) (response, st
 		if below, ok := strings.CutPrefix(path, baseURL); ok {
 			base, path = baseURL, below
 		}
-		path = base + m.Path(e.Route, path)
+		route := e.Route
+		if !strings.HasPrefix(path, contract.Base) {
+			route = nil // the record that it names is not one of the interface
+		}
+		path, query, queried := strings.Cut(path, "?")
+		if path = base + m.Path(route, path); queried {
+			path += "?" + m.Query(route, query)
+		}
 		r.Location = &path
 	}
 	body, err := plainBody(e, o.BodyBytes)
