@@ -113,6 +113,16 @@ func (e *Engine) runMigrations(ctx context.Context, pool *sql.DB, logger *slog.L
 		return nil, err
 	}
 	options = append(options, goose.WithDisableGlobalRegistry(true))
+	if e.commitsChanges {
+		stepped, err := steppedMigrations(files)
+		if err == nil {
+			err = e.completeVersionTable(ctx, pool)
+		}
+		if err != nil {
+			return nil, err
+		}
+		files, options = nil, append(options, goose.WithGoMigrations(stepped...))
+	}
 	if logger != nil {
 		options = append(options, goose.WithSlog(logger))
 	}
@@ -122,7 +132,8 @@ func (e *Engine) runMigrations(ctx context.Context, pool *sql.DB, logger *slog.L
 	}
 	results, err := provider.Up(ctx)
 	for _, r := range results {
-		applied = append(applied, strings.TrimSuffix(path.Base(r.Source.Path), ".sql"))
+		name := path.Base(r.Source.Path)
+		applied = append(applied, strings.TrimSuffix(name, path.Ext(name)))
 	}
 	return applied, err
 }

@@ -26,7 +26,7 @@ func mysqlEngine() *Engine {
 		Open:       openMySQL,
 		location:   locationOfMySQL,
 		dialect:    goose.DialectMySQL,
-		migrations: "mysql",
+		migrations: "mysql", commitsChanges: true,
 		tryMigrationLock: galeraLock{
 			serverLock: serverLock{ // the names of locks are shared by all databases of the server
 				lock:   "SELECT GET_LOCK(CONCAT('portico ', MD5(DATABASE())), 0)",

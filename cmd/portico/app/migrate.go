@@ -33,7 +33,8 @@ that the database lacked: {"migrations":["00001_store"]}.
 
 The exit code is 0 if the tables are now those of this version, and 1 if the database
 cannot be reached, is newer than the program, or a migration fails; what that migration
-did is undone where the database can do so (MariaDB and MySQL cannot).
+did is undone where the database can do so. MariaDB and MySQL cannot: there the next run
+goes on after the last statement that was executed, also after a kill.
 
 "portico migrate" alone does the same as "portico migrate up".`,
 		Example: `  portico migrate up --config portico.yaml
