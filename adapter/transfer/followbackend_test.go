@@ -135,11 +135,11 @@ func killBackendFollowers(t *testing.T, rounds int) {
 		time.Sleep(rand.N(20 * time.Millisecond))
 		return 0
 	})
-	last := 100
+	last, sample := 100, nightly.NewSample(t)
 	for round := range rounds {
 		f := start()
 		f.Stderr.Await(t, f, saysFollows)
-		after := rand.N(time.Second)
+		after := time.Duration(sample.Int64N(int64(time.Second)))
 		t.Logf("round %d is over after %s", round, after)
 		for end := time.Now().Add(after); time.Now().Before(end); {
 			time.Sleep(rand.N(20 * time.Millisecond)) // or the fresh import at the end takes minutes

@@ -1,7 +1,6 @@
 package transfer_test
 
 import (
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -45,14 +44,14 @@ func TestFollowKilledOnce(t *testing.T) {
 // would show.
 func killFollowers(t *testing.T, engine, dsn string, rounds int) {
 	t.Helper()
-	shop := loggedShop(t, dsn)
+	shop, sample := loggedShop(t, dsn), nightly.NewSample(t)
 	for round := range rounds {
 		arguments := []string{"--interval", "50ms", "--compare-period", "1h", "--allow-removals", "1000"}
 		if round%4 == 3 {
 			arguments = append(arguments, "--poll")
 		}
 		f := followImported(t, shop, dsn, arguments...)
-		after := 200*time.Millisecond + rand.N(800*time.Millisecond)
+		after := 200*time.Millisecond + time.Duration(sample.Int64N(int64(800*time.Millisecond)))
 		t.Logf("round %d is over after %s", round, after)
 		for end := time.Now().Add(after); time.Now().Before(end); {
 			shops.Execute(t, shop.DB, magento1test.RandomChange())

@@ -45,43 +45,46 @@ func TestKilled(t *testing.T) {
 	for engine, newDSN := range apptest.DemoDatabases() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel() // much of it is waiting
-			s := newKillableStore(t, engine, newDSN(t))
-			for round := range rounds {
-				after := 1 + rand.IntN(killedAnswers-killedWriters)
-				t.Logf("round %d is over after %d answers of %d", round, after, killedAnswers)
-				s.writeUntil(t, round, after)
-				s.start(t)
-				s.check(t)
-				s.repeatUnanswered(t)
-			}
-			s.check(t)
+			media := filepath.Join(t.TempDir(), "media")
+			s := &killableStore{engine: engine, dsn: newDSN(t), images: []string{"PORTICO_SQL_MEDIA_DIR=" + media}, media: media, sample: nightly.NewSample(t)}
+			s.start(t)
+			s.killRepeatedly(t, rounds)
 			s.p.Stop(t)
 			s.checkLog(t)
 		})
 	}
 }
 
+// killRepeatedly kills the program so often while clients write, and checks the store after each
+// time.
+func (s *killableStore) killRepeatedly(t *testing.T, rounds int) {
+	t.Helper()
+	for round := range rounds {
+		after := 1 + s.sample.IntN(killedAnswers-killedWriters)
+		t.Logf("round %d is over after %d answers of %d", round, after, killedAnswers)
+		s.writeUntil(t, round, after)
+		s.start(t)
+		s.check(t)
+		s.repeatUnanswered(t)
+	}
+	s.check(t)
+}
+
 // A killableStore is a store whose program is killed now and then.
 type killableStore struct {
 	engine, dsn  string
-	media        string // the folder of image files
+	images       []string // the settings that say where image files are
+	media        string   // the folder of image files; "": they are in a bucket
+	sample       *nightly.Sample
 	p            *apptest.Process
 	admin, guest *apptest.Client
 	articles     []*versionedProduct
 }
 
-// newKillableStore starts the program on a database with the demo store.
-func newKillableStore(t *testing.T, engine, dsn string) *killableStore {
-	t.Helper()
-	s := &killableStore{engine: engine, dsn: dsn, media: filepath.Join(t.TempDir(), "media")}
-	s.start(t)
-	return s
-}
-
 // start starts the program, and waits until transactions of an earlier one have ended.
 func (s *killableStore) start(t *testing.T) {
 	t.Helper()
-	s.p = apptest.Start(t, []string{"PORTICO_SQL_DSN=" + s.dsn, "PORTICO_SQL_MEDIA_DIR=" + s.media, "PORTICO_LOG_LEVEL=warn"})
+	s.p = apptest.Start(t, append(s.images, "PORTICO_SQL_DSN="+s.dsn, "PORTICO_LOG_LEVEL=warn"))
 	s.admin, s.guest = apptest.NewClient(t, s.p.Contract, apptest.DemoAdmin()), apptest.NewClient(t, s.p.Contract, "")
 	apptest.AwaitTransactions(t, s.engine, s.dsn)
 }

@@ -159,6 +159,9 @@ func (s *killableStore) checkStock(t *testing.T) {
 // checkFiles checks that the media folder serves no files but those of images.
 func (s *killableStore) checkFiles(t *testing.T, images map[string]bool) {
 	t.Helper()
+	if s.media == "" { // see TestKilledWithBucket
+		return
+	}
 	err := fs.WalkDir(os.DirFS(s.media), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
