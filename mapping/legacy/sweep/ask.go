@@ -41,13 +41,16 @@ type asker struct {
 	options *Options
 	slots   [2]chan struct{}
 	pace    [2]*rate.Limiter
+	// records limits the reads of records whose answers are in memory: one system may answer
+	// many before the other one answers the first.
+	records chan struct{}
 
 	mu    sync.Mutex
 	asked [2]int64
 }
 
 func newAsker(o *Options) *asker {
-	a := &asker{options: o}
+	a := &asker{options: o, records: make(chan struct{}, o.Parallel)}
 	for i := range a.slots {
 		a.slots[i] = make(chan struct{}, o.Parallel)
 		a.pace[i] = rate.NewLimiter(rate.Limit(o.Rate), 1)
@@ -116,6 +119,26 @@ func (a *asker) count() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return max(a.asked[0], a.asked[1])
+}
+
+// compareRecord sends the read of a record to both systems, and returns the differences between the
+// answers. use, unless it is nil, gets the answers, which must not be kept. It fails only when ctx
+// ends.
+func (a *asker) compareRecord(ctx context.Context, r *Request, use func(answers [2]*compare.Answer)) ([]compare.Difference, error) {
+	select {
+	case a.records <- struct{}{}:
+		defer func() { <-a.records }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	p, err := a.both(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if use != nil {
+		use(p.answers)
+	}
+	return a.differences(r, &p), nil
 }
 
 // differences compares the answers of a pair.

@@ -14,7 +14,8 @@
 //     records after it are compared with their counterparts.
 //  3. A difference counts only if it is there again after a pause: someone may have changed
 //     the record between the two replies.
-//  4. Memory does not grow with the store. A sweep holds one page of each open list, and
+//  4. Memory does not grow with the store. A sweep holds one page of each open list, the answers
+//     to as many reads of records as it makes at once, and
 //     the keys of the lists that other lists depend on (categories), up to a bound.
 //  5. Both systems are untrusted. A list ends when a page is short or brings no new record,
 //     and at twice the length that was counted at the beginning; keys that do not belong in

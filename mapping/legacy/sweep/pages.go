@@ -186,7 +186,8 @@ func (w *laneWalk) addPages(lists [2][]entry, read [2]bool, outcome *Outcome) {
 }
 
 // add takes over the page that c reads next. A page without a new record, such as the last
-// one again, or with fewer records than the limit ends the list. add reports false if a
+// one again, or with fewer records than the limit ends the list. Records that have one id stay apart,
+// so that one that only one system has twice is a difference. add reports false if a
 // record comes too late: its id is not greater than those before, and it is none of the
 // previous page, which records that move by a few places repeat.
 func (c *cursor) add(page []entry) (ascends bool) {
@@ -197,10 +198,10 @@ func (c *cursor) add(page []entry) (ascends bool) {
 	for i := range page {
 		id := page[i].id
 		ids[id] = true
-		if id > c.last {
+		if id > last {
 			c.last = id
 			c.pending = append(c.pending, page[i])
-		} else if id <= last && c.previous != nil && !c.previous[id] {
+		} else if c.previous != nil && !c.previous[id] {
 			ascends = false
 		}
 	}

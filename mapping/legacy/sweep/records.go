@@ -54,14 +54,15 @@ func (r *recordRead) child(ctx context.Context, route *contract.Route, own, view
 	for _, format := range formats() {
 		request := Request{Caller: r.caller.Name, Target: route.Expand(slices.Concat(own, views)...), Accept: accept(format), Route: route,
 			Record: strings.Join(own, "/")}
-		p, err := s.asker.both(ctx, &request)
+		differences, err := s.asker.compareRecord(ctx, &request, func(answers [2]*compare.Answer) {
+			if format == contract.JSON && route.Shape == contract.Collection && len(views) == 0 {
+				parts = commonKeys(route, answers)
+			}
+		})
 		if err != nil {
 			return err
 		}
-		r.outcome.Results = append(r.outcome.Results, Result{request, s.asker.differences(&request, &p)})
-		if format == contract.JSON && route.Shape == contract.Collection && len(views) == 0 {
-			parts = commonKeys(route, p.answers)
-		}
+		r.outcome.Results = append(r.outcome.Results, Result{request, differences})
 	}
 	if len(parts) >= maxParts {
 		r.outcome.LeftOut = append(r.outcome.LeftOut, LeftOut{"a record has too many parts to read all of them alone", route.Expand(own...), true})
@@ -101,11 +102,11 @@ func (r *recordRead) again(ctx context.Context) error {
 		if !differs(*result) {
 			continue
 		}
-		p, err := s.asker.both(ctx, &result.Request)
+		differences, err := s.asker.compareRecord(ctx, &result.Request, nil)
 		if err != nil {
 			return err
 		}
-		result.Differences = s.asker.differences(&result.Request, &p)
+		result.Differences = differences
 	}
 	return nil
 }
