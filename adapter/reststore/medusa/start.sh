@@ -8,7 +8,7 @@
 #               as postgres://user@127.0.0.1:5432/medusa
 # PORT          on 127.0.0.1
 #
-# What npm installs, 680 MB, is kept in $PORTICO_MEDUSA_CACHE, by default
+# What npm installs, 680 MB, is kept in $MEDUSA_CACHE, by default
 # ~/.cache/portico/medusa, so that the second start takes seconds.
 #
 # Progress goes to standard error. When Medusa answers, one line of JSON goes to
@@ -21,7 +21,7 @@ name=medusa version=2.21.2
 dependencies="\"dependencies\": {\"@medusajs/medusa\": \"$version\", \"@medusajs/framework\": \"$version\", \"@medusajs/cli\": \"$version\"}"
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# = 3 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-folder=$1 DATABASE_URL=$2 port=$3 cache=${PORTICO_MEDUSA_CACHE:-}
+folder=$1 DATABASE_URL=$2 port=$3 cache=${MEDUSA_CACHE:-}
 # shellcheck source=../livebackend/start.sh
 . "$here/../livebackend/start.sh"
 install

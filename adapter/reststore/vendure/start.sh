@@ -8,9 +8,9 @@
 #               as postgres://user@127.0.0.1:5432/vendure
 # PORT          on 127.0.0.1
 #
-# What npm installs, 160 MB, is kept in $PORTICO_VENDURE_CACHE, by default
+# What npm installs, 160 MB, is kept in $VENDURE_CACHE, by default
 # ~/.cache/portico/vendure, so that the second start takes seconds. With
-# PORTICO_VENDURE_WORKER=1 there is a worker, so that collections have products.
+# VENDURE_WORKER=1 there is a worker, so that collections have products.
 #
 # Progress goes to standard error. When Vendure answers, one line of JSON goes to
 # standard output: its URL, the superadministrator's name and password, and what
@@ -24,7 +24,7 @@ dependencies="\"dependencies\": {\"@vendure/core\": \"$version\", \"@vendure/ass
 	\"overrides\": {\"@graphql-tools/batch-execute\": \"^10.0.0\"}"
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# = 3 ] || { sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-folder=$1 DATABASE_URL=$2 PORT=$3 cache=${PORTICO_VENDURE_CACHE:-}
+folder=$1 DATABASE_URL=$2 PORT=$3 cache=${VENDURE_CACHE:-}
 # shellcheck source=../livebackend/start.sh
 . "$here/../livebackend/start.sh"
 install

@@ -21,7 +21,7 @@ const config = {
 
 bootstrap(mergeConfig(config, require("./portico.cjs")))
   // Each write of a product makes a job, which computes all collections and so would take most of the time of tests.
-  .then((app) => process.env.PORTICO_VENDURE_WORKER && app.get(JobQueueService).start())
+  .then((app) => process.env.VENDURE_WORKER && app.get(JobQueueService).start())
   .catch((error) => {
     console.error(error)
     process.exit(1)
