@@ -8,14 +8,19 @@ import (
 // Package backend declares the interface of backends, and package local that of the database of the
 // local replica.
 type (
-	Backend         = backend.Backend
-	BackendResource = backend.Resource
-	Document        = backend.Document
-	Item            = backend.Item
-	Write           = backend.Write
-	Sibling         = backend.Sibling
-	File            = backend.File
-	Replica         = local.Replica
-	Writes          = local.Writes
-	ImportedRecord  = local.ImportedRecord
+	Backend             = backend.Backend
+	BackendResource     = backend.Resource
+	Document            = backend.Document
+	Item                = backend.Item
+	Write               = backend.Write
+	Sibling             = backend.Sibling
+	File                = backend.File
+	Listing             = backend.Listing
+	IncompleteListError = backend.IncompleteListError
+	Replica             = local.Replica
+	Writes              = local.Writes
+	ImportedRecord      = local.ImportedRecord
 )
+
+// NewListing returns a Listing of a list that begins.
+func NewListing() *Listing { return backend.NewListing() }

@@ -45,6 +45,9 @@ func (a *Adapter) Check(ctx context.Context, report func(findings.Finding) error
 				}
 				return nil
 			})
+			if incomplete, is := errors.AsType[*IncompleteListError](err); is {
+				err = report(findings.Finding{Kind: findings.IncompleteList, Resource: plan.Resource, Detail: incomplete.Error()})
+			}
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type memoryBackend struct {
 	docs   map[adapter.Resource]map[string]*memoryDoc
 	calls  map[string]int
 	closed bool
+	// unlisted is the id of a document that scans leave out, which then say that they may lack records.
+	unlisted string
 	// files holds the bytes of images that were created, by key.
 	files map[adapter.Key]string
 	// created lists the records in the order of their creation, as in "products 1".
@@ -199,9 +202,14 @@ func (m *memoryBackend) Fetch(ctx context.Context, root adapter.Resource, ids []
 
 func (m *memoryBackend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
 	var docs []replica.Document
+	var incomplete error
 	err := m.call(ctx, "Scan "+string(root), func() error {
 		for _, id := range slices.Sorted(maps.Keys(m.docs[root])) {
-			if d := m.docs[root][id]; !d.changed.Before(since) {
+			switch d := m.docs[root][id]; {
+			case id == m.unlisted:
+				list := &replica.IncompleteListError{Listed: len(docs), Distinct: len(docs), Total: int64(len(m.docs[root]))}
+				incomplete = &adapter.Error{Kind: adapter.Unavailable, Op: "scan", Err: list}
+			case !d.changed.Before(since):
 				docs = append(docs, m.document(d))
 			}
 		}
@@ -212,7 +220,7 @@ func (m *memoryBackend) Scan(ctx context.Context, root adapter.Resource, since t
 			err = found(batch)
 		}
 	}
-	return err
+	return cmp.Or(err, incomplete)
 }
 
 func (m *memoryBackend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (doc replica.Document, err error) {

@@ -30,8 +30,10 @@ const scanOverlap = 5 * time.Minute
 
 // Scan reconciles the local replica with the backend once: it first resolves pending write
 // intents, then imports new documents and takes over changed ones. It returns after all
-// resources have been scanned, with the errors of those that failed. Scans do not overlap:
-// a second call waits for the first. Kinds: Unavailable, Internal.
+// resources have been scanned, with the errors of those that failed. A list that may lack records
+// is no error: it is logged once and counted, and the next scan reads it again. As no scan shows that a record
+// does not exist, none deletes one. Scans do not overlap: a second call waits for the first.
+// Kinds: Unavailable, Internal.
 func (a *Adapter) Scan(ctx context.Context) error {
 	if err := a.checkOpen("scan " + a.Name()); err != nil {
 		return err
@@ -56,9 +58,13 @@ func (a *Adapter) Scan(ctx context.Context) error {
 			return err
 		})
 		a.importFiles(ctx, root)
+		incomplete, isIncomplete := errors.AsType[*IncompleteListError](err)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case isIncomplete: // the next scan begins where this one has
+			a.metrics.IncompleteScans.Count(root.Resource)
+			a.log.WarnOnce("a scan may lack records of the backend, which stay invisible: let the mapping order its list by something without ties, such as the id", root.Resource, "", "list", incomplete.Error())
 		case adapter.KindOf(err) == adapter.Unsupported: // the backend cannot list these documents
 		case err != nil:
 			errs = append(errs, err)

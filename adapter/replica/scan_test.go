@@ -10,6 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // placeOrder stores a new order at the backend.
@@ -124,6 +125,59 @@ func TestScanReconciles(t *testing.T) {
 	if got := f.memory.callCount("Fetch products") - fetched; got != 0 {
 		t.Errorf("%d unchanged documents fetched", got)
 	}
+}
+
+// TestIncompleteScan leaves a product out of the backend's list. The scan is reported, and repeated from where it
+// began, so that the product is found once it is listed; what is not listed is not deleted.
+func TestIncompleteScan(t *testing.T) {
+	f := newFixture(t)
+	f.scan() // from now on only what has changed is listed
+	known, before := f.id(adapter.Products, 1), f.keys(adapter.Products, adapter.Query{})
+	list := func(unlisted string) {
+		f.memory.mu.Lock()
+		defer f.memory.mu.Unlock()
+		f.memory.unlisted = unlisted
+	}
+	incomplete := func(want float64) {
+		t.Helper()
+		if got := f.metric("portico_side_incomplete_scans_total"); got != want {
+			t.Errorf("%v scans counted, want %v", got, want)
+		}
+	}
+	list(known)
+	f.scan()
+	f.scan()
+	incomplete(2)
+	lines := f.log.all()
+	if len(lines) != 1 || !strings.Contains(lines[0], "products") || !strings.Contains(lines[0], "the backend says that there are") {
+		t.Errorf("logged: %q", lines)
+	}
+	if after := f.keys(adapter.Products, adapter.Query{}); !slices.Equal(after, before) {
+		t.Errorf("products %v, want %v", after, before)
+	}
+	var found []findings.Finding
+	if err := f.Check(t.Context(), func(one findings.Finding) error { found = append(found, one); return nil }, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 1 || found[0].Kind != findings.IncompleteList || found[0].Resource != adapter.Products || !strings.Contains(found[0].Detail, "others may be missing") {
+		t.Errorf("findings: %v", found)
+	}
+
+	// A process whose first scan is incomplete reads all again, not only what has changed since.
+	d := placeOrder(f, 4711)
+	f.memory.mu.Lock()
+	d.changed = time.Time{}
+	f.memory.mu.Unlock()
+	f = f.restart()
+	list(d.id)
+	f.scan()
+	if _, known := f.mapping(adapter.Orders, 4711); known {
+		t.Fatal("the order that is not listed is known")
+	}
+	list("")
+	f.scan()
+	f.checkValues(adapter.Orders, 4711, attrs{"increment_id": "B-1"})
+	incomplete(1)
 }
 
 // TestScanBindsByLegacyID checks that a document that carries the legacy id of an unmapped

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore/jq"
 	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
@@ -21,6 +22,7 @@ type pager struct {
 	cursor        string
 	previous      []string // ids of the previous page
 	repeated      bool     // the last page was the same as the previous one
+	listing       *replica.Listing
 }
 
 // addTo adds the parameters of the next page to a request.
@@ -61,9 +63,9 @@ func (b *Backend) fetchPage(ctx context.Context, k call, r *resource, g *documen
 var errLastPage = errors.New("no more pages are needed")
 
 // eachPage calls found with the documents of each page that has any, until it returns an error, which
-// eachPage returns, or errLastPage.
+// eachPage returns. After the last page it returns an error if documents may be missing.
 func (b *Backend) eachPage(ctx context.Context, k call, r *resource, g *documentRequest, variable any, found func([]replica.Document) error) error {
-	p := &pager{pages: g.Pages}
+	p := &pager{pages: g.Pages, listing: replica.NewListing()}
 	for {
 		resp, documents, err := b.fetchPage(ctx, k, r, g, p, variable)
 		if err != nil {
@@ -81,8 +83,11 @@ func (b *Backend) eachPage(ctx context.Context, k call, r *resource, g *document
 		if len(documents) > 0 && !p.repeated {
 			err = found(documents)
 		}
-		if err != nil || !more {
+		if err != nil {
 			return err
+		}
+		if !more {
+			return errorOf(ctx, adapter.Unavailable, k.op(), p.listing.Err())
 		}
 	}
 }
@@ -90,34 +95,47 @@ func (b *Backend) eachPage(ctx context.Context, k call, r *resource, g *document
 // advance records a page, whose body has been split, and reports whether there may be another.
 func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	p := w.pages
-	if p == nil {
-		return false, nil
-	}
 	// Some backends repeat the last page for all page numbers beyond it.
 	w.repeated = len(ids) > 0 && slices.Equal(ids, w.previous)
 	w.previous = ids
 	w.documentCount += len(ids)
 	w.pageCount++
+	if !w.repeated {
+		w.listing.Add(ids)
+	}
+	if p == nil {
+		return false, nil
+	}
+	if p.Total != nil {
+		if err := w.readTotal(body, len(ids)); err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case p.Cursor != nil:
 		return w.advanceCursor(body)
 	case len(ids) == 0 || w.repeated:
 		return false, nil
-	case p.Total == nil:
-		return true, nil
 	}
-	count, err := rawjson.TextAt(body, p.Total)
+	return p.Total == nil || int64(w.documentCount) < w.listing.Total(), nil
+}
+
+// readTotal reads the number of all documents from a page that has n.
+func (w *pager) readTotal(body []byte, n int) error {
+	at := w.pages.Total
+	count, err := rawjson.TextAt(body, at)
 	if err != nil {
-		return false, err
+		return err
 	}
 	total, err := jq.Integer(count)
-	if err != nil {
-		return false, fmt.Errorf("%s %w", p.Total, err)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %w", at, err)
+	case total < int64(n):
+		return fmt.Errorf("%s is %d, and the page has %d documents: total must be the number of all documents", at, total, n)
 	}
-	if total < int64(len(ids)) {
-		return false, fmt.Errorf("%s is %d, and the page has %d documents: total must be the number of all documents", p.Total, total, len(ids))
-	}
-	return int64(w.documentCount) < total, nil
+	w.listing.SetTotal(total)
+	return nil
 }
 
 // advanceCursor reads the next cursor, and reports whether there is another page.

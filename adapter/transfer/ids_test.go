@@ -133,6 +133,23 @@ func TestUnreadableRecords(t *testing.T) {
 	}
 }
 
+// TestIncompleteList says that a backend that lists a customer twice may leave out another one.
+func TestIncompleteList(t *testing.T) {
+	t.Parallel()
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	ada := shops.Person{ID: "ada", Email: "ada@example.com"}
+	server := httptest.NewServer(shops.NewPeople(ada, shops.Person{ID: "ben", Email: "ben@example.com"}, ada))
+	t.Cleanup(server.Close)
+	commands = commands.With("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", shops.PeopleMapping))
+	out, summary, err := commands.Run(t, "ids", "check")
+	if want := `incomplete_list customers: "3 records are listed, 1 of them twice: others may be missing"` + "\n"; !strings.HasSuffix(out, want) {
+		t.Errorf("printed %q, want %q at its end", out, want)
+	}
+	if err == nil || !strings.Contains(summary, "1 incomplete_list: ") {
+		t.Errorf("the check ends with %v, and sums up %q", err, summary)
+	}
+}
+
 // TestImportIntoBackend imports customers into a store with a backend, which gets them, too.
 func TestImportIntoBackend(t *testing.T) {
 	t.Parallel()
@@ -215,7 +232,7 @@ func TestImportIntoBackend(t *testing.T) {
 func TestIDsHelp(t *testing.T) {
 	help := apptest.MustRun(t, "ids", "check", "--help")
 	for _, kind := range []findings.Kind{
-		findings.NotMapped, findings.NoBackendID, findings.MissingAtBackend, findings.MissingInReplica, findings.NoLegacyID, findings.DuplicateLegacyID, findings.UnresolvedWrite, findings.UnreadableDocument,
+		findings.NotMapped, findings.NoBackendID, findings.MissingAtBackend, findings.MissingInReplica, findings.NoLegacyID, findings.DuplicateLegacyID, findings.UnresolvedWrite, findings.UnreadableDocument, findings.IncompleteList,
 	} {
 		if !strings.Contains(help, "\n  "+string(kind)+" ") {
 			t.Errorf("%s is not explained", kind)

@@ -35,10 +35,11 @@ type Backend interface {
 	// Scan passes all documents of a root resource to found in batches, or, where the
 	// backend can tell, at least those that changed at or after since. The zero time stands
 	// for the beginning. Scan stops at the first error of found and returns it. Kinds:
-	// Unsupported where the backend cannot list its documents.
+	// Unsupported where the backend cannot list its documents; Unavailable, also with an
+	// [IncompleteListError].
 	Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]Document) error) error
-	// FindByKey returns the document that carries a legacy id. Kinds: NotFound;
-	// Unsupported where documents carry none.
+	// FindByKey returns the document that carries a legacy id. Kinds: NotFound; Unsupported
+	// where documents carry none; Unavailable if it was not found and may exist.
 	FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (Document, error)
 	// Create creates a record and returns its backend id, "" for a part without an id.
 	// Kinds: Conflict, Invalid, Unsupported, NotFound when the root of the part is gone.

@@ -39,4 +39,7 @@ const (
 	// UnreadableDocument: a document of the backend does not have the form that the mapping
 	// file expects.
 	UnreadableDocument Kind = "unreadable"
+	// IncompleteList: the backend lists a record twice, or another number of records than it says, so
+	// that others may be missing.
+	IncompleteList Kind = "incomplete_list"
 )

@@ -24,14 +24,18 @@ type Logger struct {
 	count  atomic.Int64
 }
 
-// WarnOnce logs a message about a record unless it has logged it before. id is the backend
-// id, or the legacy id where that is unknown.
-func (l *Logger) WarnOnce(message string, r adapter.Resource, id string) {
+// WarnOnce logs a message about a record, with more attributes for the log alone, unless it has logged
+// it before. id is the backend id, or the legacy id where that is unknown; "" for a message about all records.
+func (l *Logger) WarnOnce(message string, r adapter.Resource, id string, more ...any) {
 	if l.count.Load() >= maxWarnings {
 		return
 	}
 	if _, logged := l.logged.LoadOrStore(message+string(r)+" "+id, true); !logged {
 		l.count.Add(1)
-		l.Warn(message, "resource", r, "record", id)
+		attributes := []any{"resource", r}
+		if id != "" {
+			attributes = append(attributes, "record", id)
+		}
+		l.Warn(message, append(attributes, more...)...)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // Metrics count by resource, except Intents, which is the number of unresolved write intents.
 type Metrics struct {
-	Reconciled, Imported, Refused, Unmapped Counter
-	Intents                                 prometheus.Gauge
+	Reconciled, Imported, Refused, Unmapped, IncompleteScans Counter
+	Intents                                                  prometheus.Gauge
 }
 
 // A Counter counts by resource.
@@ -36,10 +36,11 @@ func New(registerer prometheus.Registerer, resources []adapter.Resource) *Metric
 		return c
 	}
 	return &Metrics{
-		Reconciled: newCounter("taken_over_total", "Records of the local replica that were updated from the backend."),
-		Imported:   newCounter("adopted_total", "Records imported that only the backend had."),
-		Refused:    newCounter("left_out_total", "Values and records of the backend that the local replica refused."),
-		Unmapped:   newCounter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
+		Reconciled:      newCounter("taken_over_total", "Records of the local replica that were updated from the backend."),
+		Imported:        newCounter("adopted_total", "Records imported that only the backend had."),
+		Refused:         newCounter("left_out_total", "Values and records of the backend that the local replica refused."),
+		Unmapped:        newCounter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
+		IncompleteScans: newCounter("incomplete_scans_total", "Scans in which the backend listed a record twice, or another number of records than it said."),
 		Intents: register.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_side_noted", Help: "Writes whose outcome was unknown at the last scan of the backend.",
 		}),

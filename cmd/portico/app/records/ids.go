@@ -148,6 +148,7 @@ func findingHelps() []findingHelp {
 		{findings.DuplicateLegacyID, "the backend's record carries the legacy id of another", "correct it at the backend"},
 		{findings.UnresolvedWrite, "the outcome of a write is unknown", "read the record through a running portico serve"},
 		{findings.UnreadableDocument, "the backend's record does not have the form that the mapping file expects", "correct the record or the mapping file"},
+		{findings.IncompleteList, "records may be missing in the backend's list", "let the mapping file order it by something without ties, such as the id"},
 	}
 }
 
