@@ -75,12 +75,20 @@ type APIKey struct {
 	CreatedAt time.Time
 }
 
-// An Admin is an administrator of the legacy system.
+// An Admin is an administrator.
 type Admin struct {
 	ID           int64
 	Username     string
 	PasswordHash string // in any form that VerifyPassword knows; "" for none
 	Disabled     bool   // neither the administrator nor a holder of the administrator's tokens may log in
+}
+
+// A LegacyAdmin is an administrator with the rights that the legacy system gives them.
+type LegacyAdmin struct {
+	Admin
+	// Limits says, for people, what the administrator may do in the legacy system if that is
+	// less than everything; "" stands for everything.
+	Limits string
 }
 
 // A LegacyToken is a token of the legacy system, with the ids it has there.

@@ -11,15 +11,34 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
-// Admins yields the administrators by ascending id. A failure ends the sequence with an
-// error.
-func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.Admin, error] {
-	return readAll[adapter.Admin](ctx, d.conn, &simpleTable[adapter.Admin]{
+// Admins yields the administrators by ascending id, with what their REST roles allow. A failure
+// ends the sequence with an error.
+func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, error] {
+	var roles *restRoles
+	return readAll[adapter.LegacyAdmin](ctx, d.conn, &simpleTable[adapter.LegacyAdmin]{
 		conn: d.conn, table: "admin_user", key: "user_id", columns: []string{"username", "password", "is_active"},
-		read: func(id int64, columns server.Row) adapter.Admin {
-			return adapter.Admin{ID: id, Username: d.conn.TextOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
+		before: func(ctx context.Context, tx *sql.Tx) (err error) {
+			roles, err = readRoles(ctx, d.conn, tx)
+			return err
+		},
+		read: func(id int64, columns server.Row) adapter.LegacyAdmin {
+			a := adapter.Admin{ID: id, Username: d.conn.TextOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
+			return adapter.LegacyAdmin{Admin: a, Limits: roles.adminLimits(id)}
 		},
 	}, 0, endless)
+}
+
+// CustomerLimits says, for people, what Customers may do if that is less than the REST interface
+// offers them, and returns "" otherwise.
+func (d *Database) CustomerLimits(ctx context.Context) (limits string, err error) {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		roles, err := readRoles(ctx, d.conn, tx)
+		if err == nil {
+			limits = roles.customerLimits()
+		}
+		return err
+	})
+	return limits, err
 }
 
 // Consumers yields the OAuth consumers by ascending id. A failure ends the sequence with an
@@ -61,12 +80,18 @@ type simpleTable[T any] struct {
 	table, key string
 	later      bool // earlier versions do not have the table, and no such records
 	columns    []string
-	extra      string // an SQL expression that is read after the columns; the table's alias is t; "" for none
+	extra      string                               // an SQL expression that is read after the columns; the table's alias is t; "" for none
+	before     func(context.Context, *sql.Tx) error // is called before the first batch; nil: there is nothing to do
 	read       func(id int64, columns server.Row) T
 	statement  string // "" if there is no table
 }
 
 func (t *simpleTable[T]) prepare(ctx context.Context, tx *sql.Tx) error {
+	if t.before != nil {
+		if err := t.before(ctx, tx); err != nil {
+			return err
+		}
+	}
 	there, err := t.conn.ColumnsOf(ctx, tx, t.table)
 	if err != nil {
 		return err
@@ -97,12 +122,13 @@ func (t *simpleTable[T]) next(ctx context.Context, tx *sql.Tx, w window) (batch 
 	return batch, last, err
 }
 
-// CredentialsDigest returns a text that is the same as before if the administrators, consumers
-// and tokens are. The server computes it, in one statement.
+// CredentialsDigest returns a text that is the same as before if the administrators, their roles,
+// consumers and tokens are. The server computes it, in one statement.
 func (d *Database) CredentialsDigest(ctx context.Context) (digest string, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		sources, err := digester{d}.existing(ctx, tx, []digestSource{
 			{table: "admin_user", columns: []string{"t.user_id", "t.username", "t.password", "t.is_active"}},
+			{table: "api2_acl_user"}, {table: "api2_acl_role"}, {table: "api2_acl_rule"},
 			{table: "oauth_consumer"}, {table: "oauth_token"},
 			{table: "oauth_token", columns: []string{"t.entity_id", "c.email"}, join: "JOIN " + d.conn.Table("customer_entity") + " c ON c.entity_id = t.customer_id"},
 		})

@@ -33,7 +33,7 @@ func name32(s string) string { return s + strings.Repeat("0", 32-len(s)) }
 
 // foreign holds the credentials of another system, which tests may modify.
 type foreign struct {
-	admins    []adapter.Admin
+	admins    []adapter.LegacyAdmin
 	consumers []adapter.Consumer
 	tokens    []adapter.LegacyToken
 }
@@ -45,8 +45,10 @@ func anotherSystem() *foreign {
 			AdminID: admin, CustomerID: customer, Verifier: name32("9"), CreatedAt: time.Date(2012, 1, 2, 3, 4, 5, 0, time.UTC)}}
 	}
 	f := &foreign{
-		admins: []adapter.Admin{{ID: 7, Username: "ADMIN", PasswordHash: "x"}, {ID: 1, Username: "erp", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d"},
-			{ID: 9, Username: "left", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d", Disabled: true}, {ID: 10, Username: "odd", PasswordHash: "$argon2id$"}},
+		admins: []adapter.LegacyAdmin{
+			{Admin: adapter.Admin{ID: 7, Username: "ADMIN", PasswordHash: "x"}}, {Admin: adapter.Admin{ID: 1, Username: "erp", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d"}},
+			{Admin: adapter.Admin{ID: 9, Username: "left", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d", Disabled: true}}, {Admin: adapter.Admin{ID: 10, Username: "odd", PasswordHash: "$argon2id$"}},
+		},
 		consumers: []adapter.Consumer{
 			{ID: 50, Name: "Läger", Key: name32("KEY50"), Secret: name32("s50"), Callback: "https://a.example/", RejectedCallback: "https://b.example/"},
 			{ID: 1, Name: "taken id", Key: name32("key1"), Secret: name32("s1")},
@@ -333,5 +335,53 @@ func testImportDisablesAdmins(t *testing.T, e sqltest.Engine) {
 	from.admins[1].Disabled = false
 	if done := run(credentials.ImportOptions{}); done.Tokens.Skipped[credentials.AdminLocked] == 0 {
 		t.Errorf("%+v, want tokens of the administrator who is disabled here left out", done.Tokens)
+	}
+}
+
+// TestImportLimitedCredentials imports users to whom the other system allows less than everything.
+func TestImportLimitedCredentials(t *testing.T) { sqltest.EachEngine(t, testImportLimitedCredentials) }
+
+func testImportLimitedCredentials(t *testing.T, e sqltest.Engine) {
+	db := openDemo(t, e)
+	c := db.Credentials()
+	from := anotherSystem()
+	from.admins[0].Limits, from.admins[1].Limits, from.admins[2].Limits = "stock", "nothing", "nothing" // ADMIN is here, erp is not, left is disabled there
+	run := func(name string, customers string, o credentials.ImportOptions, added int, want ...credentials.LimitedUser) {
+		t.Helper()
+		foreign := from.credentials()
+		foreign.CustomerLimits = customers
+		got, err := c.Import(t.Context(), foreign, o)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if difference := cmp.Diff(want, got.Limited); difference != "" || got.Tokens.Added != added {
+			t.Errorf("%s: %d tokens added, want %d; want -, got +:\n%s", name, got.Tokens.Added, added, difference)
+		}
+	}
+	here := credentials.LimitedUser{ID: 7, Username: "ADMIN", Limits: "stock", State: credentials.LimitedHere}
+	out := credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedOut}
+	customers := credentials.LimitedUser{Limits: "little", State: credentials.LimitedOut}
+	run("nobody is widened", "little", credentials.ImportOptions{Admins: true}, 1, here, out, customers) // the token of "odd"
+	for token, want := range map[string]adapter.ErrorKind{"tokena": adapter.NotFound, "tokenb": adapter.NotFound, "tokenf": adapter.NotFound} {
+		if _, err := c.Token(t.Context(), name32(token)); adapter.KindOf(err) != want {
+			t.Errorf("%s: %v, want it %s", token, err, want)
+		}
+	}
+	wide := out
+	wide.State = credentials.LimitedWidened
+	run("one is widened", "little", credentials.ImportOptions{Widened: []string{"ERP"}, DryRun: true}, 1, here, wide, customers)
+	run("one is widened, without other administrators", "little", credentials.ImportOptions{Widened: []string{"ERP"}}, 1, here, wide, customers)
+	customers.State = credentials.LimitedWidened
+	run("customers are widened", "little", credentials.ImportOptions{WidenCustomers: true}, 2, here, credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedHere}, customers)
+
+	// What is here stays, whatever Replace says, and is still revoked.
+	from.tokens[1].Secret, from.tokens[5].Revoked = name32("other"), true
+	run("replacing", "little", credentials.ImportOptions{Replace: true}, 0, here, credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedHere},
+		credentials.LimitedUser{Limits: "little", State: credentials.LimitedOut})
+	if token, err := c.Token(t.Context(), name32("tokenb")); err != nil || token.Secret != name32("secretb") || token.Revoked {
+		t.Errorf("%+v, %v; want it unchanged", token, err)
+	}
+	if token, err := c.Token(t.Context(), name32("tokenf")); err != nil || !token.Revoked {
+		t.Errorf("%+v, %v; want it revoked", token, err)
 	}
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // AdministratorNote returns what is noted of an administrator.
-func AdministratorNote(a adapter.Admin) string {
+func AdministratorNote(a adapter.LegacyAdmin) string {
 	return ShortHash(a.Username + "\x00" + a.PasswordHash)
 }
 

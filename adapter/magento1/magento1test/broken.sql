@@ -74,6 +74,10 @@ INSERT INTO {p}admin_user (user_id, username, password, is_active) VALUES
     (4, 'admin', 'c895aee09110d7f48c106ff77d8709ef:at', 1),
     (5, 'erp', '731c43d58ae3da6b1d1540b9da227fa3aec66b8b574ab1a1495ed03df4bf22b1:Qx9LbnTz0pC4vR7sYwE2uK8mAaDfGhJk', 1),
     (6, 'left', '$2y$04$wQm0xO8XfjtikjsVG.ySQ.C6duXVi/mYfCl3S6Kfno7PiZnNbsIVO', 0);
+INSERT INTO {p}api2_acl_role (entity_id, role_name) VALUES (1, 'Guest'), (2, 'Customer'), (3, 'Admins');
+INSERT INTO {p}api2_acl_rule (role_id, resource_id, privilege) VALUES (1, 'all', NULL), (2, 'all', NULL), (3, 'all', NULL);
+INSERT INTO {p}api2_acl_user (admin_id, role_id) VALUES (4, 3), (5, 3);
+INSERT INTO {p}api2_acl_attribute (user_type, resource_id, operation) VALUES ('guest', 'all', ''), ('customer', 'all', ''), ('admin', 'all', '');
 INSERT INTO {p}oauth_consumer (entity_id, created_at, name, `key`, secret, callback_url, rejected_callback_url) VALUES
     (3, '2012-01-01 00:00:00', 'ERP', 'erpkeyerpkeyerpkeyerpkeyerpkey32', 'erpsecreterpsecreterpsecreterp32', 'https://erp.example/back', 'https://erp.example/no'),
     (4, '2012-01-01 00:00:00', 'Lager 漢字', 'whskeywhskeywhskeywhskeywhskey32', 'whssecretwhssecretwhssecretwhs32', NULL, ''),

@@ -120,8 +120,8 @@ var tables = sync.OnceValue(func() map[string]*Table {
 		// Every login changes other columns.
 		{name: "admin_user", credentials: true, watched: []string{"user_id", "username", "password", "is_active"}, setting: "admin_user", settingColumns: []string{"user_id"}},
 		{name: "api2_acl_user", credentials: true, setting: "admin_user", settingColumns: []string{"admin_id"}},
-		{name: "api2_acl_role", setting: "api2_acl_role", settingColumns: []string{"entity_id"}},
-		{name: "api2_acl_rule", setting: "api2_acl_role", settingColumns: []string{"role_id"}},
+		{name: "api2_acl_role", credentials: true, setting: "api2_acl_role", settingColumns: []string{"entity_id"}},
+		{name: "api2_acl_rule", credentials: true, setting: "api2_acl_role", settingColumns: []string{"role_id"}},
 		{name: "api2_acl_attribute", setting: "api2_acl_attribute", settingColumns: []string{"user_type", "resource_id"}},
 	}
 	for name, part := range magento1.ValueTables() {

@@ -16,9 +16,11 @@ import (
 // Foreign are the credentials of another system, with its ids. Import may
 // iterate over each sequence several times.
 type Foreign struct {
-	Admins    iter.Seq2[adapter.Admin, error]
+	Admins    iter.Seq2[adapter.LegacyAdmin, error]
 	Consumers iter.Seq2[adapter.Consumer, error]
 	Tokens    iter.Seq2[adapter.LegacyToken, error]
+	// CustomerLimits says what Customers may do there, as [adapter.LegacyAdmin].Limits does.
+	CustomerLimits string
 }
 
 // ImportOptions control Credentials.Import.
@@ -28,6 +30,10 @@ type ImportOptions struct {
 	// Replace makes Import overwrite existing credentials that differ from those of the
 	// other system. Without it they are left alone.
 	Replace bool
+	// Widened names administrators who are imported, with all rights, even if the other system
+	// limits them and without Admins. WidenCustomers says the same of the tokens of customers.
+	Widened        []string
+	WidenCustomers bool
 	// DryRun makes Import report its results without storing anything.
 	DryRun bool
 	// Expected, if not nil, reports in a dry run whether a customer who does not exist
@@ -59,8 +65,11 @@ const (
 	NoCustomer  Reason = "its customer is not here"
 	// OtherCustomer keeps out a token that would act for a different person here.
 	OtherCustomer Reason = "the customer of its id has another e-mail address here"
-	NoOwner       Reason = "it belongs to nobody"
-	UnknownHash   Reason = "the password has an unknown form: this administrator needs a new one"
+	// Limited keeps out who could do more here than in the other system.
+	Limited      Reason = "may do less in the old system than here"
+	LimitedOwner Reason = "its owner may do less in the old system than here"
+	NoOwner      Reason = "it belongs to nobody"
+	UnknownHash  Reason = "the password has an unknown form: this administrator needs a new one"
 )
 
 // A Tally counts the results for credentials of one kind.
@@ -86,7 +95,31 @@ type ImportNote struct {
 	Outcome string `json:"word"` // "added", "updated", "differs" or a Reason
 }
 
-// maxNotes bounds ImportReport.Notes.
+// A LimitedUser is an administrator, or Customers, to whom the other system allows less than this
+// one, which gives all rights to every user of a kind.
+type LimitedUser struct {
+	// ID and Username are those of an administrator in the other system; 0 and "" stand for all
+	// Customers.
+	ID       int64  `json:"id,omitempty"`
+	Username string `json:"username,omitempty"`
+	Limits   string `json:"limits"` // what they may do there, for people
+	// State says whether they have all rights here.
+	State LimitedState `json:"state"`
+}
+
+// A LimitedState says what has become of a [LimitedUser].
+type LimitedState string
+
+const (
+	// LimitedOut has no rights here: neither the user nor tokens were imported.
+	LimitedOut LimitedState = "not imported"
+	// LimitedHere has all rights here from before. No further tokens are imported.
+	LimitedHere LimitedState = "here"
+	// LimitedWidened has all rights here, as the options say.
+	LimitedWidened LimitedState = "widened"
+)
+
+// maxNotes bounds ImportReport.Notes, and ImportReport.Limited.
 const maxNotes = 1000
 
 // An ImportReport holds the results of Credentials.Import.
@@ -95,6 +128,8 @@ type ImportReport struct {
 	Consumers Tally        `json:"consumers"`
 	Tokens    Tally        `json:"tokens"`
 	Notes     []ImportNote `json:"named,omitempty"` // the first 1000
+	// Limited are the first 1000 users who can do less in the other system.
+	Limited []LimitedUser `json:"limited,omitempty"`
 }
 
 // progressEvery is the number of credentials between two progress reports.
@@ -110,8 +145,12 @@ type credentialImport struct {
 	ImportOptions
 	consumers, admins map[int64]int64 // id in this database by the id in the other system
 	disabledAdmins    map[int64]bool  // by the id in the other system: inactive there, or disabled here
-	processed         int
-	result            ImportReport
+	limitedAdmins     map[int64]bool  // by the id in the other system: may do less there, and are not widened
+	// customersLimited: Customers may do less there, and are not widened. customersHere: tokens of
+	// theirs are here all the same.
+	customersLimited, customersHere bool
+	processed                       int
+	result                          ImportReport
 }
 
 // forEach calls f for each element of from and reports the progress.
@@ -162,16 +201,19 @@ func (in *credentialImport) freeID(ctx context.Context, table, column string, id
 
 // importAdmin finds the administrator of that user name, for the tokens that follow, and
 // creates it if Admins is set. One that exists is never changed, except that it is disabled
-// if the old shop has disabled it. With DryRun the function only counts.
-func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) error {
+// if the old shop has disabled it. One to whom the old shop does not allow everything is created
+// only if Widened names it. With DryRun the function only counts.
+func (in *credentialImport) importAdmin(ctx context.Context, a adapter.LegacyAdmin) error {
 	in.disabledAdmins[a.ID] = a.Disabled
 	tally := &in.result.Admins
 	var id int64
 	var disabled sql.NullInt64
 	found, err := in.queryRow(ctx, "SELECT admin_id, disabled FROM admin WHERE username_folded = ?", []any{adapter.Fold(a.Username)}, &id, &disabled)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	isLimited := in.limitAdmin(a, found && disabled.Int64 == 0)
+	switch {
 	case found && a.Disabled && disabled.Int64 == 0:
 		in.admins[a.ID] = id
 		tally.Updated++
@@ -184,13 +226,21 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) er
 		in.admins[a.ID], in.disabledAdmins[a.ID] = id, disabled.Int64 != 0
 		tally.Unchanged++
 		return nil // the password may have been changed here, or hashed in a better way
-	case !in.Admins:
+	case isLimited:
+		tally.skip(Limited)
+		return nil
+	case !in.Admins && !in.isWidened(a.Username):
 		tally.skip(NoImport)
 		return nil
 	case a.Username == "" || utf8.RuneCountInString(a.Username) > maxUsername:
 		tally.skip(BadName)
 		return nil
 	}
+	return in.addAdmin(ctx, a.Admin)
+}
+
+// addAdmin creates an administrator, under its id if that is free.
+func (in *credentialImport) addAdmin(ctx context.Context, a adapter.Admin) error {
 	hash, word, inactive := a.PasswordHash, "added", int64(0)
 	if !adapter.KnownPasswordHash(hash) {
 		hash, word = "", string(UnknownHash)
@@ -198,13 +248,14 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) er
 	if a.Disabled {
 		word, inactive = "added, disabled: not active in the old system", 1
 	}
-	tally.Added++
+	in.result.Admins.Added++
 	in.addNote("admin", a.Username, word)
 	in.admins[a.ID] = pendingID
 	if in.DryRun {
 		return nil
 	}
-	if id, err = in.freeID(ctx, "admin", "admin_id", a.ID); err != nil {
+	id, err := in.freeID(ctx, "admin", "admin_id", a.ID)
+	if err != nil {
 		return err
 	}
 	in.admins[a.ID], err = in.tx.Insert(ctx, "admin", "admin_id", id,

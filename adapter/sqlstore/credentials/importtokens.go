@@ -36,6 +36,8 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Le
 		switch {
 		case in.disabledAdmins[t.AdminID]:
 			return t, AdminLocked, nil
+		case !ok && in.limitedAdmins[t.AdminID]:
+			return t, LimitedOwner, nil
 		case !ok:
 			return t, NoAdmin, nil
 		}
@@ -82,15 +84,21 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.Leg
 	if err != nil {
 		return err
 	}
+	isLimited := in.isLimited(foreign)
 	if !found {
+		if isLimited {
+			tally.skip(LimitedOwner)
+			return nil
+		}
 		tally.Added++
 		return in.addToken(ctx, lower, t)
 	}
 	differs := here.ConsumerID != t.ConsumerID || here.AdminID != t.AdminID || here.CustomerID != t.CustomerID || here.Secret != t.Secret ||
 		here.Verifier != t.Verifier || here.Type != t.Type
-	revoke := t.Revoked && !here.Revoked
+	in.customersHere = in.customersHere || isLimited && here.AdminID == 0 && !here.Revoked && !t.Revoked
+	revoke, replace := t.Revoked && !here.Revoked, differs && in.Replace && !isLimited
 	switch {
-	case differs && in.Replace, revoke:
+	case replace, revoke:
 		tally.Updated++
 	case differs:
 		tally.Differing++
@@ -100,7 +108,7 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.Leg
 	if in.DryRun {
 		return nil
 	}
-	if differs && in.Replace {
+	if replace {
 		if err := in.replaceToken(ctx, lower, t); err != nil {
 			return err
 		}
