@@ -7,11 +7,11 @@ import (
 	"sort"
 )
 
-// Apply filters, sorts and pages records as q says. It returns the page, and the total
+// Apply filters, sorts and pages records as q requires. It returns the page, and the total
 // number of records that the conditions select, before After, Offset and Limit are applied.
 // It is the reference for the List method of every store. It fails with kind Unsupported when
-// q names an attribute that the schema lacks, Invalid for an expression that does not
-// compile, and as [Matcher.Matches] does.
+// q names an attribute that the schema lacks, with kind Invalid for an expression that does
+// not compile, and with the errors of [Matcher.Matches].
 func Apply(ctx context.Context, schema *Schema, records []Record, q *Query) (page []Record, total int64, err error) {
 	m, err := NewMatcher(schema, q)
 	if err != nil {
@@ -39,7 +39,7 @@ func Apply(ctx context.Context, schema *Schema, records []Record, q *Query) (pag
 	return page, total, nil
 }
 
-// orderOf returns the comparison of two records by which q sorts.
+// orderOf returns a function that compares two records in the sort order of q.
 func orderOf(schema *Schema, q *Query) (func(a, b Record) int, error) {
 	key, _ := schema.Index(schema.Key)
 	byKey := func(a, b Record) int { return cmp.Compare(a.Values[key].Int(), b.Values[key].Int()) }

@@ -23,7 +23,8 @@ func IsTime(s string) bool {
 }
 
 // Canonical returns v in the form in which stores return values of a: decimals with four
-// decimal places. It fails if v is not a value of a. Lists of records are not looked into.
+// decimal places. It fails if v is not a value of a. It does not check the contents of
+// lists of records.
 func (a *Attribute) Canonical(v Value) (Value, error) {
 	switch v.Kind() {
 	case Absent, Null, Unset:
@@ -60,7 +61,8 @@ func (a *Attribute) Canonical(v Value) (Value, error) {
 	return v, errKind
 }
 
-// Equal reports whether two canonical values are the same. Lists of records never are.
+// Equal reports whether two canonical values are the same. Lists of records are never
+// equal.
 func (v Value) Equal(other Value) bool {
 	if v.kind != other.kind || v.kind == Records {
 		return false

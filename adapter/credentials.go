@@ -17,7 +17,7 @@ type Consumer struct {
 	Callback, RejectedCallback string
 }
 
-// A TokenType says at which stage an OAuth token is.
+// A TokenType is the stage of an OAuth token.
 type TokenType string
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // A Token is an OAuth 1.0a token. At most one of AdminID and CustomerID is set; neither is
-// for a request token that nobody has authorized yet.
+// set for a request token that is not authorized yet.
 type Token struct {
 	ID         int64
 	ConsumerID int64
@@ -50,7 +50,7 @@ type Grant struct {
 	Tokens   []Token
 }
 
-// A KeyKind says on whose behalf an API key acts.
+// A KeyKind is the kind of account on whose behalf an API key acts.
 type KeyKind string
 
 const (
@@ -94,12 +94,12 @@ type LegacyAdmin struct {
 // A LegacyToken is a token of the legacy system, with the ids it has there.
 type LegacyToken struct {
 	Token
-	// CustomerEmail is the e-mail address of the customer CustomerID in the legacy system,
+	// CustomerEmail is the e-mail address of the customer CustomerID in the legacy store,
 	// "" for none. It guards against ids that belong to different people in the two
 	// systems.
 	CustomerEmail string
-	// Unauthorized says that the legacy system does not accept the access token, since
-	// nobody has authorized it.
+	// Unauthorized reports that the legacy store does not accept the access token, because
+	// no user has authorized it.
 	Unauthorized bool
 }
 

@@ -14,15 +14,15 @@ type Dataset struct {
 	// (product_id, order_id, …). Attributes that the store sets itself may be absent: it
 	// then assigns the next key, and the time of loading.
 	Records map[Resource][]Record
-	// Levels holds the values of categories, products and images at store views, and of
-	// images at the default scope. Those of a product hold, too, to which images its types
-	// point.
+	// Levels holds the scoped values of categories, products and images, and the values of
+	// images at the default scope. The values of a product include the images to which its
+	// types point.
 	Levels []Level
-	// Verbatim: records are stored as they are. Stock items otherwise get the values that
-	// every save derives.
+	// Verbatim stores the records unchanged. Otherwise stock items get the values that every
+	// save derives.
 	Verbatim bool
-	// Content returns the bytes of an image by its file, as in [ImportOptions]; nil: no
-	// image has any.
+	// Content returns the bytes of an image by its file, as in [ImportOptions]; nil if no
+	// image has bytes.
 	Content func(ctx context.Context, file string) ([]byte, error)
 	// Passwords holds the customers' passwords in plain text, by customer.
 	Passwords map[Key]string
@@ -86,8 +86,8 @@ func DeriveStockStatus(item Record, d StockDefaults, now string) Record {
 }
 
 // HashPasswords returns the bcrypt hashes of the customers' passwords. Passwords of a public
-// data set are hashed at the lowest cost, since they are no secret, and only if known, which
-// maps passwords to hashes, does not have them yet; nil knows none. Kinds: Invalid.
+// data set are hashed at the lowest cost, since they are no secret, and their hashes are
+// cached by password in known, unless it is nil. Kinds: Invalid.
 func (d *Dataset) HashPasswords(ctx context.Context, cost int, known *sync.Map) (map[Key]string, error) {
 	if d.Public {
 		cost = bcrypt.MinCost

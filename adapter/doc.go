@@ -1,28 +1,28 @@
 // Package adapter is the boundary between the contract and the systems that hold the
-// records: the types that every adapter uses, and the semantics that every adapter keeps.
+// records: the types that every adapter uses, and the semantics that every adapter follows.
 //
 // # Glossary
 //
 //   - contract: the REST interface that Portico serves, in one of two dialects.
 //   - dialect: documented or magento. A dialect is data, not code paths.
 //   - backend: the commerce system that owns records; it is reached through an adapter.
-//   - local replica: Portico's own copy of the records of a backend, with what the backend
-//     cannot hold.
-//   - legacy system: the old shop that is being replaced.
-//   - legacy id: the id that a record had in the legacy system, and by which clients still
-//     address it. Adapters call it the record's [Key].
-//   - ID map: which legacy id belongs to which backend id.
+//   - local replica: Portico's own copy of the records of a backend, with the values that
+//     the backend cannot hold.
+//   - legacy store: the store that is being replaced. Its software is the original.
+//   - legacy id: the id of a record in the legacy store, by which clients still address the
+//     record. Adapters call it the record's [Key].
+//   - ID map: the mapping between legacy ids and backend ids.
 //   - write intent: a durable note of a write in progress, used for recovery.
-//   - reconcile: compare the local replica with the backend and take over what changed.
+//   - reconcile: compare the local replica with the backend and apply the changes.
 //   - backend-owned attribute: an attribute whose true value is the backend's.
 //   - record, resource, schema: a [Record] holds the values of one object of a [Resource],
 //     such as one customer; the resource's [Schema] describes its attributes.
 //   - store view, website, scope: a store has websites, and these have store views, such as
-//     one for each language. The [Scope] of an attribute says whether its value may differ
-//     between them. The default scope holds the values that they inherit. A level is the
-//     default scope or a store view.
-//   - aggregate: a record as imports store it and exports read it, with its parts and with
-//     what it and they have at levels: see [Aggregate].
+//     one for each language. The [Scope] of an attribute determines whether its value may
+//     differ between them. The default scope holds the values that they inherit. A [Level]
+//     holds a record's values at the default scope or at one store view.
+//   - aggregate: a record as imports store it and exports read it, with its parts and the
+//     scoped values of both: see [Aggregate].
 //   - on-demand attribute: one that a store returns only if the query or With names it.
 //   - push-down: executing part of a query in the backend instead of in [Apply].
 //   - tag, generation, lease: terms of cache invalidation, defined in package cache.
@@ -47,11 +47,11 @@
 //     kinds that it may return, and the conformance suite fails on any other.
 //  7. Adapters and stores are safe for concurrent use. Methods take their context as the
 //     first parameter and do not store it.
-//  8. What only some adapters can do is an interface of its own that an [Adapter] may
-//     implement: an [Importer] stores records of another system under their keys, a [Noter]
-//     says which these were and how far the changes of that system have come, and an
-//     [Exporter] reads records as an import stores them. A [Store] that can change several
-//     records in one transaction is a [BatchUpdater].
+//  8. A capability that only some adapters have is an interface of its own, which an
+//     [Adapter] may implement: an [Importer] stores records of another system under their
+//     keys, a [Noter] lists these records and returns how far the changes of that system
+//     have been imported, and an [Exporter] reads records as an import stores them. A
+//     [Store] that can change several records in one transaction is a [BatchUpdater].
 //
 // # How it is tested
 //

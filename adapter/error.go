@@ -88,8 +88,8 @@ func KindOf(err error) ErrorKind {
 	return Internal
 }
 
-// ErrContention is in the chain of an error of kind [Unavailable] if the backend has answered, but other
-// writes of the same records have always been first. Nothing was written.
+// ErrContention is in the chain of an error of kind [Unavailable] if the backend answered, but
+// concurrent writes of the same records won every attempt. Nothing was written.
 var ErrContention = errors.New("other writes of the same records got in the way each time: try again")
 
 // IsRefusal reports whether err guarantees that nothing was written: its kind is NotFound,

@@ -2,8 +2,8 @@ package adapter
 
 import "slices"
 
-// A Filter restricts a list by something that no attribute of the records holds, such as
-// the websites that a product is assigned to.
+// A Filter restricts a list by a condition that is not on an attribute of the records, such
+// as the websites that a product is assigned to.
 type Filter struct {
 	Name  string // one of [Schema.Filters]
 	Value int64  // its meaning depends on the filter
@@ -17,7 +17,7 @@ const (
 	// InCategory keeps the products that are assigned directly to the category with the id
 	// Value, and sets their category_position.
 	InCategory = "in_category"
-	// Listed keeps the products that shoppers may list at the store view: those that its
+	// Listed keeps the products that shoppers may list at the store view: products that its
 	// website sells, that are enabled both in the default scope and in the website, and
 	// whose visibility in the default scope is not 1. At the default scope itself there are
 	// none. Value has no meaning.
@@ -36,8 +36,8 @@ func (s *Schema) CheckFilters(filters []Filter) error {
 	return nil
 }
 
-// CheckAttributes fails with kind Unsupported if names, such as those of With, has one that
-// the resource does not have.
+// CheckAttributes fails with kind Unsupported if names, such as the names in With, has one
+// that the resource does not have.
 func (s *Schema) CheckAttributes(names []string) error {
 	for _, name := range names {
 		if _, ok := s.Index(name); !ok {

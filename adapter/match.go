@@ -15,7 +15,7 @@ import (
 type Matcher struct {
 	conditions [][]func(*evaluation, Record) bool // for each condition its tests
 	order      func(a, b Record) int
-	cursor     Record // the position q.After; no schema without one
+	cursor     Record // the position q.After; its Schema is nil if there is none
 
 	matchBytes int64 // Query.MatchBytes
 	matched    atomic.Int64

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ErrMatchLimit is the cause of the error for a list whose conditions match patterns with
-// more text than [Query.MatchBytes] allows. The query is at fault; the backend may be
-// healthy.
+// ErrMatchLimit is the cause of the error for a list whose conditions match patterns
+// against more text than [Query.MatchBytes] allows. The query is at fault; the backend may
+// be healthy.
 var ErrMatchLimit = errors.New("the patterns of the list's conditions would be matched with too much text")
 
 const (
@@ -30,8 +30,8 @@ type evaluation struct {
 	err     error // why the evaluation stopped; the results of its tests are then meaningless
 }
 
-// countText counts text that is about to be matched with a pattern, and reports whether the
-// limit allows it.
+// countText counts text that is about to be matched against a pattern, and reports whether
+// the limit allows it.
 func (e *evaluation) countText(text string) bool {
 	if limit := e.matcher.matchBytes; e.matcher.matched.Add(int64(len(text))) > limit && limit > 0 {
 		e.err = &Error{Kind: Unavailable, Op: "query", Err: ErrMatchLimit, RetryAfter: time.Second}

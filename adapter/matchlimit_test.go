@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// textQuery returns records with one text each, and a query for those that match pattern.
+// textQuery returns records with one text each, and a query for the records that match
+// pattern.
 func textQuery(op Op, pattern string, texts ...string) (*Schema, []Record, *Query) {
 	schema := NewSchema("texts", "id", []Attribute{{Name: "id", Kind: KindInteger}, {Name: "text", Kind: KindText}})
 	var records []Record

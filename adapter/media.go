@@ -15,6 +15,6 @@ type MediaFile struct {
 }
 
 // ErrMediaUnavailable is the cause of the error for an image whose bytes cannot be stored or read
-// now, because the store of media files, which is another system than the database, fails or does
-// not answer. The kind is Unavailable.
+// now, because the media store, which is separate from the database, fails or does not answer.
+// The kind is Unavailable.
 var ErrMediaUnavailable = errors.New("the store of media files is not available")

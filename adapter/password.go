@@ -38,7 +38,7 @@ func PasswordMatches(hash, password string) bool {
 
 // VerifyPassword reports whether hash is a hash of a password, and whether it should be
 // replaced by one of HashPassword. It supports the forms used by Portico and by legacy
-// systems:
+// stores:
 //
 //   - bcrypt, from HashPassword or any other program; other programs cut a password after
 //     72 bytes. A cost above 15 is refused, as it would block the server;
@@ -46,8 +46,8 @@ func PasswordMatches(hash, password string) bool {
 //     ":" and the salt;
 //   - the same without ":" and salt, of the password alone.
 //
-// No password matches a hash of another form, "" included. The time that a call takes
-// reveals the form of the hash: use a [PasswordChecker] to answer strangers.
+// No password matches a hash of another form, "" included. The duration of a call reveals
+// the form of the hash: use a [PasswordChecker] to answer untrusted clients.
 func VerifyPassword(hash, password string) (ok, upgrade bool) {
 	return verifyPasswordWith(hash, password, bcrypt.CompareHashAndPassword)
 }

@@ -10,9 +10,9 @@ import (
 
 // A PasswordChecker compares a password with the hashes of an account in such a way that
 // every wrong password takes the same work: whether there is an account or not, however
-// its hash was made, and however many accounts have the same name. So response times
-// reveal nothing. Work is counted in bcrypt rounds, 2 to the power of the cost. It is safe
-// for concurrent use.
+// its hash was made, and however many accounts have the same name. Response times
+// therefore reveal nothing. Work is counted in bcrypt rounds, 2 to the power of the cost.
+// It is safe for concurrent use.
 //
 // Imported accounts may have hashes of a higher cost than the checker was made for. Once
 // it has seen one, all wrong passwords take that much work.
@@ -21,8 +21,8 @@ type PasswordChecker struct {
 	maxRounds atomic.Int64                      // the most rounds that one check has needed
 }
 
-// NewPasswordChecker returns a checker for accounts most of whose hashes are bcrypt's of
-// the given cost, 0 for bcrypt.DefaultCost.
+// NewPasswordChecker returns a checker for accounts that mostly have bcrypt hashes of the
+// given cost, 0 for bcrypt.DefaultCost.
 func NewPasswordChecker(cost int) *PasswordChecker {
 	cost = cmp.Or(cost, bcrypt.DefaultCost)
 	c := &PasswordChecker{compare: bcrypt.CompareHashAndPassword}

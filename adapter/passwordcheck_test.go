@@ -32,7 +32,7 @@ func mustHash(t *testing.T, password string, cost int) string {
 }
 
 // TestWrongPasswordsTakeEqualWork checks that a wrong password takes the same number of
-// bcrypt rounds whatever accounts have the name.
+// bcrypt rounds regardless of the accounts with the name.
 func TestWrongPasswordsTakeEqualWork(t *testing.T) {
 	t.Parallel()
 	const md5Salted = "c895aee09110d7f48c106ff77d8709ef:at" // of swordfish

@@ -9,7 +9,7 @@ type Query struct {
 	// Where lists the conditions; all of them must hold.
 	Where []Condition
 	// OrderBy names the attribute to sort by; "" sorts by ascending key. Null and absent
-	// values come lowest. Ties are sorted by ascending key.
+	// values are the lowest. Ties are sorted by ascending key.
 	OrderBy string
 	Desc    bool
 	// After, unless nil, starts the list after the position of a record, which may have
@@ -25,8 +25,8 @@ type Query struct {
 	MatchBytes int64
 }
 
-// A Cursor is a position in the order of a query: that of the record with this Key, whose
-// attribute OrderBy has this Value. Value is ignored when the order is by key.
+// A Cursor is a position in the order of a query: the position of the record with this Key,
+// whose attribute OrderBy has this Value. Value is ignored when the order is by key.
 type Cursor struct {
 	Value Value
 	Key   Key

@@ -39,8 +39,8 @@ func (r Record) Set(name string, v Value) {
 	r.Values[i] = v
 }
 
-// Lacks returns the names of the attributes that an imported record needs and of which r has
-// no value: see [Schema.Needs].
+// Lacks returns the names of the attributes that an imported record needs and that have no
+// value in r: see [Schema.Needs].
 func (r Record) Lacks() (names []string) {
 	for i, v := range r.Values {
 		if a := &r.Schema.Attributes[i]; v.Empty() && r.Schema.Needs(a) {
@@ -50,9 +50,9 @@ func (r Record) Lacks() (names []string) {
 	return names
 }
 
-// Lacking returns what records that are imported together lack, such as
-// "stock_items.min_qty", sorted and without duplicates. The keys of their roots, which the
-// import sets, are not among it.
+// Lacking returns the attributes that records imported together lack, such as
+// "stock_items.min_qty", sorted and without duplicates. It omits the keys of their roots,
+// which the import sets.
 func Lacking(records ...Record) (names []string) {
 	for _, r := range records {
 		for _, name := range r.Lacks() {

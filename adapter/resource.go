@@ -3,7 +3,7 @@ package adapter
 // A Resource names a kind of record.
 type Resource string
 
-// The resources of the contract, and those that its rules refer to.
+// The resources of the contract, and the resources that its rules refer to.
 const (
 	Websites          Resource = "websites"
 	Stores            Resource = "stores"
@@ -26,7 +26,8 @@ const (
 	OrderComments     Resource = "order_comments"
 )
 
-// Resources returns all resources. Those that a record refers to come before it.
+// Resources returns all resources. A resource comes after the resources that its records
+// refer to.
 func Resources() []Resource {
 	return []Resource{
 		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, Admins, Customers, CustomerAddresses,

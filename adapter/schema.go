@@ -23,7 +23,7 @@ const (
 	KindRecords
 )
 
-// A Scope says for which part of the store a value may differ.
+// A Scope is the part of the store for which a value may differ.
 type Scope uint8
 
 const (
@@ -52,53 +52,54 @@ type Attribute struct {
 	OnDemand bool
 	// WriteOnly: the attribute is set by writes and absent from every record that is read.
 	WriteOnly bool
-	// Exclusive: of the records with the same owner or product, only one can have the value,
-	// and writing it takes it from the others.
+	// Exclusive: only one of the records with the same owner or product can have the value, and
+	// writing it removes it from the others.
 	Exclusive bool
 	// Added: the store's configuration adds the attribute.
 	Added bool
-	// Static, of a resource whose records have values at store views: the attribute has
-	// one value for all of them. Any other one that is stored may have values there, which
-	// reads of a store view show: those of attributes of [ScopeGlobal] come from imports.
+	// Static: the attribute has one value for all store views, in a resource whose records have
+	// scoped values. Any other stored attribute may have values at store views, which reads of
+	// a store view return; values of attributes of [ScopeGlobal] there come from imports.
 	Static bool
 	// Refers is the resource of the record whose key the value is; "" for any other value. Some
 	// values mean no record, such as 0 or 32000, which stand for all.
 	Refers Resource
 	// Nested is the schema of the records of a KindRecords attribute; nil for other kinds.
 	Nested *Schema
-	// Doc says what the value means, and its unit if it has one.
+	// Doc describes the value, and its unit if it has one.
 	Doc string
 }
 
 // A Schema lists the attributes of a resource. It is immutable once made.
 type Schema struct {
 	Resource Resource
-	Doc      string // what a list of the records holds; "" for parts that are listed with their root
+	Doc      string // describes the records of a list; "" for parts that are listed with their root
 	Key      string // the attribute that holds the record's [Key]
 	// Owner names the attribute that holds the id of the customer who owns a record; "" if
 	// customers do not own records of the resource.
 	Owner string
-	// Root is the resource of which the records are parts, as addresses are of customers, and
-	// RootAttribute the attribute that holds the key of a part's root; "" if they are no parts.
+	// Root is the resource whose records have these as parts, as customers have addresses, and
+	// RootAttribute is the attribute that holds the key of a part's root; "" if they are no
+	// parts.
 	Root          Resource
 	RootAttribute string
-	// Parent names the attribute that holds the key of the record above, of the same resource;
-	// "" if the records are no tree.
+	// Parent names the attribute that holds the key of the parent record, of the same resource;
+	// "" if the records do not form a tree.
 	Parent string
-	// PerLevel: a record has values of its own at each level at which it was written. They
-	// cannot be unset, and the record can be deleted from one level.
+	// PerLevel: a record has values of its own at each scope at which it was written. They
+	// cannot be unset, and the record can be deleted from one scope.
 	PerLevel bool
-	// HasFile: a record is about a file whose bytes only a creation brings along, so that it
+	// HasFile: a record describes a file whose bytes come only with its creation, so that it
 	// cannot be copied from elsewhere.
 	HasFile bool
 	// Filters names the filters of the resource (see [Filter]).
 	Filters []string
 	// Unique names attributes whose values, taken together, no two records share; texts are
-	// compared by [Fold]. A write that would is a Conflict, with the last one as Field.
+	// compared by [Fold]. A write that violates this is a Conflict, with the last one as Field.
 	Unique []string
-	// DistinctNulls: a value that was never set is absent and one that was set to nothing
-	// is null. Records of other resources have no absent values besides those on demand,
-	// and changes must not use Unset.
+	// DistinctNulls: a value that was never set is absent, and a value that was set to nothing
+	// is null. Records of other resources have no absent values except on-demand ones, and
+	// changes must not use Unset.
 	DistinctNulls bool
 	Attributes    []Attribute
 	index         map[string]int
@@ -171,8 +172,8 @@ func (s *Schema) WithDistinctNulls() *Schema {
 	return s
 }
 
-// Needs reports whether an imported record must have a value of an attribute of s: all required
-// ones except the times of records that clients write, which an import sets.
+// Needs reports whether an imported record must have a value of an attribute of s. It must for
+// all required attributes except the times of records that clients write, which an import sets.
 func (s *Schema) Needs(a *Attribute) bool {
 	return a.Required && !(s.DistinctNulls && a.ReadOnly && a.Kind == KindTime)
 }

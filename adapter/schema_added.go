@@ -13,7 +13,7 @@ type AddedAttribute struct {
 	Resource Resource // Customers, CustomerAddresses or Products
 	Name     string
 	Kind     Kind  // KindText, KindInteger, KindDecimal or KindTime
-	Scope    Scope // of products; the others are global
+	Scope    Scope // of products; attributes of other resources are global
 }
 
 // attributeNamePattern matches the names of added attributes. They are safe in an SQL
@@ -22,7 +22,7 @@ var attributeNamePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
 // With returns a copy of the schemas with added attributes, in the given order, after the
 // other attributes of their resource. It joins the errors of all attributes that cannot be
-// added; each says what would be valid.
+// added; each error names the valid choices.
 func (all *Schemas) With(added ...AddedAttribute) (*Schemas, error) {
 	extended := &Schemas{of: maps.Clone(all.of)}
 	var faults []error

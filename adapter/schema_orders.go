@@ -2,7 +2,7 @@ package adapter
 
 // orderSchema returns the schema of orders, without their lines, addresses and comments,
 // which are resources of their own. Amounts without base_ are in the order's currency,
-// those with base_ in the base currency.
+// amounts with base_ in the base currency.
 func orderSchema() *Schema {
 	return NewSchema(Orders, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the order"},

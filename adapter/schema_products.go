@@ -13,22 +13,22 @@ const (
 // scoped attribute that is absent has no value at the scope read; null is stored as null
 // there. Prices are in the base currency.
 //
-// A product is created with values of the default scope, and without pointers to images.
-// A second product with the same SKU is a Conflict with Field sku: the new SKU, trimmed of
-// blanks and tabs, is compared with the stored ones. Every update is a save: updated_at is
-// set to the current time, whatever changes, and at the level written to, the images keep
-// the label, position and exclude that they show there (product_parts 2.7).
+// A product is created with values of the default scope, and without pointers to images. A
+// second product with the same SKU is a Conflict with Field sku: the new SKU, trimmed of
+// blanks and tabs, is compared with the stored ones. Every update is a save: updated_at is set
+// to the current time, whatever changes, and at the scope written to, the images keep the
+// label, position and exclude that they show there (product_parts 2.7).
 //
 // A client's write that changes status or the stock item, or assigns the product to a website,
 // removes its stock_status there, unless it is composed of other products.
 //
-// Price lists are replaced as a whole. An entry with the same website, group and quantity
-// as before keeps its value_id, and with it its position; two such entries in one list are
+// Price lists are replaced as a whole. An entry with the same website, group and quantity as
+// before keeps its value_id, and with it its position; two such entries in one list are
 // Invalid. Attributes that the record in stock_item leaves absent stay unchanged; if Create
 // gets no such record, the product has no stock item.
 //
-// Deleting a product deletes everything that belongs to it, except order lines and the
-// names of its images, which are never reused.
+// Deleting a product deletes everything that belongs to it, except order lines and the names
+// of its images, which are never reused.
 func productSchema(stock *Schema) *Schema {
 	return NewSchema(Products, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "id of the product"},
@@ -74,7 +74,7 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "manufacturer", Kind: KindInteger, Doc: "option id; simple products have none"},
 		{Name: "color", Kind: KindInteger, Doc: "option id; simple products have none"},
 
-		// Read-only attributes that other parts of a shop determine.
+		// Read-only attributes that other parts of a store determine.
 		{Name: "price_type", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "of bundles: 0, the price is that of the parts, or 1, it is price, of which special_price is a percentage"},
 		{Name: "has_custom_options", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "1: buyers choose options of the product's own; empty: 0"},
 		{Name: "reviews_count", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, Doc: "number of approved reviews at the store view, in the default scope of all; empty: 0"},
@@ -129,22 +129,22 @@ func rulePriceSchema() *Schema {
 	})
 }
 
-// productImageSchema returns the schema of the images in a product's gallery. A level is
-// the default scope or a store view. A store view inherits the values that it does not
-// have from the default scope; a value missing there as well is null.
+// productImageSchema returns the schema of the images in a product's gallery. An image has
+// values at the default scope and at store views. A store view inherits from the default scope
+// the values that it does not have; a value missing there as well is null.
 //
-// Every write at a level is a save of the product at that level, as in productSchema. At a
+// Every write at a scope is a save of the product at that scope, as in productSchema. At a
 // store view it also stores all values of store and website scope that the product shows
-// there: those of website scope at all store views of the website (product_parts 2.7).
+// there, and the values of website scope at all store views of the website (product_parts
+// 2.7).
 //
-// If file is taken, Create uses the first free name: a number, starting from number_from,
-// is put before the extension. An absent position is one above the highest at the level.
-// Types are pointed to the image; an update resets those that the image had and does not
-// keep.
+// If file is taken, Create uses the first free name: a number, starting from number_from, is
+// put before the extension. An absent position is one above the highest at the scope. Types
+// are pointed to the image; an update resets the types that the image had and does not keep.
 //
-// Delete resets the types that point to the image at the level. The image itself is
-// deleted if no other level points to it. An update with removed resets the types and
-// changes nothing else of the image.
+// Delete resets the types that point to the image at the scope. The image itself is deleted if
+// no other scope points to it. An update with removed resets the types and changes nothing
+// else of the image.
 func productImageSchema() *Schema {
 	s := NewSchema(ProductImages, "id", []Attribute{
 		{Name: "id", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "id of the image, unique over all products"},

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// maxSharedReads bounds how many records a SharedReads remembers.
+// maxSharedReads bounds the number of records that a SharedReads remembers.
 const maxSharedReads = 10_000
 
-// A SharedReads remembers, for the reads of one call of a client, which versions of records a
-// backend has: an adapter need not ask again what the backend has said during the call. It is
-// safe for concurrent use. A nil SharedReads remembers nothing.
+// A SharedReads remembers the backend's versions of records for the reads of one client call, so
+// that an adapter fetches each version at most once during the call. It is safe for concurrent
+// use. A nil SharedReads remembers nothing.
 type SharedReads struct {
 	mu       sync.Mutex
 	versions map[sharedRead]string
@@ -24,8 +24,8 @@ type sharedRead struct {
 
 type sharedReadsKey struct{}
 
-// WithSharedReads returns ctx for the reads of one call, or of one batch of a list that is long.
-// If ctx has shared reads already, it returns ctx.
+// WithSharedReads returns ctx for the reads of one call, or of one batch of a long list. If ctx
+// has shared reads already, it returns ctx.
 func WithSharedReads(ctx context.Context) context.Context {
 	if SharedReadsOf(ctx) != nil {
 		return ctx
@@ -33,13 +33,13 @@ func WithSharedReads(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sharedReadsKey{}, &SharedReads{versions: map[sharedRead]string{}})
 }
 
-// SharedReadsOf returns what is remembered for the reads with ctx, or nil.
+// SharedReadsOf returns the shared reads of ctx, or nil.
 func SharedReadsOf(ctx context.Context) *SharedReads {
 	s, _ := ctx.Value(sharedReadsKey{}).(*SharedReads)
 	return s
 }
 
-// Version returns the version that the backend has of a record, or "" if that is not known.
+// Version returns the backend's version of a record, or "" if it is not known.
 func (s *SharedReads) Version(r Resource, id string) string {
 	if s == nil {
 		return ""
@@ -49,7 +49,7 @@ func (s *SharedReads) Version(r Resource, id string) string {
 	return s.versions[sharedRead{r, id}]
 }
 
-// SetVersion remembers the version that the backend has of a record.
+// SetVersion remembers the backend's version of a record.
 func (s *SharedReads) SetVersion(r Resource, id, version string) {
 	if s == nil {
 		return

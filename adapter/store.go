@@ -39,20 +39,20 @@ type ListParams struct {
 	// [ListResult.Partial]. Kinds: Unsupported for resources that customers do not own.
 	OwnerID int64
 	// StoreID is the store view whose values are read; 0 is the default scope, from which a
-	// store view inherits the values that it does not have. A null that the store view has
+	// store view inherits the values that it does not have. A null stored at the store view
 	// is a value. Every attribute that is not [Attribute.Static] may have values there,
-	// whatever its scope, also a price. It is ignored for resources whose records have no
-	// values at store views.
+	// whatever its scope, even a price. StoreID is ignored for resources whose records have
+	// no scoped values.
 	StoreID int64
-	// WebsiteScope reads from the store view only the attributes of [ScopeWebsite]. Those of
-	// [ScopeStore] and of [ScopeGlobal] are those of the default scope, as in the lists
-	// that shoppers see.
+	// WebsiteScope reads from the store view only the attributes of [ScopeWebsite].
+	// Attributes of [ScopeStore] and of [ScopeGlobal] are read from the default scope, as in
+	// the lists that shoppers see.
 	WebsiteScope bool
-	// OverridesOnly reads from the store view only values in place of one that the default
-	// scope has, null included. Those that the store view alone has are absent.
+	// OverridesOnly reads from the store view only values that replace a value of the default
+	// scope, null included. Values that only the store view has are absent.
 	OverridesOnly bool
 	// Filters restrict the list further, also with [ListResult.Partial]; all of them must
-	// hold. Kinds: Unsupported for those that the resource does not have.
+	// hold. Kinds: Unsupported for filters that the resource does not have.
 	Filters []Filter
 	// Count returns [ListResult.Total] instead of records.
 	Count bool
@@ -129,14 +129,15 @@ type DeleteParams struct {
 	Key Key
 	// OwnerID is as in [UpdateParams].
 	OwnerID int64
-	// StoreID is the level from which a record is deleted of which [Schema.PerLevel] is true:
-	// a store view, or 0 for the default scope. Others are deleted as a whole.
+	// StoreID is the scope from which a record of a resource with [Schema.PerLevel] is
+	// deleted: a store view, or 0 for the default scope. Records of other resources are
+	// deleted as a whole.
 	StoreID int64
-	// Everywhere deletes a record of which [Schema.PerLevel] is true even if other levels
+	// Everywhere deletes a record of a resource with [Schema.PerLevel] even if other scopes
 	// use it.
 	Everywhere bool
 	Check      func(current Record) error
-	// Last, if set, is called before such a record is itself deleted, and not if it is only
-	// removed from the level. An error of it means that nothing is written.
+	// Last, if set, is called before such a record itself is deleted, but not if it is only
+	// removed from the scope. If Last returns an error, nothing is written.
 	Last func() error
 }

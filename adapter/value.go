@@ -2,7 +2,7 @@ package adapter
 
 import "strconv"
 
-// A ValueKind says what a [Value] holds.
+// A ValueKind is the kind of content of a [Value].
 type ValueKind uint8
 
 const (
@@ -10,8 +10,8 @@ const (
 	Absent ValueKind = iota
 	// Null: the attribute is stored as null.
 	Null
-	// Unset, in a change only: delete the value stored at this scope, so that it inherits
-	// that of the wider scope. Attributes without scopes become absent.
+	// Unset, in a change only: delete the value stored at this scope, so that the value of the wider
+	// scope is inherited. Attributes without scopes become absent.
 	Unset
 	// Text: a text, a decimal with four places or a UTC time.
 	Text
@@ -55,7 +55,7 @@ func TextsValue(list []string) Value { return Value{kind: Texts, lists: &lists{t
 // RecordsValue returns a value that holds a list of records. The caller must not change list afterwards.
 func RecordsValue(list []Record) Value { return Value{kind: Records, lists: &lists{records: list}} }
 
-// Kind returns what v holds.
+// Kind returns the kind of v's content.
 func (v Value) Kind() ValueKind { return v.kind }
 
 // Empty reports whether v is absent or null.
