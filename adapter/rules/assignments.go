@@ -45,8 +45,8 @@ func (w assignments) Create(ctx context.Context, p *adapter.CreateParams) (adapt
 // target names the attribute with the key of the target.
 func (w assignments) target() string { return w.schema.Unique[len(w.schema.Unique)-1] }
 
-// create stores an assignment of a locked product, together with the copies of values
-// that it asks for.
+// create stores an assignment of a locked product, together with the copies of values that
+// r requests.
 func (w assignments) create(ctx context.Context, tx Tx, op string, product, r adapter.Record) (adapter.Key, error) {
 	r = r.Clone()
 	if at, ok := w.schema.Index("position"); ok && r.Values[at].Kind() == adapter.Absent {
@@ -93,8 +93,8 @@ type requestedCopies struct {
 	ofWebsite bool             // copy values of website scope as well
 }
 
-// extractCopies removes the attributes that are not stored from r and returns the copies
-// they ask for.
+// extractCopies removes the attributes that are not stored from r and returns the
+// requested copies.
 func (w assignments) extractCopies(op string, r adapter.Record) (requestedCopies, error) {
 	var copies requestedCopies
 	for i, a := range w.schema.Attributes {
@@ -117,7 +117,7 @@ func (w assignments) extractCopies(op string, r adapter.Record) (requestedCopies
 }
 
 // checkCopies allows copies only from store views of the product's websites, and only to
-// those of the website that the product is assigned to.
+// store views of the website that the product is assigned to.
 func checkCopies(ctx context.Context, tx Tx, op string, product adapter.Key, website int64, entries []adapter.Record) error {
 	if len(entries) == 0 {
 		return nil

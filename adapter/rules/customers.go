@@ -30,8 +30,8 @@ func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, addr
 	return w.touch(ctx, tx, adapter.Customers, "entity_id", address.Get("customer_id"))
 }
 
-// losesDefaults notes that the customer's other addresses lose flags that a change of the
-// address key sets.
+// losesDefaults notes that the customer's other addresses lose the flags that a change of
+// the address with key sets.
 func (m *mirroredWrite) losesDefaults(key adapter.Key, addresses []adapter.Record, change adapter.Record) {
 	for _, other := range addresses {
 		if other.Key() == key {

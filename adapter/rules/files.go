@@ -28,8 +28,8 @@ func ValidFileName(name string) bool {
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-// reserveName reserves a name for the file of a new image and returns it: the one that it
-// asks for, or the first free name of its series from a number on (product_parts 2.5).
+// reserveName reserves a name for the file of a new image and returns it: the requested
+// name, or the first free name of its series from a number on (product_parts 2.5).
 func reserveName(ctx context.Context, tx Tx, op string, r adapter.Record) (string, error) {
 	if err := tx.LockName(ctx, "media"); err != nil {
 		return "", err

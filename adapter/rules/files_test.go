@@ -37,7 +37,7 @@ func FuzzValidFileName(f *testing.F) {
 	})
 }
 
-// FuzzFileSeries checks that the series and the number of a name make it again.
+// FuzzFileSeries checks that the series and the number of a name reproduce the name.
 func FuzzFileSeries(f *testing.F) {
 	for _, name := range []string{"i/m/image_2.png", "i/m/image_02.png", "a/b_1", "a.b_1", "a/b_1.c.d", "a/b_999999999999999999.c", "a_1/b.c"} {
 		f.Add(name)

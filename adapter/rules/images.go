@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// images writes the images of products. Their bytes are complete under their name before
-// the transaction ends that refers to them.
+// images writes the images of products. The bytes of an image are complete under their
+// name before the end of the transaction that refers to them.
 type images struct{ records }
 
 var (
@@ -20,7 +20,7 @@ var (
 	errNoContent = errors.New("the image is empty")
 )
 
-// Create adds an image to the gallery of a product, with values at one level.
+// Create adds an image to the gallery of a product, with values at one scope.
 func (w images) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create product_images"
 	faulty := w.checkNew(op, p.Record)
@@ -74,7 +74,7 @@ func checkTypes(op string, r adapter.Record) error {
 	return nil
 }
 
-// create stores an image with values at one level, and returns its key and its file name.
+// create stores an image with values at one scope, and returns its key and its file name.
 func create(ctx context.Context, tx Tx, op string, r adapter.Record, level int64) (key adapter.Key, name string, err error) {
 	product, err := lockProduct(ctx, tx, adapter.Key(r.Get("product_id").Int()), 0)
 	if isNotFound(err) {
@@ -119,7 +119,7 @@ func create(ctx context.Context, tx Tx, op string, r adapter.Record, level int64
 // maxPosition is the greatest position of an image (product_parts 2.3).
 const maxPosition = 1<<32 - 1
 
-// nextPosition returns the position after the images, as a level shows them.
+// nextPosition returns the position after the images, as shown at a scope.
 func nextPosition(images []Image) int64 {
 	var last int64
 	for i := range images {
@@ -129,8 +129,8 @@ func nextPosition(images []Image) int64 {
 }
 
 // freezeProduct stores at a store view the values that the product shows there, and
-// returns the types of its images with those changes that store them there. Images are
-// left to finishSave. At level 0 it changes nothing.
+// returns the types of its images with the changes that store them there. Images are left
+// to finishSave. At the default scope, 0, it changes nothing.
 func freezeProduct(ctx context.Context, tx Tx, op string, product adapter.Record, level int64) (*typeChanges, error) {
 	types, err := loadTypes(ctx, tx, product.Key())
 	if err != nil || level == 0 {
@@ -140,7 +140,7 @@ func freezeProduct(ctx context.Context, tx Tx, op string, product adapter.Record
 	return types, freezeValues(ctx, tx, op, product, level)
 }
 
-// lock locks the product of an image and returns both, with the image's values at a level.
+// lock locks the product of an image and returns both, with the image's values at a scope.
 func (w images) lock(ctx context.Context, tx Tx, key adapter.Key, level, ownerID int64) (product, image adapter.Record, err error) {
 	if image, err = tx.Get(ctx, adapter.ProductImages, key); err != nil {
 		return product, image, err
@@ -165,7 +165,7 @@ func (w images) lock(ctx context.Context, tx Tx, key adapter.Key, level, ownerID
 	return product, image, err
 }
 
-// Update changes an image at one level.
+// Update changes an image at one scope.
 func (w images) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update product_images %d", p.Key)
 	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
@@ -207,7 +207,7 @@ func (w images) checkChange(op string, current, change adapter.Record) error {
 	return checkTypes(op, change)
 }
 
-// update stores a change of an image at a level.
+// update stores a change of an image at a scope.
 func (w images) update(ctx context.Context, tx Tx, op string, product, image, change adapter.Record, level int64) error {
 	key := image.Key()
 	types, err := freezeProduct(ctx, tx, op, product, level)
@@ -229,7 +229,7 @@ func (w images) update(ctx context.Context, tx Tx, op string, product, image, ch
 	return finishPartSave(ctx, tx, product, level, key)
 }
 
-// setValues stores the values that an image shows at a level after a change.
+// setValues stores the values that an image shows at a scope after a change.
 func (w images) setValues(ctx context.Context, tx Tx, product adapter.Record, key adapter.Key, change adapter.Record, level int64) error {
 	gallery, err := tx.Gallery(ctx, product.Key(), level)
 	if err != nil {
@@ -243,8 +243,8 @@ func (w images) setValues(ctx context.Context, tx Tx, product adapter.Record, ke
 	return nil
 }
 
-// Delete clears an image's types at one level, and deletes the image unless another level
-// uses it, or everywhere.
+// Delete clears an image's types at one scope, and deletes the image unless another scope
+// uses it. With Everywhere, it deletes the image in any case.
 func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete product_images %d", p.Key)
 	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
@@ -284,7 +284,7 @@ func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	})
 }
 
-// usedElsewhere reports whether a type points to an image at another level than the given
+// usedElsewhere reports whether a type points to an image at another scope than the given
 // one: in the default scope, or at a store view of a website that sells the product.
 func usedElsewhere(ctx context.Context, tx Tx, product adapter.Key, types Types, level int64, image adapter.Key) (bool, error) {
 	var levels []int64

@@ -16,8 +16,8 @@ func ImageTypes() []string { return []string{"image", "small_image", "thumbnail"
 // points.
 func PointerTo(imageType string) string { return imageType + "_id" }
 
-// At returns the image to which a type points at a level, 0 for none. ok is false if
-// neither the level nor the default scope says so.
+// At returns the image to which a type points at a scope, 0 for none. ok is false if
+// nothing is stored for the type at the scope and at the default scope.
 func (t Types) At(level int64, name string) (image adapter.Key, ok bool) {
 	if image, ok = t[TypeAt{level, name}]; !ok {
 		image, ok = t[TypeAt{0, name}]
@@ -25,7 +25,8 @@ func (t Types) At(level int64, name string) (image adapter.Key, ok bool) {
 	return image, ok
 }
 
-// Put sets the attribute types of an image record: those that point to it at a level.
+// Put sets the attribute types of an image record to the types that point to it at a
+// scope.
 func (t Types) Put(image adapter.Record, level int64) {
 	names := []string{}
 	for _, name := range ImageTypes() {
@@ -51,9 +52,9 @@ func loadTypes(ctx context.Context, tx Tx, product adapter.Key) (*typeChanges, e
 	return &typeChanges{product, stored, maps.Clone(stored)}, nil
 }
 
-// copy points types at a level to the images that they point to at another, or, if both
-// are the same, stores them there. Types that point nowhere at all continue to follow the
-// default scope.
+// copy points types at one scope to the images that they point to at another, or, if both
+// are the same, stores them there. Types without a stored pointer continue to inherit from
+// the default scope.
 func (c *typeChanges) copy(from, to int64) {
 	for _, name := range ImageTypes() {
 		if image, ok := c.now.At(from, name); ok {
@@ -62,15 +63,15 @@ func (c *typeChanges) copy(from, to int64) {
 	}
 }
 
-// point points the named types to an image at a level.
+// point points the named types to an image at a scope.
 func (c *typeChanges) point(level int64, image adapter.Key, names []string) {
 	for _, name := range names {
 		c.now[TypeAt{level, name}] = image
 	}
 }
 
-// clear points, at a level, all types to no image that show an image there, except for
-// the types in keep.
+// clear points, at a scope, all types that show an image there to no image, except for the
+// types in keep.
 func (c *typeChanges) clear(level int64, image adapter.Key, keep []string) {
 	for _, name := range ImageTypes() {
 		if shown, _ := c.now.At(level, name); shown == image && !slices.Contains(keep, name) {
@@ -94,7 +95,7 @@ func (c *typeChanges) store(ctx context.Context, tx Tx) error {
 	return tx.SetTypes(ctx, c.product, changes)
 }
 
-// compareTypes orders changes by level and in the order of [ImageTypes].
+// compareTypes orders changes by scope and in the order of [ImageTypes].
 func compareTypes(a, b TypeChange) int {
 	types := ImageTypes()
 	return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(slices.Index(types, a.Name), slices.Index(types, b.Name)))

@@ -12,7 +12,7 @@ func NewImage(key adapter.Key) Image {
 	return Image{Key: key, Own: none, Global: none}
 }
 
-// Shown returns the values that the image shows at its level (product_parts 2.7). An
+// Shown returns the values that the image shows at its scope (product_parts 2.7). An
 // empty label counts as none.
 func (i *Image) Shown() ImageValues {
 	v := i.Own
@@ -62,7 +62,7 @@ func (v ImageValues) withChange(r adapter.Record) ImageValues {
 	return v
 }
 
-// freezeImages stores at a level the values that the images of a product show there, so
+// freezeImages stores at a scope the values that the images of a product show there, so
 // that later changes of the default scope do not affect them. It leaves out the image
 // except.
 func freezeImages(ctx context.Context, tx Tx, product adapter.Key, level int64, except adapter.Key) error {
@@ -81,7 +81,7 @@ func freezeImages(ctx context.Context, tx Tx, product adapter.Key, level int64, 
 	return nil
 }
 
-// setImage stores the values of an image at a level, unless they are stored already.
+// setImage stores the values of an image at a scope, unless they are stored already.
 func setImage(ctx context.Context, tx Tx, i *Image, level int64, v ImageValues) error {
 	if i.Stored && i.Own == v {
 		return nil

@@ -11,18 +11,18 @@ import (
 	"github.com/portico-commerce/portico/adapter/recordjson"
 )
 
-// PasswordHash is the attribute of customers from which nobody can tell the other system a new
-// password.
+// PasswordHash is the attribute of customers that holds only a hash, so that a new password cannot be sent
+// to the other system.
 const PasswordHash = "password_hash"
 
-// A mirroredWrite collects what a write of a client changes, for another system to repeat it.
-// nil: none is to, so nothing is collected.
+// A mirroredWrite collects the changes of a client's write, for another system to repeat it. It is nil if no
+// other system repeats the write; then nothing is collected.
 type mirroredWrite struct {
 	tx      Tx
 	entries []outbox.Entry
 }
 
-// writeMirrored is write for a change or a deletion. It stores what mirror collects.
+// writeMirrored is write for a change or a deletion. It stores the entries that mirror collects.
 func (w records) writeMirrored(ctx context.Context, op string, f func(tx Tx, mirror *mirroredWrite) error) error {
 	return w.write(ctx, op, func(tx Tx) error {
 		is, err := tx.Mirrored(ctx, w.schema.Resource)
@@ -40,8 +40,8 @@ func (w records) writeMirrored(ctx context.Context, op string, f func(tx Tx, mir
 	})
 }
 
-// writeMirroredEach is writeMirrored for a write of several records, for each of which mirrorOf
-// collects what it changes.
+// writeMirroredEach is write for a write of several records. mirrorOf returns the mirroredWrite that
+// collects the changes of one record.
 func (w records) writeMirroredEach(ctx context.Context, op string, f func(tx Tx, mirrorOf func(adapter.Key) *mirroredWrite) error) error {
 	return w.writeMirrored(ctx, op, func(tx Tx, all *mirroredWrite) error {
 		if all == nil {
@@ -83,7 +83,7 @@ func (w records) writeNew(ctx context.Context, op string, f func(Tx) (adapter.Ke
 
 var errCreatedThere = errors.New("the other system creates the records of this resource")
 
-// entry returns the entry of a record at a level, which it adds if there is none.
+// entry returns the entry of a record at a scope, which it adds if there is none.
 func (m *mirroredWrite) entry(r adapter.Record, level int64, held bool) *outbox.Entry {
 	id := outbox.Record{Resource: r.Schema.Resource, Key: r.Key(), StoreID: level}
 	for i := range m.entries {
@@ -95,8 +95,8 @@ func (m *mirroredWrite) entry(r adapter.Record, level int64, held bool) *outbox.
 	return &m.entries[len(m.entries)-1]
 }
 
-// changed notes those values of a record at a level that differ in change, where absent values
-// change nothing. before is what the record had of its own there.
+// changed notes the values of a record at a scope that differ in change, where absent values change nothing.
+// before holds the record's own values there.
 func (m *mirroredWrite) changed(of, before, change adapter.Record, level int64) {
 	if m == nil {
 		return
@@ -108,7 +108,7 @@ func (m *mirroredWrite) changed(of, before, change adapter.Record, level int64) 
 		}
 		e := m.entry(of, level, a.Name == PasswordHash)
 		agree(e, a, before.Values[i])
-		if at, ok := before.Schema.Index("qty"); ok { // without which the interface changes no stock item
+		if at, ok := before.Schema.Index("qty"); ok { // the interface changes no stock item without it
 			agree(e, &before.Schema.Attributes[at], before.Values[at])
 		}
 	}
@@ -122,8 +122,8 @@ func agree(e *outbox.Entry, a *adapter.Attribute, before adapter.Value) {
 	}
 }
 
-// onlyOf returns those values of a record that a change has, too: others are consequences,
-// which the other system draws itself.
+// onlyOf returns r with only the values that change has as well: the others are consequences, which the
+// other system derives itself.
 func onlyOf(r, change adapter.Record) adapter.Record {
 	r = r.Clone()
 	for i, v := range change.Values {
@@ -134,21 +134,20 @@ func onlyOf(r, change adapter.Record) adapter.Record {
 	return r
 }
 
-// imageChanged notes what a change of an image at a level has changed, where before is what the
-// image showed there.
+// imageChanged notes the values of an image at a scope that a change has changed. before holds the values
+// that the image showed there.
 func (m *mirroredWrite) imageChanged(before, change adapter.Record, level int64) {
 	if m == nil {
 		return
 	}
 	if change.Get("removed").Int() == 1 {
-		m.entry(before, level, false).Agreed["removed"] = "" // which no image has
+		m.entry(before, level, false).Agreed["removed"] = "" // no image has this value
 		return
 	}
 	m.changed(before, before, change, level)
 }
 
-// pricesChanged notes that some price lists of a product have changed. before has the former
-// ones.
+// pricesChanged notes that some price lists of a product have changed. before has their former entries.
 func (m *mirroredWrite) pricesChanged(before adapter.Record, lists []string) {
 	if m == nil {
 		return
@@ -159,7 +158,7 @@ func (m *mirroredWrite) pricesChanged(before adapter.Record, lists []string) {
 	}
 }
 
-// removed notes that a record was deleted at a level. gone: it no longer exists at all.
+// removed notes that a record was deleted at a scope. gone means that it no longer exists at all.
 func (m *mirroredWrite) removed(r adapter.Record, level int64, gone bool) {
 	if m == nil {
 		return
@@ -169,8 +168,8 @@ func (m *mirroredWrite) removed(r adapter.Record, level int64, gone bool) {
 	e.Identity = recordjson.Encode(identity(r))
 }
 
-// identity returns what names a record in paths: its key, and of a part its root and what it
-// assigns that to.
+// identity returns the values that identify a record in paths: its key, and for a part its root and the
+// target of the assignment.
 func identity(r adapter.Record) adapter.Record {
 	named := adapter.NewRecord(r.Schema)
 	for _, name := range append([]string{r.Schema.Key, r.Schema.RootAttribute}, r.Schema.Unique...) {
@@ -181,7 +180,7 @@ func identity(r adapter.Record) adapter.Record {
 	return named
 }
 
-// ownValues returns what a product has of its own at a store view.
+// ownValues returns the product's own values at a store view.
 func (m *mirroredWrite) ownValues(ctx context.Context, product adapter.Record, view int64) (own adapter.Record, err error) {
 	own = adapter.NewRecord(product.Schema)
 	if m == nil || view == 0 {

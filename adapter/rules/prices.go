@@ -15,7 +15,7 @@ import (
 func PriceLists() []string { return []string{"group_price", "tier_price", "rule_price"} }
 
 // checkPriceLists fails with kind Invalid if a client's write has a price list that clients
-// only read.
+// can only read.
 func checkPriceLists(op string, r adapter.Record) error {
 	for _, list := range ListsIn(r) {
 		if at, _ := r.Schema.Index(list); r.Schema.Attributes[at].ReadOnly {
@@ -32,11 +32,11 @@ func ListsIn(r adapter.Record) []string {
 
 var errSamePrice = errors.New("two prices have the same website, group and quantity or day")
 
-// setPriceLists stores the price lists that r, a new product or a change of one, has, and
-// returns which have changed. Entries that exist already keep their keys, and so their order
-// (products 5.6). Entries of single websites stay, unless the list has some of the same
-// website: clients read and write those of all websites only. product has the stored lists, or
-// none if it is new.
+// setPriceLists stores the price lists of r, a new product or a change of one, and returns the
+// lists that have changed. Entries that exist already keep their keys, and so their order
+// (products 5.6). Entries of single websites stay, unless the list has entries of the same
+// website: clients read and write only the entries of all websites. product has the stored
+// lists, or none if it is new.
 func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record) (changed []string, err error) {
 	for _, list := range PriceLists() {
 		v := r.Get(list)
@@ -60,7 +60,7 @@ func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, produ
 	return changed, nil
 }
 
-// keepOtherWebsites removes nothing of single websites of which the new list has no entries.
+// keepOtherWebsites keeps the entries of single websites of which the new list has no entries.
 func (c *PriceChange) keepOtherWebsites(stored, list adapter.Value) {
 	listed := map[int64]bool{0: true}
 	for _, entry := range list.Records() {
@@ -73,7 +73,7 @@ func (c *PriceChange) keepOtherWebsites(stored, list adapter.Value) {
 	c.Removed = slices.DeleteFunc(c.Removed, func(key adapter.Key) bool { return kept[key] })
 }
 
-// IsEmpty reports whether a change changes nothing.
+// IsEmpty reports whether c changes nothing.
 func (c *PriceChange) IsEmpty() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 }
 
 // ComparePrices returns the change that makes a price list have the entries of v.
@@ -137,8 +137,8 @@ func withoutKeys(r adapter.Record) adapter.Record {
 	return r
 }
 
-// priceIdentity returns a text of everything but the price that distinguishes an entry
-// from the others of its list.
+// priceIdentity returns a text of everything but the price that distinguishes an entry from
+// the other entries of its list.
 func priceIdentity(r adapter.Record) string {
 	var b strings.Builder
 	for i, a := range r.Schema.Attributes {

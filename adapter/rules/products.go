@@ -12,8 +12,8 @@ import (
 // products writes products with their prices and stock items.
 type products struct{ records }
 
-// Create stores a new product with its prices and its stock item. The values are those of
-// the default scope.
+// Create stores a new product with its prices and its stock item. The values belong to the
+// default scope.
 func (w products) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create products"
 	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
@@ -61,7 +61,7 @@ func WithoutParts(r adapter.Record) adapter.Record {
 	return row
 }
 
-// Update changes one product at a level.
+// Update changes one product at a scope.
 func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update products %d", p.Key)
 	if slices.Contains(p.With, "image_file") {
@@ -92,9 +92,9 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	})
 }
 
-// updateProduct stores the change of a product at a level. At a store view, the values of
+// updateProduct stores the change of a product at a scope. At a store view, the values of
 // store view and website scope are stored there and the others at the default scope. mirror
-// collects what other systems are to repeat.
+// collects the changes that other systems are to repeat.
 func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter.Record, level int64, mirror *mirroredWrite) error {
 	if sku := change.Get("sku"); sku.Kind() != adapter.Absent {
 		if err := checkSKU(ctx, tx, op, stored.Key(), change); err != nil {
@@ -142,7 +142,7 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 	return nil
 }
 
-// scopedValues returns those values of a change that a store view has of its own.
+// scopedValues returns the values of a change that a store view can have of its own.
 func scopedValues(change adapter.Record) adapter.Record {
 	scoped := WithoutParts(change)
 	for i := range scoped.Values {
@@ -153,7 +153,7 @@ func scopedValues(change adapter.Record) adapter.Record {
 	return scoped
 }
 
-// Delete deletes one product and what belongs to it.
+// Delete deletes one product and everything that belongs to it.
 func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete products %d", p.Key)
 	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
@@ -183,9 +183,10 @@ func lockProduct(ctx context.Context, tx Tx, key adapter.Key, ownerID int64) (ad
 	return product, nil
 }
 
-// checkSKU fails with kind Conflict if another product has the SKU of r. No unique key
-// can decide that: blanks and tabs around a new SKU do not count, those of a stored one
-// do (products 4, sku). So transactions that store a SKU run one after the other.
+// checkSKU fails with kind Conflict if another product has the SKU of r. No unique key can
+// decide that: blanks and tabs around a new SKU do not count, but blanks and tabs around a
+// stored one do (products 4, sku). Transactions that store a SKU therefore run one after
+// the other.
 func checkSKU(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record) error {
 	if err := tx.LockName(ctx, "sku"); err != nil {
 		return err
@@ -199,8 +200,8 @@ func checkSKU(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.
 	return err
 }
 
-// finishPartSave ends a save that changed parts of a product at a level but not its row:
-// it sets updated_at and calls finishSave.
+// finishPartSave ends a save that changed parts of a product at a scope but not its row: it
+// sets updated_at and calls finishSave.
 func finishPartSave(ctx context.Context, tx Tx, product adapter.Record, level int64, except adapter.Key) error {
 	change := adapter.NewRecord(product.Schema)
 	change.Set("updated_at", Now())
@@ -210,9 +211,9 @@ func finishPartSave(ctx context.Context, tx Tx, product adapter.Record, level in
 	return finishSave(ctx, tx, product.Key(), level, except)
 }
 
-// finishSave does what every save of a product at a level entails: it fixes the values
-// that the images show at the level, except those of the image except (0 for none), and
-// lets the database update what it derives from the product.
+// finishSave does the work that every save of a product at a scope requires: it stores the
+// values that the images show at the scope, leaving out the image except (0 for none), and
+// lets the database update the data that it derives from the product.
 func finishSave(ctx context.Context, tx Tx, product adapter.Key, level int64, except adapter.Key) error {
 	if err := freezeImages(ctx, tx, product, level, except); err != nil {
 		return err

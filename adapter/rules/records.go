@@ -13,13 +13,13 @@ import (
 type records struct {
 	db     Database
 	schema *adapter.Schema
-	// afterWrite, unless nil, runs after a record was created or updated. r is the record
-	// as it now is, except for its timestamps; change holds the values that were asked for.
-	// mirror collects what other systems are to repeat; nil of a new record.
+	// afterWrite, unless nil, runs after a record was created or updated. r is the record as
+	// it now is, except for its timestamps; change holds the requested values. mirror collects
+	// the changes that other systems are to repeat; it is nil for a new record.
 	afterWrite func(ctx context.Context, tx Tx, key adapter.Key, r, change adapter.Record, mirror *mirroredWrite) error
 }
 
-// Timestamps names the attributes that writes set to the present time.
+// Timestamps names the attributes that writes set to the current time.
 func Timestamps() []string { return []string{"created_at", "updated_at"} }
 
 // HasTimestamp reports whether a write of the schema's records sets a timestamp.
@@ -98,7 +98,7 @@ func insert(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Ke
 	return keys[0], nil
 }
 
-// dropWriteOnly removes what is never stored from a new record.
+// dropWriteOnly removes the attributes that are never stored from a new record.
 func dropWriteOnly(r adapter.Record) {
 	for i := range r.Values {
 		if r.Schema.Attributes[i].WriteOnly {
@@ -165,7 +165,7 @@ func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	})
 }
 
-// Delete deletes one record and what belongs to it.
+// Delete deletes one record and everything that belongs to it.
 func (w records) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", w.schema.Resource, p.Key)
 	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
@@ -200,9 +200,9 @@ func (w records) lock(ctx context.Context, tx Tx, key adapter.Key, ownerID int64
 	return current, err
 }
 
-// update stores those values of change that differ from current, a locked record, and
-// sets updated_at. What customers own shows a null only until the next update (customers
-// 5.2). update returns the record as it is then.
+// update stores the values of change that differ from current, a locked record, and sets
+// updated_at. Records of customers show a null only until the next update (customers 5.2).
+// update returns the resulting record.
 func update(ctx context.Context, tx Tx, op string, current, change adapter.Record) (next adapter.Record, err error) {
 	next, differing := current.Clone(), adapter.NewRecord(current.Schema)
 	changed, rename := false, false
@@ -251,7 +251,7 @@ func update(ctx context.Context, tx Tx, op string, current, change adapter.Recor
 	return next, tx.Update(ctx, current, differing)
 }
 
-// Same reports whether a change to v leaves a value as it is.
+// Same reports whether a change to v leaves a value unchanged.
 func Same(v, current adapter.Value) bool {
 	return v.Equal(current) || v.Kind() == adapter.Unset && current.Kind() == adapter.Absent
 }

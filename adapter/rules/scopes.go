@@ -6,8 +6,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// setValues stores the values of r at a store view; those of website scope at all store
-// views of the website. A value Unset deletes the stored one.
+// setValues stores the values of r at a store view, and the values of website scope at
+// all store views of the website. A value Unset deletes the stored one.
 func setValues(ctx context.Context, tx Tx, op string, product adapter.Key, view int64, r adapter.Record) error {
 	views, err := siblingViews(ctx, tx, view)
 	if err != nil {
@@ -50,7 +50,7 @@ func ViewsOf(all []StoreView, websites ...int64) []int64 {
 	return views
 }
 
-// valuesByScope returns the values of r of store view and of website scope.
+// valuesByScope returns the values of r of store view scope and of website scope.
 func valuesByScope(op string, r adapter.Record) (ofView, ofWebsite adapter.Record, err error) {
 	ofView, ofWebsite = adapter.NewRecord(r.Schema), adapter.NewRecord(r.Schema)
 	for at := range r.Schema.Attributes {
@@ -81,9 +81,9 @@ func replaceValues(ctx context.Context, tx Tx, product adapter.Key, views []int6
 	return nil
 }
 
-// freezeValues stores at a store view the values that a product shows there, those of
-// website scope at all store views of the website (product_parts 2.7), so that later
-// changes of the default scope do not affect them.
+// freezeValues stores at a store view the values that a product shows there, and the
+// values of website scope at all store views of the website (product_parts 2.7), so that
+// later changes of the default scope do not affect them.
 func freezeValues(ctx context.Context, tx Tx, op string, product adapter.Record, view int64) error {
 	shown, err := tx.At(ctx, product, view)
 	if err != nil {

@@ -59,7 +59,8 @@ func (w stockItems) UpdateBatch(ctx context.Context, batch []adapter.UpdateParam
 	return failures, nil
 }
 
-// lockAll locks stock items and returns those that there are, all with one statement each.
+// lockAll locks stock items and returns the existing ones. It needs one statement to lock and one to read
+// them.
 func (w stockItems) lockAll(ctx context.Context, tx Tx, keys []adapter.Key) (map[adapter.Key]adapter.Record, error) {
 	if _, err := tx.Keys(ctx, w.schema.Resource, keys, true); err != nil {
 		return nil, err
@@ -76,8 +77,8 @@ func (w stockItems) lockAll(ctx context.Context, tx Tx, keys []adapter.Key) (map
 	return locked, err
 }
 
-// updateOne changes one stock item of a batch, and removes it from the locked ones, which have not been changed
-// yet. An err ends the whole transaction.
+// updateOne changes one stock item of a batch, and removes it from locked, which holds the stock items that
+// have not been changed yet. An err ends the whole transaction.
 func (w stockItems) updateOne(ctx context.Context, tx Tx, p *adapter.UpdateParams, locked map[adapter.Key]adapter.Record, mirror *mirroredWrite) (failure, err error) {
 	var change adapter.Record
 	current, unchanged := locked[p.Key]
@@ -119,14 +120,13 @@ func (w stockItems) lockForChange(ctx context.Context, tx Tx, p *adapter.UpdateP
 	return current, change, err
 }
 
-// changeItem stores the change of a locked stock item, and what follows from it. It returns what
-// has changed.
+// changeItem stores the change of a locked stock item, and its consequences. It returns the resulting record.
 func changeItem(ctx context.Context, tx Tx, op string, current, change adapter.Record) (next adapter.Record, err error) {
 	next, err = update(ctx, tx, op, current, change)
 	if err != nil || !changesSale(current, next) {
 		return next, err
 	}
-	// Only imports change what follows, so that the product need not be locked.
+	// Only imports change type_id, so that the product need not be locked.
 	product, err := tx.Get(ctx, adapter.Products, adapter.Key(current.Get("product_id").Int()))
 	if err != nil {
 		return next, err
@@ -163,7 +163,7 @@ func createStock(ctx context.Context, tx Tx, op string, product adapter.Key, giv
 	return err
 }
 
-// updateStock changes the stock item of a product. mirror collects what other systems are to
+// updateStock changes the stock item of a product. mirror collects the changes that other systems are to
 // repeat.
 func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, given adapter.Value, mirror *mirroredWrite) error {
 	change, err := onlyStockItem(op, given)

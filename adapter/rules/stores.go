@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Reader reads the records of one resource, as [adapter.Store] does.
+// A Reader reads the records of one resource, like [adapter.Store].
 type Reader interface {
 	List(context.Context, *adapter.ListParams) (*adapter.ListResult, error)
 	Get(context.Context, *adapter.GetParams) (adapter.Record, error)
@@ -37,7 +37,7 @@ func Stores(db Database, readers map[adapter.Resource]Reader) map[adapter.Resour
 	return stores
 }
 
-// UpdateBatch changes several records as [adapter.BatchUpdater] says.
+// UpdateBatch changes several records as described at [adapter.BatchUpdater].
 func (s store) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) (failures []error, err error) {
 	if w, ok := s.writer.(adapter.BatchUpdater); ok {
 		return w.UpdateBatch(ctx, batch)
@@ -88,7 +88,7 @@ func (w readOnly) Delete(context.Context, *adapter.DeleteParams) error {
 	return w.unsupported("delete")
 }
 
-// unsupported returns the error of an operation that there is not.
+// unsupported returns the error of an unsupported operation.
 func (w records) unsupported(op string) error {
 	return &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(w.schema.Resource)}
 }
@@ -97,7 +97,7 @@ func (w records) unsupported(op string) error {
 type callerError struct{ error }
 
 // write runs f in a transaction. It returns errors of callbacks unchanged, and adds the
-// operation to others that lack it.
+// operation to other errors that lack it.
 func (w records) write(ctx context.Context, op string, f func(Tx) error) error {
 	var refused *callerError
 	err := w.db.Write(ctx, op, func(tx Tx) error {
@@ -144,8 +144,8 @@ func runChange(change func(adapter.Record) (adapter.Record, error), current adap
 	return changed, nil
 }
 
-// Now returns the present time as the value of an attribute.
+// Now returns the current time as the value of an attribute.
 func Now() adapter.Value { return adapter.TextValue(time.Now().UTC().Format(time.DateTime)) }
 
-// isNotFound reports whether err says that there is no such record.
+// isNotFound reports whether err means that there is no such record.
 func isNotFound(err error) bool { return err != nil && adapter.KindOf(err) == adapter.NotFound }

@@ -16,8 +16,8 @@ type reference struct {
 	field string
 }
 
-// targetOf returns what products are assigned to by records of a resource, without a key,
-// or no field.
+// targetOf returns the target of assignments of a resource, without a key. The reference
+// has no field if records of the resource are not assignments.
 func targetOf(r adapter.Resource) reference {
 	switch r {
 	case adapter.ProductWebsites:
@@ -28,8 +28,8 @@ func targetOf(r adapter.Resource) reference {
 	return reference{}
 }
 
-// references returns what a record needs: its customer, the record that it is a part of,
-// and what it assigns a product to. isPart leaves out the second.
+// references returns the records that a record needs: its customer, the record that it is a
+// part of, and the target of an assignment. isPart leaves out the second.
 func references(r adapter.Record, isPart bool) []reference {
 	var needed []reference
 	add := func(resource adapter.Resource, field string) {
@@ -52,8 +52,8 @@ func references(r adapter.Record, isPart bool) []reference {
 }
 
 // check fails if records that are to be stored lack others that they need, or if others
-// have their unique values, or the keys of their parts. all also holds those of the group
-// that were removed.
+// have their unique values, or the keys of their parts. all also holds the removed records
+// of the group.
 func (in *importTx) check(ctx context.Context, units, all []*unit) error {
 	if err := in.checkReferences(ctx, units); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (in *importTx) check(ctx context.Context, units, all []*unit) error {
 	return in.checkPartKeys(ctx, units)
 }
 
-// checkReferences checks that the records that others need exist.
+// checkReferences checks the existence of the records that others need.
 func (in *importTx) checkReferences(ctx context.Context, units []*unit) error {
 	var needed []reference
 	for _, u := range units {
@@ -105,8 +105,8 @@ func (in *importTx) checkReferences(ctx context.Context, units []*unit) error {
 	return nil
 }
 
-// checkStoreViews checks that the store views exist for which there are values. Only
-// products and categories refer to them: images keep the values of any level.
+// checkStoreViews checks that the store views of all scoped values exist. Only products and
+// categories refer to them: images keep the values of any scope.
 func (in *importTx) checkStoreViews(ctx context.Context, units []*unit) error {
 	for _, u := range units {
 		for _, l := range u.Levels {
@@ -156,8 +156,8 @@ func (u *unit) hasImage(key adapter.Key) bool {
 }
 
 // checkUnique fails with kind Conflict if a record would have the unique values of another
-// one. It judges what the whole group is to have, so that records may exchange such values,
-// and notes in giveUp which of them have to give theirs up first.
+// one. It compares the records as they will be after the whole group, so that records may
+// exchange such values, and notes in giveUp the records that have to give theirs up first.
 func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 	if len(units) == 0 || units[0].PartsOnly {
 		return nil
@@ -182,7 +182,7 @@ func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 		return nil
 	}
 	products := changing[0].schema.Resource == adapter.Products
-	if products { // which no unique key decides
+	if products { // no unique key decides these
 		if err := in.LockName(ctx, "sku"); err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 }
 
 // uniqueOwners returns the keys of the stored records that may have the unique values that
-// some records get. Those that were removed have none.
+// some records get. Removed records have none.
 func (in *importTx) uniqueOwners(ctx context.Context, changing, all []*unit, names []string) (map[string]adapter.Key, error) {
 	schema := changing[0].schema
 	by := names[len(names)-1]
@@ -235,8 +235,9 @@ func (in *importTx) uniqueOwners(ctx context.Context, changing, all []*unit, nam
 	return owners, nil
 }
 
-// giveUpValues gives the records of a group that are to give up a unique value, for another
-// record of the group to get it, one that no record has. They get their own afterwards.
+// giveUpValues replaces the unique value of each record in giveUp by one that no record
+// has, so that another record of the group can get it. The records get their own new values
+// afterwards.
 func (in *importTx) giveUpValues(ctx context.Context, units []*unit) error {
 	for _, u := range units {
 		if !in.giveUp[u.key] {
@@ -280,8 +281,8 @@ func uniqueValues(r adapter.Record, names []string) string {
 	return b.String()
 }
 
-// merged returns the record with the stored values of attributes that it lacks and that
-// stay.
+// merged returns the record, completed by the stored values of attributes that it lacks and
+// that stay.
 func (u *unit) merged() adapter.Record {
 	if !u.exists {
 		return u.Record
@@ -349,7 +350,7 @@ func (in *importTx) removedParts(units []*unit, r adapter.Resource) map[adapter.
 // setTimes sets the timestamps that a client's write would set and that r lacks.
 func setTimes(r adapter.Record, moment adapter.Value) {
 	if !r.Schema.DistinctNulls {
-		return // its times say when something happened elsewhere
+		return // its times are times of events elsewhere
 	}
 	for _, name := range rules.Timestamps() {
 		if rules.HasTimestamp(r.Schema, name) && r.Get(name).Kind() == adapter.Absent {

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// A comparer says what has to be stored of a batch. It reads nothing from the database.
+// A comparer determines the changes that store a batch. It reads nothing from the database.
 type comparer struct {
 	adapter.ImportOptions
 	schemas *adapter.Schemas
@@ -19,12 +19,12 @@ type comparer struct {
 	// pictured holds the products of the batch whose images come as parts of further
 	// aggregates.
 	pictured map[adapter.Key]bool
-	// ownPointers: new products get no pointers to images besides those that come with
-	// them. Those that are created or imported otherwise get pointers to none.
+	// ownPointers: new products get only the pointers to images that come with them.
+	// Without it, created or imported products get pointers to no image.
 	ownPointers bool
 }
 
-// differences say what has to be stored for the database to hold an aggregate.
+// differences are the changes after which the database holds an aggregate.
 type differences struct {
 	change  adapter.Record // values of the record; without a schema if it is new or the same
 	prices  map[string]rules.PriceChange
@@ -35,7 +35,7 @@ type differences struct {
 	files   []string // names whose bytes are stored
 }
 
-// A levelChange is a change of what a record has at a level.
+// A levelChange is a change of a record's values at a scope.
 type levelChange struct {
 	resource adapter.Resource
 	rules.LevelChange
@@ -49,7 +49,7 @@ func (d *differences) differs() bool {
 	return d.change.Schema != nil || len(d.prices)+len(d.levels)+len(d.added)+len(d.changed)+len(d.removed)+len(d.files) > 0
 }
 
-// compare sets the differences of a record from what is stored of it.
+// compare sets the differences between a record and its stored state.
 func (c *comparer) compare(u *unit) (err error) {
 	if !u.PartsOnly {
 		if u.exists {
@@ -72,7 +72,7 @@ func (c *comparer) compare(u *unit) (err error) {
 }
 
 // compareRecord returns the change that makes a stored record have the values of r.
-// Timestamps that r lacks stay as they are, except that updated_at is set if others
+// Timestamps that r lacks stay unchanged, except that updated_at is set if other values
 // change.
 func (c *comparer) compareRecord(current, r adapter.Record) (change adapter.Record, differs bool) {
 	for i := range r.Values {
@@ -102,12 +102,12 @@ func (c *comparer) compareRecord(current, r adapter.Record) (change adapter.Reco
 	return change, differs
 }
 
-// isOwnedByLevels reports whether a value is stored by level alone.
+// isOwnedByLevels reports whether an attribute has only scoped values.
 func isOwnedByLevels(r adapter.Resource, a *adapter.Attribute) bool {
 	return r == adapter.ProductImages && !a.Static
 }
 
-// setUpdatedAt sets updated_at of a change unless r says when it was.
+// setUpdatedAt sets updated_at of a change unless r has it.
 func setUpdatedAt(change, r adapter.Record, moment adapter.Value) {
 	if rules.HasTimestamp(r.Schema, "updated_at") && r.Get("updated_at").Kind() == adapter.Absent {
 		change.Set("updated_at", moment)
@@ -136,8 +136,8 @@ func (c *comparer) comparePrices(u *unit) (changes map[string]rules.PriceChange,
 	return changes, nil
 }
 
-// partID identifies a part among those of its root: by its key, or for an assignment by
-// what the product is assigned to.
+// partID identifies a part among the parts of its root: by its key, or for an assignment by
+// its target.
 func partID(part adapter.Record) recordID {
 	if target := targetOf(part.Schema.Resource); target.field != "" {
 		return recordID{part.Schema.Resource, adapter.Key(part.Get(target.field).Int())}
@@ -183,7 +183,7 @@ func (c *comparer) compareParts(u *unit) error {
 	return nil
 }
 
-// compareLevels returns the changes of what a record and its parts have at levels.
+// compareLevels returns the changes of the scoped values of a record and its parts.
 func (c *comparer) compareLevels(u *unit) []levelChange {
 	wanted := make(map[levelID]adapter.Record, len(u.Levels))
 	for _, l := range u.Levels {
@@ -198,7 +198,7 @@ func (c *comparer) compareLevels(u *unit) []levelChange {
 	}
 	ids := make(map[levelID]bool, len(wanted))
 	for id := range u.stored.levels {
-		ids[id] = !removed[id.recordID] // whose values go with it
+		ids[id] = !removed[id.recordID] // its values go with it
 	}
 	for id := range wanted {
 		ids[id] = true
@@ -235,8 +235,8 @@ func initPointers(u *unit, wanted map[levelID]adapter.Record) {
 	wanted[id] = pointers
 }
 
-// compareLevel returns the change that makes a record have at a level what was imported.
-// Both records may have no schema: there is nothing then.
+// compareLevel returns the change that gives a record the imported values at a scope.
+// Either record may have no schema, which means that there are no values.
 func (c *comparer) compareLevel(u *unit, id levelID, current, next adapter.Record) (change adapter.Record, differs bool) {
 	schema := c.schemas.Of(id.resource)
 	replaced := c.replacesLevels(u, id.resource)
@@ -270,8 +270,8 @@ func (c *comparer) compareLevel(u *unit, id levelID, current, next adapter.Recor
 	return change, differs
 }
 
-// replacesLevels returns a function that reports whether values of an attribute at levels
-// that the aggregate lacks are removed.
+// replacesLevels returns a function that reports whether scoped values of an attribute that
+// the aggregate lacks are removed.
 func (c *comparer) replacesLevels(u *unit, r adapter.Resource) func(*adapter.Attribute) bool {
 	merges := c.Existing == adapter.MergeExisting
 	withImages := slices.Contains(u.PartsOf, adapter.ProductImages)
@@ -292,7 +292,8 @@ func byResource(records []adapter.Record) map[adapter.Resource][]adapter.Record 
 	return groups
 }
 
-// inOrder returns the resources of groups, those first that others refer to.
+// inOrder returns the resources of groups; a resource comes after the ones that it refers
+// to.
 func inOrder[V any](groups map[adapter.Resource]V) []adapter.Resource {
 	all := adapter.Resources()
 	return slices.SortedFunc(maps.Keys(groups), func(a, b adapter.Resource) int {

@@ -11,7 +11,7 @@ import (
 // A dryTx is a transaction that stores nothing.
 type dryTx struct{ rules.Tx }
 
-// Insert returns the keys that the records have.
+// Insert returns the keys of the records.
 func (dryTx) Insert(_ context.Context, records ...adapter.Record) ([]adapter.Key, error) {
 	keys := make([]adapter.Key, len(records))
 	for i, r := range records {

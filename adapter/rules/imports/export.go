@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// Export exports the records of from, a store of db, as [adapter.Exporter] says.
+// Export exports the records of from, a store of db, as described at [adapter.Exporter].
 func Export(ctx context.Context, db rules.Database, from adapter.Store, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
 	op := "export " + string(r)
 	schema := db.Schemas().Of(r)
@@ -23,7 +23,7 @@ func Export(ctx context.Context, db rules.Database, from adapter.Store, r adapte
 		return nil, err
 	}
 	var all []adapter.Aggregate
-	err = db.Write(ctx, op, func(tx rules.Tx) error { // which only reads
+	err = db.Write(ctx, op, func(tx rules.Tx) error { // this only reads
 		e := export{tx: tx, roots: make(map[adapter.Key]*adapter.Aggregate, len(listed.Records))}
 		all = make([]adapter.Aggregate, len(listed.Records))
 		keys := make([]adapter.Key, len(all))
@@ -39,8 +39,8 @@ func Export(ctx context.Context, db rules.Database, from adapter.Store, r adapte
 	return all, err
 }
 
-// withoutDerived returns a record without the values that an import does not take, as they
-// follow from others.
+// withoutDerived returns a record without the values that an import does not accept
+// because they follow from other records.
 func withoutDerived(r adapter.Record) adapter.Record {
 	r = r.Clone()
 	for i := range r.Values {
@@ -51,13 +51,13 @@ func withoutDerived(r adapter.Record) adapter.Record {
 	return r
 }
 
-// An export adds to records what is stored of them besides.
+// An export adds the other stored data to records.
 type export struct {
 	tx    rules.Tx
 	roots map[adapter.Key]*adapter.Aggregate
 }
 
-// addLevels adds what records, the roots or parts of them, have at levels.
+// addLevels adds the scoped values of records, which are the roots or parts of them.
 func (e *export) addLevels(ctx context.Context, r adapter.Resource, of map[adapter.Key]*adapter.Aggregate, keys []adapter.Key) error {
 	if !hasLevels(r) || len(keys) == 0 {
 		return nil

@@ -19,7 +19,7 @@ type importedFiles struct {
 	contents map[string]rules.Content
 }
 
-// newImportedFiles gets the bytes of those images of a batch whose bytes the database does
+// newImportedFiles gets the bytes of the images of a batch whose bytes the database does
 // not have. They are held by the database, not in memory, so that a batch may have any
 // number of them.
 func newImportedFiles(ctx context.Context, db rules.Database, batch []adapter.Aggregate, o adapter.ImportOptions) (*importedFiles, error) {
@@ -59,7 +59,7 @@ func newImportedFiles(ctx context.Context, db rules.Database, batch []adapter.Ag
 	return f, nil
 }
 
-// missing returns those names whose bytes the database does not have.
+// missing returns the names whose bytes the database does not have.
 func (f *importedFiles) missing(ctx context.Context, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -106,8 +106,8 @@ func (f *importedFiles) wanted(u *unit) []string {
 	return names
 }
 
-// publish reserves the names of the images that are new in the database, and stores the
-// bytes that there are of them, unless another transaction has just stored others.
+// publish reserves the names of the images that are new in the database, and stores their
+// bytes if there are any, unless another transaction has just stored others.
 func (f *importedFiles) publish(ctx context.Context, in *importTx, units []*unit) error {
 	files := map[string]rules.File{}
 	var names, stored []string

@@ -37,23 +37,23 @@ func partsOf(schemas *adapter.Schemas, root adapter.Resource) []adapter.Resource
 	return parts
 }
 
-// hasLevels reports whether records have values at levels.
+// hasLevels reports whether records have scoped values.
 func hasLevels(r adapter.Resource) bool {
 	return r == adapter.Products || r == adapter.Categories || r == adapter.ProductImages
 }
 
-// isAtLevels reports whether records may have values of an attribute at levels.
+// isAtLevels reports whether records may have scoped values of an attribute.
 func isAtLevels(r adapter.Resource, a *adapter.Attribute) bool {
 	return hasLevels(r) && !a.Static && (isPointer(a) || rules.IsStored(a) && !a.OnDemand && a.Kind != adapter.KindTexts)
 }
 
-// isPointer reports whether an attribute of products says to which image a type points.
+// isPointer reports whether an attribute of products points a type to an image.
 func isPointer(a *adapter.Attribute) bool {
 	return a.ReadOnly && a.OnDemand && slices.ContainsFunc(rules.ImageTypes(), func(name string) bool { return rules.PointerTo(name) == a.Name })
 }
 
-// fitAggregate converts a record with its parts and levels to the schemas of the database
-// and checks them.
+// fitAggregate converts a record with its parts and scoped values to the schemas of the
+// database and checks them.
 func fitAggregate(schemas *adapter.Schemas, op string, one *adapter.Aggregate, o adapter.ImportOptions) (fitted adapter.Aggregate, err error) {
 	fitted = adapter.Aggregate{PartsOf: one.PartsOf, PartsOnly: one.PartsOnly, Gone: one.Gone}
 	complete := !one.Gone && !one.PartsOnly && o.Existing != adapter.MergeExisting
@@ -114,7 +114,7 @@ func fitPart(schemas *adapter.Schemas, op string, part adapter.Record, root adap
 	return fitted, nil
 }
 
-// fitLevels converts the values at levels that come with a record.
+// fitLevels converts the scoped values that come with a record.
 func fitLevels(schemas *adapter.Schemas, op string, one, fitted *adapter.Aggregate) error {
 	if len(one.Levels) == 0 {
 		return nil
@@ -151,8 +151,9 @@ func fitLevels(schemas *adapter.Schemas, op string, one, fitted *adapter.Aggrega
 	return nil
 }
 
-// isDefaultLevel reports whether values can be those of level 0: of an image, or pointers
-// to images. Others belong to the record itself.
+// isDefaultLevel reports whether values can belong to the default scope, 0, apart from the
+// record itself: values of an image, or pointers to images. Others belong to the record
+// itself.
 func isDefaultLevel(values adapter.Record) bool {
 	for i, v := range values.Values {
 		a := &values.Schema.Attributes[i]
@@ -233,7 +234,7 @@ func checkFitted(op string, r adapter.Record, complete bool) error {
 
 // validKey reports whether an imported record may have a key.
 func validKey(r adapter.Resource, key int64) bool {
-	return 0 < key && key <= MaxImportedKey || key == 0 && r == adapter.CustomerGroups // that of guests
+	return 0 < key && key <= MaxImportedKey || key == 0 && r == adapter.CustomerGroups // the group of guests
 }
 
 // isDerived reports whether an attribute is taken from other records.

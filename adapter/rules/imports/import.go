@@ -23,7 +23,7 @@ var (
 	errPosition = errors.New("must have at most 32 KiB, and belong to a source")
 )
 
-// Import imports a batch into db, as [adapter.Importer] says.
+// Import imports a batch into db, as described at [adapter.Importer].
 func Import(ctx context.Context, db rules.Database, batch []adapter.Aggregate, o adapter.ImportOptions) (outcomes []adapter.Imported, err error) {
 	const op = "import records"
 	if len(o.Source) > maxSource {
@@ -92,16 +92,16 @@ type recordID struct {
 	key      adapter.Key
 }
 
-// An importTx is an import in a transaction. It reads, compares and stores groups of
-// records at once: the number of its statements does not depend on that of the records
-// that are new or the same already.
+// An importTx is an import in a transaction. It reads, compares and stores groups of records
+// at once: the number of its statements does not depend on the number of records that are new
+// or unchanged.
 type importTx struct {
 	rules.Tx
 	comparer
-	exists map[recordID]bool // what is known of records that others refer to
+	exists map[recordID]bool // known existence of records that others refer to
 	views  map[int64]bool    // the store views; nil before they are read
-	// bare holds those of the pictured products that the import has created and that have no
-	// images yet.
+	// bare holds the pictured products that the import has created and that have no images
+	// yet.
 	bare    map[adapter.Key]bool
 	giveUp  map[adapter.Key]bool // records of the group that give up unique values
 	saved   []adapter.Key        // products to be saved
@@ -150,7 +150,7 @@ func (in *importTx) run(ctx context.Context, batch []adapter.Aggregate) ([]adapt
 	return outcomes, nil
 }
 
-// passKeys makes the keys that the database chooses later greater than those of the batch.
+// passKeys makes the keys that the database chooses later greater than the keys of the batch.
 func (in *importTx) passKeys(ctx context.Context, batch []adapter.Aggregate) error {
 	greatest := map[adapter.Resource]adapter.Key{}
 	maps.Copy(greatest, in.Passed)
@@ -172,26 +172,26 @@ func (in *importTx) passKeys(ctx context.Context, batch []adapter.Aggregate) err
 	return in.PassKeys(ctx, greatest)
 }
 
-// A unit is an aggregate of the batch, and what becomes of it.
+// A unit is an aggregate of the batch, and the state of its import.
 type unit struct {
 	*adapter.Aggregate
 	at      int // its place in the batch
 	schema  *adapter.Schema
-	given   *adapter.Aggregate // as it came; Aggregate has instead what is pending
+	given   *adapter.Aggregate // as imported; Aggregate holds the pending values instead
 	key     adapter.Key        // 0 until the database has chosen it
 	exists  bool
-	pending bool // clients have changed something of it that the system it comes from does not know yet
+	pending bool // clients have changed a value that the system it comes from does not know yet
 	settled settled
-	// deletedHere: a client has deleted the record here, which the system it comes from does
-	// not know yet.
+	// deletedHere: a client has deleted the record here, and the system it comes from does not
+	// know that yet.
 	deletedHere bool
 	stored      snapshot
 	differences
 	done adapter.Imported
 }
 
-// groups divides a batch into groups of one resource whose records can be imported at once:
-// no two have the same key. A group comes after those that it refers to, and the parts of
+// groups divides a batch into groups of one resource whose records can be imported at once: no
+// two have the same key. A group comes after the groups that it refers to, and the parts of
 // existing records after the records.
 func groups(batch []adapter.Aggregate) [][]*unit {
 	type groupID struct {
@@ -270,8 +270,8 @@ func (in *importTx) importGroup(ctx context.Context, units []*unit) error {
 	return in.note(ctx, units)
 }
 
-// decide compares the records of a group with what is stored, sets their outcomes, and
-// returns those that differ.
+// decide compares the records of a group with the stored ones, sets their outcomes, and
+// returns the records that differ.
 func (in *importTx) decide(units []*unit) (differing []*unit, err error) {
 	for _, u := range units {
 		differs, err := in.decideOne(u)
@@ -317,11 +317,11 @@ func (in *importTx) decideOne(u *unit) (differs bool, err error) {
 		u.done.Outcome = adapter.ImportChanged
 		return true, nil
 	}
-	return !u.settled.isEmpty(), nil // which needs the record to be locked
+	return !u.settled.isEmpty(), nil // storing it requires the record to be locked
 }
 
-// isTaken reports whether the policy for existing records applies to a record. Of a record
-// that comes with its parts only, these count.
+// isTaken reports whether the policy for existing records applies to a record. For a record
+// that comes only with its parts, the stored parts decide.
 func (in *importTx) isTaken(u *unit) bool {
 	if !u.PartsOnly {
 		return u.exists
@@ -340,8 +340,8 @@ func (in *importTx) isExpected(id recordID) bool {
 	return in.DryRun && in.Expected != nil && in.Expected(id.resource, id.key)
 }
 
-// lockExisting locks those records that exist, compares them again, since they may have
-// changed before they were locked, and returns those that differ.
+// lockExisting locks the existing records, compares them again, since they may have changed
+// before they were locked, and returns the records that differ.
 func (in *importTx) lockExisting(ctx context.Context, units []*unit) ([]*unit, error) {
 	var keys []adapter.Key
 	var existing, fresh []*unit
@@ -378,7 +378,7 @@ func (in *importTx) removeGone(ctx context.Context, units []*unit) error {
 			continue
 		}
 		delete(in.exists, u.id())
-		if u.schema.Resource != adapter.Products { // whose deletion is the end of what is derived
+		if u.schema.Resource != adapter.Products { // its deletion also removes the derived data
 			in.save(u.key, u.stored.record)
 		}
 		if err := in.Delete(ctx, u.schema.Resource, u.key); err != nil {
@@ -388,7 +388,7 @@ func (in *importTx) removeGone(ctx context.Context, units []*unit) error {
 	return nil
 }
 
-// note notes where the records come from, and forgets those that are gone.
+// note notes the source of the records, and forgets the records that are gone.
 func (in *importTx) note(ctx context.Context, units []*unit) error {
 	var here, gone []adapter.Key
 	for _, u := range units {
@@ -434,7 +434,7 @@ func (in *importTx) noteChange(u *unit) {
 	}
 }
 
-// save notes what the database has to derive again because of a record.
+// save notes that the database has to derive data again because of a record.
 func (in *importTx) save(key adapter.Key, r adapter.Record) {
 	switch r.Schema.Resource {
 	case adapter.Products:

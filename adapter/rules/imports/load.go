@@ -12,7 +12,7 @@ import (
 
 // Load stores a data set in an empty database, without its credentials, as an import does,
 // and at most atOnce records by the same statements: an error names the first of them.
-// Customers get the password hashes in hashes; unless nil, progress is called from time to
+// Customers get the password hashes in hashes. Unless nil, progress is called from time to
 // time with the number of records stored so far. Kinds: Invalid; Conflict; Unsupported for
 // images if the database stores none.
 func Load(ctx context.Context, db rules.Database, tx rules.Tx, data *adapter.Dataset, hashes map[adapter.Key]string, atOnce int, progress func(done, total int)) error {
@@ -35,7 +35,7 @@ func Load(ctx context.Context, db rules.Database, tx rules.Tx, data *adapter.Dat
 }
 
 // loadBatch imports some records of a data set. Administrators, who cannot be imported, are
-// stored as they are.
+// stored unchanged.
 func loadBatch(ctx context.Context, db rules.Database, tx rules.Tx, batch []adapter.Aggregate, data *adapter.Dataset) error {
 	const op = "load data"
 	o := adapter.ImportOptions{Existing: adapter.RefuseExisting, Content: data.Content}
@@ -92,8 +92,8 @@ type loader struct {
 	last    map[adapter.Resource]int64 // greatest keys so far
 }
 
-// aggregates returns the records of the data set with their parts and their values at
-// levels, those first that others refer to, and how many records they are.
+// aggregates returns the records of the data set with their parts and their scoped values,
+// and the number of records. A record comes after the records that it refers to.
 func (l *loader) aggregates() (all []adapter.Aggregate, total int) {
 	roots := map[recordID]int{} // their places in all
 	owners := map[recordID]int{}
@@ -120,7 +120,7 @@ func (l *loader) aggregates() (all []adapter.Aggregate, total int) {
 	return all, total
 }
 
-// addLevel adds the values of a level to those that its record has there already.
+// addLevel adds the values of a scope to the values that its record already has there.
 func addLevel(levels []adapter.Level, more adapter.Level) []adapter.Level {
 	at := slices.IndexFunc(levels, func(l adapter.Level) bool {
 		return l.StoreID == more.StoreID && l.Record.Schema.Resource == more.Record.Schema.Resource && l.Record.Key() == more.Record.Key()
@@ -171,8 +171,8 @@ func (l *loader) complete(schema *adapter.Schema, given adapter.Record) adapter.
 	return r
 }
 
-// nextKey returns the given key, or the next one if it is absent. The loader counts
-// itself, as the counters of a database go on from earlier records.
+// nextKey returns the given key, or the next one if it is absent. The loader counts itself,
+// because the counters of a database continue from earlier records.
 func (l *loader) nextKey(r adapter.Resource, given adapter.Value) adapter.Value {
 	if given.Kind() == adapter.Absent {
 		given = adapter.IntegerValue(l.last[r] + 1)

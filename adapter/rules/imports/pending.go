@@ -10,9 +10,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// keepPending leaves to units what the system they come from still has to be told: of what is
-// in the outbox they keep what is stored. Where both systems have changed a value since they
-// last agreed, it decides, and notes the conflict.
+// keepPending preserves, in units, the client writes that the system they come from has not received
+// yet: values with an entry in the outbox stay as stored. Where both systems have changed a value
+// since they last agreed, it decides, and notes the conflict.
 func (in *importTx) keepPending(ctx context.Context, units []*unit) error {
 	if in.Source == "" || in.Existing != adapter.ReplaceExisting {
 		return nil
@@ -43,7 +43,7 @@ func (in *importTx) keepPending(ctx context.Context, units []*unit) error {
 	return nil
 }
 
-// settled is what follows for the outbox from what comes with a record. It is stored only once
+// settled holds the changes of the outbox that follow from an imported record. It is stored only once
 // the record is locked.
 type settled struct {
 	agreed, dropped []outbox.Entry
@@ -52,7 +52,7 @@ type settled struct {
 
 func (s *settled) isEmpty() bool { return len(s.agreed)+len(s.dropped)+len(s.conflicts) == 0 }
 
-// store stores it.
+// store stores the changes.
 func (s *settled) store(ctx context.Context, tx rules.Tx) error {
 	for _, e := range s.agreed {
 		if err := tx.Agree(ctx, e); err != nil {
@@ -73,19 +73,19 @@ func (s *settled) store(ctx context.Context, tx rules.Tx) error {
 // root returns the record whose entries concern a unit.
 func (u *unit) root() outbox.Root {
 	if u.schema.Root != "" && u.Record.Get(u.schema.RootAttribute).Empty() && u.stored.record.Schema != nil {
-		return outbox.RootOf(u.stored.record) // of one that is gone only the key is known
+		return outbox.RootOf(u.stored.record) // only the key of a record that is gone is known
 	}
 	return outbox.RootOf(u.Record)
 }
 
-// A pendingMerge changes what comes with a unit to what is pending.
+// A pendingMerge replaces values of a unit by the pending ones.
 type pendingMerge struct {
 	in     *importTx
 	unit   *unit
 	copied bool
 }
 
-// keep keeps what an entry of the root is about.
+// keep keeps the values that an entry of the root concerns.
 func (m *pendingMerge) keep(ctx context.Context, e outbox.Entry) error {
 	u := m.unit
 	u.pending = true
@@ -115,7 +115,7 @@ func (m *pendingMerge) keep(ctx context.Context, e outbox.Entry) error {
 	}
 }
 
-// copyOnce makes the aggregate one that can be changed.
+// copyOnce replaces the aggregate by a copy that can be changed.
 func (m *pendingMerge) copyOnce() {
 	if m.copied {
 		return
@@ -172,7 +172,7 @@ func (m *pendingMerge) keepUpdatedAt() {
 	}
 }
 
-// note notes what both systems have agreed on by now, and the conflicts.
+// note notes the states on which both systems agree now, and the conflicts.
 func (m *pendingMerge) note(e outbox.Entry, conflicts []outbox.Conflict) {
 	s := &m.unit.settled
 	s.conflicts = append(s.conflicts, conflicts...)
@@ -185,16 +185,16 @@ func (m *pendingMerge) note(e outbox.Entry, conflicts []outbox.Conflict) {
 	}
 }
 
-// decide returns the value that an attribute keeps while an entry is pending. If both systems
-// have changed it, the entry then holds the other system's state as the agreed one, or, if it is held,
-// no longer has the attribute.
+// decide returns the value that an attribute keeps while an entry is pending. If both systems have
+// changed it, the entry then holds the other system's state as the agreed one, or, if the entry is
+// held, no longer has the attribute.
 func decide(a *adapter.Attribute, e *outbox.Entry, ours, theirs adapter.Value) (adapter.Value, *outbox.Conflict) {
 	state := outbox.State(a, theirs)
 	isQuantity := a.Name == "qty" && a.Kind == adapter.KindDecimal
 	switch {
 	case state == e.Agreed[a.Name], state == outbox.State(a, ours), slices.Contains(e.Sent[a.Name], state):
 		return ours, nil
-	case isQuantity && e.Sending: // nobody knows whether the other system's is that before or after it
+	case isQuantity && e.Sending: // the other system's value may be from before or after the write
 		return ours, nil
 	}
 	before := e.Agreed[a.Name]
@@ -216,8 +216,8 @@ func decide(a *adapter.Attribute, e *outbox.Entry, ours, theirs adapter.Value) (
 	return sum, conflict
 }
 
-// addDifference returns a quantity with the difference that the other system has made. Before that
-// it had one of some quantities: the nearest one, as shops sell few pieces at a time.
+// addDifference returns our quantity plus the change made by the other system. The other system's
+// earlier quantity is one of before: the nearest one, as stores sell few pieces at a time.
 func addDifference(before []string, ours, theirs adapter.Value) (sum adapter.Value, ok bool) {
 	here, ok := adapter.ParseDecimal(ours.Text())
 	there, known := adapter.ParseDecimal(theirs.Text())
@@ -236,7 +236,7 @@ func addDifference(before []string, ours, theirs adapter.Value) (sum adapter.Val
 
 func magnitude(n int64) int64 { return max(n, -n) }
 
-// shownText returns a value for people.
+// shownText returns a readable value.
 func shownText(a *adapter.Attribute, v adapter.Value) string {
 	switch {
 	case a.Name == rules.PasswordHash:
@@ -256,8 +256,8 @@ func valueAt(r adapter.Record, at int) adapter.Value {
 	return r.Values[at]
 }
 
-// levelIn returns what comes with the unit for a record at a level, without a schema if
-// nothing does.
+// levelIn returns the values that come with the unit for a record at a scope, without a schema if
+// there are none.
 func (m *pendingMerge) levelIn(id recordID, level int64) adapter.Record {
 	for _, l := range m.unit.Levels {
 		if l.StoreID == level && l.Record.Schema.Resource == id.resource && l.Record.Key() == id.key {
@@ -267,7 +267,7 @@ func (m *pendingMerge) levelIn(id recordID, level int64) adapter.Record {
 	return adapter.Record{}
 }
 
-// levelToSet is levelIn, except that it adds what is missing.
+// levelToSet is levelIn, except that it adds a missing record.
 func (m *pendingMerge) levelToSet(id recordID, level int64) adapter.Record {
 	if r := m.levelIn(id, level); r.Schema != nil {
 		return r
@@ -278,8 +278,8 @@ func (m *pendingMerge) levelToSet(id recordID, level int64) adapter.Record {
 	return r
 }
 
-// setAtViews keeps a value of the record at a store view, and one of website scope at all
-// store views of the website.
+// setAtViews keeps a value of the record at a store view, and a value of website scope at all store
+// views of the website.
 func (m *pendingMerge) setAtViews(ctx context.Context, view int64, at int, v adapter.Value) error {
 	views := []int64{view}
 	if m.unit.schema.Attributes[at].Scope == adapter.ScopeWebsite {
@@ -299,7 +299,7 @@ func (m *pendingMerge) setAtViews(ctx context.Context, view int64, at int, v ada
 	return nil
 }
 
-// keepPart keeps what is pending of a part.
+// keepPart keeps the pending values of a part.
 func (m *pendingMerge) keepPart(ctx context.Context, e outbox.Entry) error {
 	m.copyOnce()
 	u := m.unit
@@ -338,8 +338,8 @@ func (m *pendingMerge) keepPart(ctx context.Context, e outbox.Entry) error {
 	return nil
 }
 
-// isAssignmentOf reports whether a part is an assignment, which comes without a key, that an
-// entry is about.
+// isAssignmentOf reports whether a part is an assignment, which comes without a key, that an entry
+// concerns.
 func isAssignmentOf(r adapter.Record, e outbox.Entry) bool {
 	target := targetOf(r.Schema.Resource)
 	if r.Schema.Resource != e.Resource || target.field == "" {
@@ -349,8 +349,8 @@ func isAssignmentOf(r adapter.Record, e outbox.Entry) bool {
 	return err == nil && named.Get(target.field).Equal(r.Get(target.field))
 }
 
-// imageValue returns the value that comes for an image at a level, or in the default scope if
-// the level has none.
+// imageValue returns the value that comes for an image at a scope, or in the default scope if the
+// scope has none.
 func (m *pendingMerge) imageValue(id recordID, level int64, at int) adapter.Value {
 	if v := valueAt(m.levelIn(id, level), at); !v.Empty() {
 		return v
@@ -358,8 +358,8 @@ func (m *pendingMerge) imageValue(id recordID, level int64, at int) adapter.Valu
 	return valueAt(m.levelIn(id, 0), at)
 }
 
-// keepPointers keeps to which images the types point at a level: a client has changed one of
-// them, and what it points to takes it from another image.
+// keepPointers keeps the images to which the types point at a scope: a client has changed one of the
+// pointers, and the image that it points to takes it from another image.
 func (m *pendingMerge) keepPointers(level int64) {
 	id := m.unit.id()
 	stored := m.unit.stored.levels[levelID{id, level}]
@@ -370,8 +370,8 @@ func (m *pendingMerge) keepPointers(level int64) {
 	}
 }
 
-// keepPointersTo keeps the pointers at all levels where the other system points to an image
-// that is gone here.
+// keepPointersTo keeps the pointers at all scopes where the other system points to an image that is
+// gone here.
 func (m *pendingMerge) keepPointersTo(image adapter.Key) {
 	for _, l := range slices.Clone(m.unit.Levels) {
 		if l.Record.Schema.Resource != adapter.Products {

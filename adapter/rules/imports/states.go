@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// StateIn returns the state of an attribute of a record at a level, in an aggregate that holds
-// the record: what it has of its own there, and of an image what it shows. ok is false if the
+// StateIn returns the state of an attribute of a record at a scope, in an aggregate that holds
+// the record: its own value there, or for an image the value that it shows. ok is false if the
 // aggregate does not hold the record.
 func StateIn(one adapter.Aggregate, of outbox.Record, attribute string) (state string, ok bool) {
 	record, ok := recordIn(one, of)
@@ -50,10 +50,10 @@ func recordIn(one adapter.Aggregate, of outbox.Record) (adapter.Record, bool) {
 	return one.Parts[at], true
 }
 
-// levelsIn are the values at levels of an aggregate.
+// levelsIn are the scoped values of an aggregate.
 type levelsIn struct{ all []adapter.Level }
 
-// value returns a value that a record has of its own at a level.
+// value returns a record's own value at a scope.
 func (l levelsIn) value(r adapter.Resource, key adapter.Key, level int64, at int) adapter.Value {
 	for _, one := range l.all {
 		if one.StoreID == level && one.Record.Schema.Resource == r && one.Record.Key() == key {
@@ -63,7 +63,7 @@ func (l levelsIn) value(r adapter.Resource, key adapter.Key, level int64, at int
 	return adapter.Value{}
 }
 
-// typesOf returns the types that point to an image at a level.
+// typesOf returns the types that point to an image at a scope.
 func (l levelsIn) typesOf(image adapter.Key, level int64) []string {
 	types := rules.Types{}
 	for _, one := range l.all {

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// store stores what differs of the records of a group.
+// store stores the differences of the records of a group.
 func (in *importTx) store(ctx context.Context, units []*unit) error {
 	if len(units) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func (in *importTx) storeParts(ctx context.Context, units []*unit) error {
 	return nil
 }
 
-// storeLevels stores what records and their parts have at levels.
+// storeLevels stores the scoped values of records and their parts.
 func (in *importTx) storeLevels(ctx context.Context, units []*unit) error {
 	changes := map[adapter.Resource][]rules.LevelChange{}
 	for _, u := range units {
@@ -148,8 +148,8 @@ func (in *importTx) storeLevels(ctx context.Context, units []*unit) error {
 	return nil
 }
 
-// clearDefaults clears the flags of default addresses on the customers' other addresses. Of
-// the addresses of a batch the last one counts.
+// clearDefaults clears the flags of default addresses on the customers' other addresses.
+// The last address of a batch wins.
 func (in *importTx) clearDefaults(ctx context.Context, units []*unit) error {
 	type flagID struct {
 		customer int64

@@ -9,20 +9,21 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// A snapshot is what is stored of an aggregate.
+// A snapshot is the stored state of an aggregate.
 type snapshot struct {
 	record adapter.Record // with price lists
 	parts  map[adapter.Resource][]adapter.Record
 	levels map[levelID]adapter.Record
 }
 
-// A levelID identifies what a record has at a level.
+// A levelID identifies a record's values at a scope.
 type levelID struct {
 	recordID
 	level int64
 }
 
-// load reads what is stored of the records of a group, and gives them what is pending.
+// load reads the stored state of the records of a group, and applies the pending values to
+// them.
 func (in *importTx) load(ctx context.Context, units []*unit) error {
 	for _, u := range units {
 		u.Aggregate, u.deletedHere, u.pending, u.settled = u.given, false, false, settled{}
@@ -33,7 +34,7 @@ func (in *importTx) load(ctx context.Context, units []*unit) error {
 	return in.keepPending(ctx, units)
 }
 
-// loadStored reads what is stored of the records of a group.
+// loadStored reads the stored state of the records of a group.
 func (in *importTx) loadStored(ctx context.Context, units []*unit) error {
 	byKey := make(map[adapter.Key]*unit, len(units))
 	var keys []adapter.Key
@@ -82,8 +83,8 @@ func (u *unit) hasPointers() bool {
 	})
 }
 
-// loadRecords reads the records themselves; those of which only the parts are imported are
-// not looked into.
+// loadRecords reads the records themselves. It skips records of which only the parts are
+// imported.
 func (in *importTx) loadRecords(ctx context.Context, byKey map[adapter.Key]*unit, keys []adapter.Key, like *unit) error {
 	resource := like.schema.Resource
 	if like.PartsOnly {
@@ -115,8 +116,8 @@ func keyValues(keys []adapter.Key) []adapter.Value {
 	return values
 }
 
-// loadParts reads the parts of those resources of which the aggregates have parts, and
-// their values at levels.
+// loadParts reads the parts of the resources of which the aggregates have parts, and their
+// scoped values.
 func (in *importTx) loadParts(ctx context.Context, byKey map[adapter.Key]*unit, keys []adapter.Key, units []*unit) error {
 	wanted := map[adapter.Resource]bool{}
 	for _, u := range units {
@@ -164,7 +165,7 @@ func (u *unit) partResources() []adapter.Resource {
 	return resources
 }
 
-// addLevels adds what records have at levels to the snapshots of the units that they are of.
+// addLevels adds the scoped values of records to the snapshots of their units.
 func addLevels(r adapter.Resource, found []rules.LevelValues, of func(adapter.Key) *unit) {
 	for _, values := range found {
 		u := of(values.Key)
