@@ -25,17 +25,17 @@ type Options struct {
 	Backend Backend
 	// Schemas describe the records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
-	// AllocateIDs gives the next legacy id to a document that has no mapping and carries no
-	// legacy id. Otherwise such documents are left out, counted and logged.
+	// AllocateIDs gives the next legacy id to a document that has no mapping and carries no legacy
+	// id. Otherwise such documents are left out, counted and logged.
 	AllocateIDs bool
 	// Changed is called before the local replica stores changes of the backend, and after a record
-	// has become visible. It names the changed roots, and their parts by the keys of the roots, so
-	// that nobody gives cached replies that show them. If it fails, the scan or the read fails and
-	// is to be repeated. It may be nil.
+	// has become visible. It gets the keys of the changed roots, and lists parts under the keys of
+	// their roots, so that cached replies that show them are no longer served. If Changed fails,
+	// the scan or the read fails and is to be repeated. It may be nil.
 	Changed func(ctx context.Context, changed map[adapter.Resource][]adapter.Key) error
 	// ScanInterval is the time between two scans of the backend; 0 turns scans off.
 	ScanInterval time.Duration
-	// Logger gets what operators should know; nil discards it.
+	// Logger gets messages for operators; nil discards them.
 	Logger *slog.Logger
 	// Registerer gets the adapter's metrics, once; nil registers none.
 	Registerer prometheus.Registerer
@@ -46,11 +46,11 @@ type Options struct {
 type Adapter struct {
 	*reconciler
 	adapter.Noter        // the replica
-	clientWrites  Writes // also serves the resources of which the backend owns nothing
+	clientWrites  Writes // also serves the resources without backend-owned attributes
 	stopScans     context.CancelFunc
 	scanLoop      sync.WaitGroup
 	scanSlot      chan struct{}                  // a semaphore: holds one element while a scan runs
-	scanFrom      map[adapter.Resource]time.Time // what has changed since is what the next scan reads
+	scanFrom      map[adapter.Resource]time.Time // start of the time from which the next scan reads changes
 }
 
 // New returns an adapter that joins a backend with its local replica. It takes ownership of
@@ -83,8 +83,8 @@ func New(o Options) (*Adapter, error) {
 // Name returns the backend's name.
 func (a *Adapter) Name() string { return a.backend.Name() }
 
-// Store returns the store of r's records. Resources of which the backend owns nothing are
-// served by the local replica alone. Kinds: Unsupported.
+// Store returns the store of r's records. Resources without backend-owned attributes are served by
+// the local replica alone. Kinds: Unsupported.
 func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if plan, ok := a.plans[r]; ok {
 		return &store{a, plan}, nil

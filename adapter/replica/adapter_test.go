@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	h := adaptertest.Harness{
 		Open: func(t *testing.T) adapter.Adapter {
 			f := newFixture(t)
-			for i := range f.memory.resources { // imports write what clients cannot
+			for i := range f.memory.resources { // imports write resources that clients cannot
 				if res := &f.memory.resources[i]; res.Resource != adapter.StockItems {
 					res.Creates, res.Updates, res.Deletes = true, true, true
 				}

@@ -5,8 +5,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/local"
 )
 
-// Package backend declares the interface of backends, and package local that of the database of the
-// local replica.
+// Package backend declares the interface of backends, and package local the interface of the
+// database of the local replica.
 type (
 	Backend             = backend.Backend
 	BackendResource     = backend.Resource

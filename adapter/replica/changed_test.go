@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// TestChanged checks which records are noted as changed at the backend: what has changed there,
-// once, and no client's write.
+// TestChanged checks the records that are noted as changed at the backend: records that have
+// changed there, once, and no client's write.
 func TestChanged(t *testing.T) {
 	change := func(f *fixture) {
 		f.memory.edit(adapter.Products, f.id(adapter.Products, 2), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("Renamed")) })
@@ -85,7 +85,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestChangedFails checks that a record stays as it is while nobody can be told of its change.
+// TestChangedFails checks that a record stays unchanged while its change cannot be announced.
 func TestChangedFails(t *testing.T) {
 	f := newFixture(t)
 	name := f.get(adapter.Products, 2).Get("name").Text()

@@ -10,16 +10,16 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
-// maxRememberedKeys bounds how many legacy ids of unmapped documents are remembered in order
-// to find duplicates.
+// maxRememberedKeys bounds the number of legacy ids of unmapped documents that are
+// remembered to find duplicates.
 const maxRememberedKeys = 100_000
 
-// Check compares all records of all resources of which the backend owns anything, and
-// changes nothing. It calls report for each finding; an error ends the check. Concurrent
-// writes can cause findings, so only a finding that a second check repeats is certain.
-// progress, unless nil, is called with the number of records, mappings or documents of a
-// resource that the current step has checked. Check returns the errors of the local
-// replica, the backend and report.
+// Check compares all records of all resources with backend-owned attributes, and changes
+// nothing. It calls report for each finding; an error ends the check. Concurrent writes can
+// cause findings, so only a finding that a second check repeats is certain. progress, unless
+// nil, is called with the number of records, mappings or documents of a resource that the
+// current step has checked. Check returns the errors of the local replica, the backend and
+// report.
 func (a *Adapter) Check(ctx context.Context, report func(findings.Finding) error, progress func(r adapter.Resource, step string, done int)) error {
 	for _, plan := range a.ordered {
 		if !plan.hasMappings() {
@@ -61,7 +61,7 @@ type check struct {
 	*Adapter
 	*resourcePlan
 	report  func(findings.Finding) error
-	carried map[adapter.Key]string // by legacy id: the unmapped document that carries it
+	carried map[adapter.Key]string // by legacy id: the unmapped document that carries the id
 }
 
 // checkRecord reports a record of the local replica that has no mapping.
@@ -84,7 +84,7 @@ func (c *check) checkMapping(ctx context.Context, r *row) error {
 	case r.mapping.BackendID == "":
 		finding.Kind = findings.NoBackendID
 	case !c.isRoot():
-		return nil // its root's document shows whether the backend has it
+		return nil // its root's document shows whether the backend has the part
 	case r.doc == nil:
 		finding.Kind = findings.MissingAtBackend
 	}
@@ -105,19 +105,19 @@ func (c *check) checkMapping(ctx context.Context, r *row) error {
 }
 
 // reportUnreadable reports a document that cannot be read, unless ctx has ended. The detail
-// is the same for all documents that cannot be read for one reason.
+// is the same for all documents that cannot be read for the same reason.
 func (c *check) reportUnreadable(ctx context.Context, f findings.Finding, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if known, ok := errors.AsType[*adapter.Error](err); ok && known.Err != nil {
-		err = known.Err // without the operation, which names the document
+		err = known.Err // without the operation, whose text names the document
 	}
 	f.Kind, f.Detail = findings.UnreadableDocument, err.Error()
 	return c.report(f)
 }
 
-// checkParts compares the mapped parts of a root with the parts that its document has.
+// checkParts compares the mapped parts of a root with the parts of its document.
 func (c *check) checkParts(ctx context.Context, rootKey adapter.Key, parts map[adapter.Resource][]Item) error {
 	mappings, err := c.replica.MappingsOfParts(ctx, c.Resource, rootKey)
 	if err != nil {

@@ -41,7 +41,7 @@ func (b *staticBackend) Scan(_ context.Context, root adapter.Resource, _ time.Ti
 	return nil
 }
 
-// newDocument returns a document that contains only its ids and those of its parts.
+// newDocument returns a document that contains only its ids and the ids of its parts.
 func newDocument(id string, key adapter.Key, addresses ...string) replica.Document {
 	return replica.Document{ID: id, Version: "t", Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 		items := make([]replica.Item, len(addresses))

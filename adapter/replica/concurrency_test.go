@@ -17,9 +17,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// TestConcurrentClients reads, writes, scans and changes the backend's documents at once,
-// while some answers get lost. In the end the replica and the backend agree, and every
-// acknowledged write is there.
+// TestConcurrentClients reads, writes, scans and changes the backend's documents at once, while some
+// answers get lost. In the end the replica and the backend agree, and no acknowledged write is lost.
 func TestConcurrentClients(t *testing.T) {
 	const writers, rounds = 6, 8
 	f := newFixture(t)
@@ -115,7 +114,7 @@ func TestConcurrentClients(t *testing.T) {
 	f.memory.clearFaults()
 	f.scan()
 	f.checkNoIntents()
-	for _, res := range f.memory.resources { // take over the latest changes by reading
+	for _, res := range f.memory.resources { // apply the latest changes by reading
 		f.keys(res.Resource, adapter.Query{})
 	}
 	f.checkAgreement()
@@ -219,7 +218,7 @@ func TestIntentOfRunningWrite(t *testing.T) {
 	for _, c := range []struct {
 		name, call string
 		do         func(f *fixture) error
-		r          adapter.Resource // what the other process reads
+		r          adapter.Resource // resource that the other process reads
 		want       func(f *fixture)
 	}{
 		{"update", "Update products", func(f *fixture) error {
@@ -302,8 +301,8 @@ func TestOtherProcessRollsBack(t *testing.T) {
 	f.checkNoIntents()
 }
 
-// TestScanLeavesForeignIntents checks that a scan does not touch a record that another
-// process is writing, and resolves the intent when it is too old for that.
+// TestScanLeavesForeignIntents checks that a scan does not touch a record that another process is
+// writing, and resolves the intent once it is older than foreignIntentAge.
 func TestScanLeavesForeignIntents(t *testing.T) {
 	for _, c := range []struct {
 		age  time.Duration
@@ -385,8 +384,8 @@ func TestListWhileCreating(t *testing.T) {
 	}
 }
 
-// TestReconcileKeepsNewIntent lets a process reconcile a record of which another process has
-// stored a write intent since. The intent remains until it is resolved.
+// TestReconcileKeepsNewIntent lets a process reconcile a record for which another process has stored
+// a write intent in the meantime. The intent remains until it is resolved.
 func TestReconcileKeepsNewIntent(t *testing.T) {
 	f := newFixture(t)
 	hooked := &hookedReplica{Replica: f.local}

@@ -174,10 +174,10 @@ func (b *crashingBackend) Delete(ctx context.Context, w *replica.Write) error {
 	return b.step(func() error { return b.memoryBackend.Delete(ctx, w) })
 }
 
-// TestCrash ends the process at every step of every write, before and after the step is
-// done. The next process then finds the replica and the backend in agreement, with the
-// write done or not, whether it scans or reads the records. A write of several requests may be
-// done in part, until it is repeated.
+// TestCrash ends the process at every step of every write, before and after the step is done.
+// The next process then finds the replica and the backend in agreement, with the write done or
+// not, whether it scans or reads the records. A write of several requests may be done in part,
+// until it is repeated.
 func TestCrash(t *testing.T) {
 	for _, c := range slices.Concat(writeCases(), pushCases()) {
 		t.Run(c.name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestCrash(t *testing.T) {
 							if err := f.Scan(t.Context()); err != nil {
 								t.Fatal(err)
 							}
-							if c.pushes { // what is imported has no mapping before it is at the backend
+							if c.pushes { // an imported record has no mapping before it is at the backend
 								if err := f.Push(t.Context(), nil); err != nil {
 									t.Fatal(err)
 								}
@@ -219,8 +219,8 @@ func TestCrash(t *testing.T) {
 							}
 						}
 						state := c.observe(f, exact)
-						// A process that did not learn the outcome takes over the values as
-						// the backend stored them.
+						// A process that did not learn the outcome applies the values as the
+						// backend stored them.
 						if !c.repeats && state != before && state != after && state != lossyState || err == nil && state != after {
 							t.Errorf("after %v the replica holds\n%s\nwant\n%s\nor\n%s", err, state, after, before)
 						}

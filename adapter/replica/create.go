@@ -56,7 +56,7 @@ func (s *store) createRoot(ctx context.Context, p *adapter.CreateParams) (adapte
 }
 
 // insertRoot stores a new root in the local replica with its write intent, and locks it. Its key is
-// known only in the transaction, where nobody else can have locked it yet.
+// known only in the transaction, so that no other writer can have locked it yet.
 func (s *store) insertRoot(ctx context.Context, p *adapter.CreateParams) (w *pendingWrite, unlock func(), err error) {
 	_, err = s.clientWrites.CreateWithIntent(ctx, p, func(key adapter.Key) (encoded []byte, err error) {
 		if unlock != nil { // the transaction is repeated
@@ -104,9 +104,9 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 	return w.intent.Key, err
 }
 
-// missingRootError returns the error for creating a part of a root that does not exist or
-// is not visible: that of the local replica or of the caller's check if either fails, else
-// kind Invalid.
+// missingRootError returns the error for creating a part of a root that does not exist or is not
+// visible: the error of the local replica or of the caller's check if either fails, otherwise an
+// error of kind Invalid.
 func (s *store) missingRootError(ctx context.Context, op string, p *adapter.CreateParams) error {
 	_, err := s.writes.Create(ctx, &adapter.CreateParams{Record: p.Record, StoreID: p.StoreID, Check: func() (err error) {
 		if p.Check != nil {

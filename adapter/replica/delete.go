@@ -42,8 +42,8 @@ func (s *store) delete(ctx context.Context, p *adapter.DeleteParams) error {
 	return w.send(ctx, &Write{Old: w.before})
 }
 
-// deleteFromLevel removes a record from one level, the default scope or a store view. The
-// record itself is deleted when no other level uses it, which only the local replica knows.
+// deleteFromLevel removes a record from one scope, the default scope or a store view. The
+// record itself is deleted when no other scope uses it, which only the local replica knows.
 func (s *store) deleteFromLevel(ctx context.Context, mapping idmap.Mapping, p *adapter.DeleteParams) error {
 	w, err := s.beginChange(ctx, mapping, stored.Intent{Op: stored.OpDelete, Key: p.Key, StoreID: p.StoreID, Attributes: s.exclusive})
 	if err != nil {

@@ -11,7 +11,7 @@
 // # Principles
 //
 //  1. The local replica holds every record completely, as if there were no backend. All
-//     rules about records (scopes, levels of images, price lists, uniqueness, order,
+//     rules about records (scopes, scoped values of images, price lists, uniqueness, order,
 //     filters) are applied by the replica and exist once. The backend decides the values
 //     of backend-owned attributes, and whether a record exists.
 //  2. Every record returned has been compared with the backend. A read takes the record
@@ -20,7 +20,7 @@
 //     document once (adapter.SharedReads). Lists, pages and counts leave out records without a
 //     mapping, and records that the backend no longer has; the replica keeps them.
 //  3. Reconciling is a three-way merge (merge.go). The base is the content of the document
-//     when both last agreed. A value is taken over only if the document differs from the
+//     when both last agreed. A value is applied only if the document differs from the
 //     base, so nothing is lost where the backend stores a value less exactly than the
 //     contract does.
 //  4. Identity is never guessed. Only a mapping ties a legacy id to a backend id. A
@@ -32,26 +32,28 @@
 //     before it writes, or with a new root in one transaction, and clears it afterwards. An
 //     intent found later means that a process died or did not learn the outcome: the backend is
 //     asked, and the replica follows it, possibly with less exact values than were written. While
-//     there is an intent, the outbox (Options.Writes) releases nothing of the root. An import is such a
-//     write, whose intent holds the record with its parts as they were: undoing it imports them again,
-//     and reconciling then takes over what the backend has done. The import can be repeated.
-//     What is new stays if the backend refuses it, and is sent again by the next import or Push.
-//  6. Writers of one record take turns. Within a process they hold the lock of its root. Between
+//     there is an intent, the outbox (Options.Writes) releases no entry of the root. An import is
+//     such a write; its intent holds the former record with its parts: undoing the write imports
+//     them again, and reconciling then applies the changes that the backend has made. The import
+//     can be repeated. New records and parts stay if the backend refuses them, and are sent again
+//     by the next import or Push.
+//  6. Writers of one record are serialized. Within a process they hold the lock of its root. Between
 //     processes the write intent is the lock: idmap.Map.BeginIntent stores it only if there is none and
-//     nobody has stored the mapping since it was read. Merging a changed document takes it, too, and
-//     changes of attributes that the backend does not own fail, in their transaction, if there is one.
-//     A writer waits for two seconds, and then fails with kind Unavailable. Nobody touches the intent of
-//     another process for a minute: a write ends its requests after 45 seconds, so clocks must not differ
-//     by more than the rest. Reads wait until it is two seconds old, and then show what the writer has
-//     left so far. A process claims an intent before it resolves it, so that the writer fails if it is
-//     still running.
-//  7. Others than Portico may change a record at the backend at the same moment. A backend that can
-//     tell refuses the write with ErrChanged; it is then repeated once, with what is there.
+//     no process has stored the mapping since it was read. Merging a changed document takes this lock,
+//     too, and changes of attributes that the backend does not own fail in their transaction if there
+//     is an intent. A writer waits for two seconds, and then fails with kind Unavailable. A process
+//     does not touch the intent of another process for a minute: a write ends its requests after 45
+//     seconds, so clocks must not differ by more than the remaining 15. Reads wait until the intent is
+//     two seconds old, and then show the values that the writer has stored so far. A process claims an
+//     intent before it resolves it, so that the writer fails if it is still running.
+//  7. Other systems than Portico may change a record at the backend at the same moment. A backend that
+//     can detect this refuses the write with ErrChanged; it is then repeated once, with the record as
+//     it is then.
 //
 // # States of a root
 //
-// A row joins what the local replica, the ID map and the backend hold of one record. Its
-// state follows from these three and is stored nowhere:
+// A row joins the data that the local replica, the ID map and the backend hold of one record. Its state
+// follows from these three and is stored nowhere:
 //
 //	              ImportIDs, or a document carries the legacy id
 //	       unmapped ------------------------------------------> stale
@@ -65,21 +67,21 @@
 //	           +-----------------------------------------------------------------> none
 //	                Create refused or not done, Delete done
 //
-// What the states mean:
+// The states are:
 //
-//   - unmapped: no mapping has a backend id, and none an intent. The record is invisible.
-//   - in doubt: the mapping holds a write intent. Its writer, which holds the root's lock,
-//     sends the write or is about to. Readers of its process wait for the lock. If an intent
-//     is found without it, a write that the backend has is completed, and any other undone.
-//     Where the backend cannot tell, a new root stays in doubt, and invisible.
-//   - stale: the document has another version than the mapping, or refers to a record that has
-//     got its legacy id since. It is merged before the record is returned or changed.
+//   - unmapped: no mapping has a backend id, and none has an intent. The record is invisible.
+//   - in doubt: the mapping holds a write intent. Its writer, which holds the root's lock, sends the
+//     write or is about to. Readers of its process wait for the lock. If an intent is found while the
+//     lock is free, a write that the backend has is completed, and any other write is undone. Where the
+//     backend cannot tell, a new root stays in doubt, and invisible.
+//   - stale: the document has another version than the mapping, or refers to a record that has got its
+//     legacy id since. It is merged before the record is returned or changed.
 //   - in sync: both have the same version. The record is visible.
 //   - missing: the backend does not have the mapping's document. The record is invisible.
 //
-// Check reports unmapped and missing records, Push creates those that are unmapped, Forget
-// removes those that are missing, and Scan imports documents without a mapping, whose
-// records are in sync at once. All of them follow one walk (walk.go).
+// Check reports unmapped and missing records, Push creates the unmapped ones, Forget removes the missing
+// ones, and Scan imports documents without a mapping, whose records are in sync at once. All of them
+// follow one walk (walk.go).
 //
 // # How it is tested
 //

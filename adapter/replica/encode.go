@@ -15,8 +15,8 @@ func withBase(mapping idmap.Mapping, b stored.Base) (idmap.Mapping, error) {
 	return mapping, internalError(err, "encode base of", mapping.Resource, mapping.Key)
 }
 
-// internalError returns err, unless it is nil, as one of kind Internal. It is for what is
-// stored and cannot be encoded or decoded.
+// internalError returns err, unless it is nil, as an error of kind Internal. It is for
+// stored data that cannot be encoded or decoded.
 func internalError(err error, op string, r adapter.Resource, key adapter.Key) error {
 	if err == nil {
 		return nil

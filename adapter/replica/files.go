@@ -22,7 +22,7 @@ func (a *Adapter) importFiles(ctx context.Context, root *resourcePlan) {
 	}
 }
 
-// importFilesOf imports the files of one root. It reports whether none is left.
+// importFilesOf imports the files of one root. It reports whether no file is left to import.
 func (a *Adapter) importFilesOf(ctx context.Context, root *resourcePlan, key adapter.Key) (complete bool, err error) {
 	unlock, err := a.locks.Lock(ctx, root.Resource, key)
 	if err != nil {
@@ -35,7 +35,7 @@ func (a *Adapter) importFilesOf(ctx context.Context, root *resourcePlan, key ada
 	}
 	r := rows[0]
 	if err != nil || r.mapping == nil || r.doc == nil || r.state() != inSync {
-		return r.mapping == nil || r.doc == nil, err // one that has changed is merged first
+		return r.mapping == nil || r.doc == nil, err // a root that has changed is merged first
 	}
 	_, parts, err := r.doc.Read(ctx)
 	complete = true
@@ -82,7 +82,7 @@ func (a *Adapter) importFile(ctx context.Context, plan *resourcePlan, rootKey ad
 	for name, text := range map[string]string{"file": file.Name, "media_type": file.MediaType, "content": string(file.Content)} {
 		record.Set(name, adapter.TextValue(text))
 	}
-	s, intent := &store{a, plan}, stored.Intent{Op: stored.OpCreate} // which recovery undoes
+	s, intent := &store{a, plan}, stored.Intent{Op: stored.OpCreate} // recovery undoes it
 	if intent.Siblings, err = s.siblingsBefore(ctx, rootKey, 0); err != nil {
 		return false, err
 	}
@@ -108,7 +108,7 @@ func (a *Adapter) importFile(ctx context.Context, plan *resourcePlan, rootKey ad
 	return err == nil, err
 }
 
-// refuseFile logs that a file cannot be imported. It does not keep others from being imported.
+// refuseFile logs that a file cannot be imported. Other files are still imported.
 func (a *Adapter) refuseFile(ctx context.Context, plan *resourcePlan, item Item, err error) (done bool, _ error) {
 	a.metrics.Refused.Count(plan.Resource)
 	a.log.WarnOnce("a file of the backend cannot be imported: "+err.Error(), plan.Resource, item.ID)

@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// newFileFixture returns a fixture whose backend owns of images nothing but which there are, and has a
-// new one of product 3, whose file is read by read.
+// newFileFixture returns a fixture whose backend owns no attributes of images, only their existence,
+// and has a new image of product 3, whose file is read by read.
 func newFileFixture(t *testing.T, read func(context.Context) (replica.File, error)) *fixture {
 	t.Helper()
 	f := newFixture(t)
@@ -96,15 +96,15 @@ func TestImportSharedFile(t *testing.T) {
 	f.checkNoIntents()
 }
 
-// TestImportFileCrash ends the process at each step of importing a file. The next one has the image
-// once.
+// TestImportFileCrash ends the process at each step of importing a file. The next process has the image
+// exactly once.
 func TestImportFileCrash(t *testing.T) {
 	read := func(context.Context) (replica.File, error) {
 		return replica.File{Name: "n/e/new.png", MediaType: "image/png", Content: []byte("bytes")}, nil
 	}
 	for at := 1; ; at++ {
 		f := newFileFixture(t, read)
-		before := len(f.imagesOf()) // merges, and leaves the file to a scan
+		before := len(f.imagesOf()) // it merges, and leaves the file to a scan
 		f.memory.edit(adapter.Products, f.id(adapter.Products, 3), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("theirs")) })
 		point := &crashPoint{crashAt: at, after: true}
 		a, err := replica.New(replica.Options{Replica: &crashingReplica{f.local, point}, Backend: &crashingBackend{f.memory, point}})
@@ -129,8 +129,8 @@ func TestImportFileCrash(t *testing.T) {
 	}
 }
 
-// TestReorder changes the order of images at the backend. Their positions follow it, and only then: not
-// when an image is removed, and not when a client has changed them.
+// TestReorder changes the order of images at the backend. Their positions follow it, but do not change
+// when an image is removed or when a client has changed them.
 func TestReorder(t *testing.T) {
 	f := newFixture(t)
 	at := slices.IndexFunc(f.memory.resources, func(res replica.BackendResource) bool { return res.Resource == adapter.ProductImages })

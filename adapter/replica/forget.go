@@ -18,12 +18,12 @@ var (
 	errNoMapping    = errors.New("it has no ID mapping")
 )
 
-// Forget deletes what is left of a record that no longer exists at the backend: the record
+// Forget deletes the remains of a record that no longer exists at the backend: the record
 // in the local replica, its parts, and all their mappings. If the record no longer exists
-// in the replica either, it deletes only the mappings, whatever the backend has. Kinds:
+// in the replica either, it deletes only the mappings, regardless of the backend. Kinds:
 // NotFound when there is no mapping; Conflict while the backend has the record or its state
-// is unknown; Unsupported for a resource of which the backend owns nothing, or whose
-// records have no ids; and those of the backend and the replica.
+// is unknown; Unsupported for a resource without backend-owned attributes, or whose records
+// have no ids; and the kinds of the backend and the replica.
 func (a *Adapter) Forget(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("forget %s %d", r, key)
 	plan := a.plans[r]

@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
-// importUnmapped imports a document that has no entry in the ID map, or counts it if no
-// ids are to be allocated. It reports false for a document that a later scan must see again: one
+// importUnmapped imports a document that has no entry in the ID map, or counts it if no ids are
+// to be allocated. It reports false for a document that a later scan must see again: a document
 // that cannot be read, or that may belong to a record whose creation is not complete.
 func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, doc Document) (decided bool, err error) {
 	item, parts, err := doc.Read(ctx)
@@ -49,8 +49,8 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 	return true, err
 }
 
-// bindByLegacyID deals with an unmapped document that carries a legacy id: it completes a
-// pending create, binds an existing record, or imports a new one.
+// bindByLegacyID handles an unmapped document that carries a legacy id: it completes a pending
+// create, binds an existing record, or imports a new one.
 func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, key adapter.Key) error {
 	unlock, err := rc.locks.Lock(ctx, root.Resource, key)
 	if err != nil {
@@ -82,7 +82,7 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 // refuses.
 func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
 	parts = maps.Clone(parts)
-	for _, plan := range root.parts { // what has a file is imported afterwards
+	for _, plan := range root.parts { // parts with files are imported afterwards
 		parts[plan.Resource] = slices.DeleteFunc(slices.Clone(parts[plan.Resource]), plan.importsFile)
 	}
 	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, stored.Base{Item: item.Record, Parts: parts, Unresolved: item.Unresolved})
@@ -154,9 +154,9 @@ func (rc *reconciler) importMapped(ctx context.Context, root *resourcePlan, r *r
 	return imported.mapping, err
 }
 
-// ImportIDs adds mappings to the ID map for records that both the local replica and the
-// backend already have: see [idmap.Importer.Import]. The first read of an imported record
-// takes over the backend's values.
+// ImportIDs adds mappings to the ID map for records that both the local replica and the backend
+// already have: see [idmap.Importer.Import]. The first read of an imported record applies the
+// backend's values.
 func (a *Adapter) ImportIDs(ctx context.Context, pairs []idmap.Pair, dryRun bool, progress func(done, total int)) (idmap.ImportResult, error) {
 	if err := a.checkOpen("import ids"); err != nil {
 		return idmap.ImportResult{}, err

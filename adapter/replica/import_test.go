@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/idmap"
 )
 
-// TestImportIDs checks what imports of ids are told of the backend's resources and of the
-// local replica's records.
+// TestImportIDs checks the information that imports of ids get about the backend's
+// resources and the local replica's records.
 func TestImportIDs(t *testing.T) {
 	local := demoReplica(t)
 	a := newAdapter(t, local, &staticBackend{})

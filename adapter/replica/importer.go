@@ -13,11 +13,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
-// Import imports a batch as [adapter.Importer] says. What has no mapping is imported into the
-// local replica, and created at the backend with o.Push, or else by Push. A record whose root
-// has a mapping is imported on its own, and changed or deleted at the backend, too. If the
-// backend refuses that, the record is restored, and [adapter.Imported.Err] says why: also if it
-// takes a unique value from a later record of the batch. A dry run asks the local replica alone.
+// Import imports a batch as described at [adapter.Importer]. A record without a mapping is
+// imported into the local replica, and created at the backend with o.Push, or else by Push. A
+// record whose root has a mapping is imported on its own, and changed or deleted at the backend,
+// too. If the backend refuses that, the record is restored, and [adapter.Imported.Err] holds the
+// reason. The same applies to a record that takes a unique value from a later record of the
+// batch. A dry run queries the local replica alone.
 func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
 	mayChange := func(one adapter.Aggregate) bool {
 		return one.Gone || one.PartsOnly || o.Push || o.Existing == adapter.ReplaceExisting || o.Existing == adapter.MergeExisting
@@ -36,11 +37,11 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 	o.Position = ""
 	dry := o
 	dry.DryRun = true
-	outcomes, err := a.replica.Import(ctx, batch, dry) // tells which differ
+	outcomes, err := a.replica.Import(ctx, batch, dry) // finds the records that differ
 	if err != nil {
 		return nil, err
 	}
-	var rest []adapter.Aggregate // what only the local replica stores
+	var rest []adapter.Aggregate // records that only the local replica stores
 	var places []int
 	for i, one := range batch {
 		to, known := mapped[i]
@@ -76,8 +77,8 @@ type mappedImport struct {
 	rootKey adapter.Key
 }
 
-// importedRoots returns the roots of the records of a resource that a batch has, each with the
-// places of its records in the batch.
+// importedRoots returns the roots of the records of a resource in a batch, each with the places
+// of its records in the batch.
 func (plan *resourcePlan) importedRoots(ctx context.Context, batch []adapter.Aggregate) (map[adapter.Key][]int, error) {
 	keys := map[int]adapter.Key{}
 	for i, one := range batch {
@@ -114,7 +115,7 @@ func (a *Adapter) reconcileImported(ctx context.Context, batch []adapter.Aggrega
 		if err != nil {
 			return nil, err
 		}
-		_, err = a.reconcileLocked(ctx, plan.root, keys) // which ends creations that were interrupted
+		_, err = a.reconcileLocked(ctx, plan.root, keys) // completes or undoes interrupted creations
 		unlock()
 		if err != nil {
 			return nil, err
@@ -134,8 +135,9 @@ func (a *Adapter) reconcileImported(ctx context.Context, batch []adapter.Aggrega
 	return mapped, nil
 }
 
-// pushImported creates at the backend what it lacks of the roots of imported records. What it
-// refuses is an error in the outcomes; a root that was only stored here before is new.
+// pushImported creates the roots and parts of imported records that the backend lacks. A refusal
+// of the backend is an error in the outcomes; a root that was only stored here before counts as
+// new.
 func (a *Adapter) pushImported(ctx context.Context, batch []adapter.Aggregate, outcomes []adapter.Imported) error {
 	for _, plan := range a.ordered {
 		places, err := plan.importedRoots(ctx, batch)
@@ -167,7 +169,7 @@ func (a *Adapter) pushImported(ctx context.Context, batch []adapter.Aggregate, o
 	return nil
 }
 
-// lacks reports whether Push would create something of a root at the backend.
+// lacks reports whether Push would create a root or a part of it at the backend.
 func (a *Adapter) lacks(ctx context.Context, root *resourcePlan, r row) (bool, error) {
 	if r.mapping == nil || r.mapping.BackendID == "" {
 		return root.Creates, nil
@@ -181,7 +183,7 @@ func (a *Adapter) lacks(ctx context.Context, root *resourcePlan, r row) (bool, e
 	return false, nil
 }
 
-// importRecord imports one record. Kinds: those of the local replica and of the backend, and
+// importRecord imports one record. Kinds: the kinds of the local replica and of the backend, and
 // NotFound if the backend does not have the root, or may be about to create it.
 func (m mappedImport) importRecord(ctx context.Context, one adapter.Aggregate, o adapter.ImportOptions) (done adapter.Imported, err error) {
 	done.Key = one.Record.Key()
@@ -203,7 +205,7 @@ func (m mappedImport) importRecord(ctx context.Context, one adapter.Aggregate, o
 		return done, err
 	case one.Gone && adapter.KindOf(err) == adapter.NotFound:
 		if err = m.Forget(ctx, m.Resource, done.Key); err == nil {
-			err = inReplica(ctx) // which forgets the source, too
+			err = inReplica(ctx) // this forgets the source, too
 		}
 	}
 	if err == nil {
@@ -212,7 +214,7 @@ func (m mappedImport) importRecord(ctx context.Context, one adapter.Aggregate, o
 	return done, err
 }
 
-// remove deletes a record at the backend, if that has it, then in the local replica.
+// remove deletes a record at the backend, if it exists there, then in the local replica.
 func (m mappedImport) remove(ctx context.Context, mapping idmap.Mapping, key adapter.Key, inReplica func(context.Context) error) error {
 	if m.hasMappings() {
 		r, err := m.rowOf(ctx, m.resourcePlan, key)
@@ -236,8 +238,8 @@ func (m mappedImport) remove(ctx context.Context, mapping idmap.Mapping, key ada
 	return w.send(ctx, &Write{Old: w.before})
 }
 
-// change imports a record into the local replica, and makes at the backend what that has
-// changed of its backend-owned attributes and parts.
+// change imports a record into the local replica, and sends the changes of backend-owned
+// attributes and parts to the backend.
 func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one adapter.Aggregate, inReplica func(context.Context) error) error {
 	before, err := m.records(ctx)
 	if err != nil {
@@ -264,8 +266,8 @@ func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one ada
 	return m.pushParts(ctx, m.root, m.rootKey)
 }
 
-// records returns what an import may change in the local replica: the root, if that is what is
-// imported, with its parts, or the parts of one resource.
+// records returns the records of the local replica that an import may change: an imported root
+// with its parts, or the parts of one resource.
 func (m mappedImport) records(ctx context.Context) ([]*replicaParts, error) {
 	return tryConvert(append([]*resourcePlan{m.resourcePlan}, m.parts...), func(plan *resourcePlan) (*replicaParts, error) {
 		if !plan.isRoot() {
@@ -276,9 +278,9 @@ func (m mappedImport) records(ctx context.Context) ([]*replicaParts, error) {
 	})
 }
 
-// sendImported sends to the backend what differs from the records before the import, except
-// new parts, and completes the write. It returns errResolved if another process has undone
-// the import.
+// sendImported sends the differences from the records before the import to the backend, except
+// new parts, and completes the write. It returns errResolved if another process has undone the
+// import.
 func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before []*replicaParts) error {
 	after, err := m.records(ctx)
 	if err != nil {
@@ -312,7 +314,8 @@ func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before 
 	return w.complete(ctx, sent...)
 }
 
-// aggregates returns what an import may change in the local replica, for importing it again.
+// aggregates returns the records of the local replica that an import may change, for importing
+// them again.
 func (m mappedImport) aggregates(ctx context.Context, one adapter.Aggregate) ([]recordjson.Aggregate, error) {
 	if !m.isRoot() {
 		q := adapter.Query{Where: []adapter.Condition{keyCondition(m.resourcePlan.rootKey, adapter.Eq, m.rootKey)}}

@@ -16,8 +16,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// A pushingAdapter creates what it imports at the backend, as nobody would see it otherwise,
-// and returns what was refused of a batch as its error.
+// A pushingAdapter creates imported records at the backend, as they would be invisible
+// otherwise, and returns the refusals of a batch as its error.
 type pushingAdapter struct{ *replica.Adapter }
 
 func (a pushingAdapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
@@ -50,7 +50,7 @@ func (f *fixture) exported(r adapter.Resource, key adapter.Key, change attrs) ad
 	return one
 }
 
-// exportedText returns what the local replica holds of a record, "" for nothing.
+// exportedText returns the local replica's content of a record, "" for none.
 func (f *fixture) exportedText(r adapter.Resource, key adapter.Key) string {
 	f.t.Helper()
 	all, err := f.local.Export(f.t.Context(), r, key-1, 1)
@@ -87,17 +87,18 @@ func without(one adapter.Aggregate, r adapter.Resource, keys ...adapter.Key) ada
 	return one
 }
 
-// importAll imports a batch that replaces what exists.
+// importAll imports a batch that replaces existing records.
 func (f *fixture) importAll(batch ...adapter.Aggregate) ([]adapter.Imported, error) {
 	return f.Import(f.t.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting})
 }
 
-// pushAll imports a batch that replaces what exists, and creates at the backend what it lacks.
+// pushAll imports a batch that replaces existing records, and creates missing ones at the
+// backend.
 func (f *fixture) pushAll(batch ...adapter.Aggregate) ([]adapter.Imported, error) {
 	return f.Import(f.t.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting, Push: true, Source: "old", Position: "7"})
 }
 
-// pushOne is importOne with what pushAll does.
+// pushOne is importOne with the options of pushAll.
 func (f *fixture) pushOne(one adapter.Aggregate) error {
 	done, err := f.pushAll(one)
 	if err == nil {
@@ -106,7 +107,7 @@ func (f *fixture) pushOne(one adapter.Aggregate) error {
 	return err
 }
 
-// importOne imports one record, and returns what was refused of it.
+// importOne imports one record, and returns its refusal as an error.
 func (f *fixture) importOne(one adapter.Aggregate) error {
 	done, err := f.importAll(one)
 	if err == nil {
@@ -115,7 +116,7 @@ func (f *fixture) importOne(one adapter.Aggregate) error {
 	return err
 }
 
-// writes returns how many writes the backend was sent.
+// writes returns the number of writes that the backend has received.
 func (m *memoryBackend) writes() (n int) {
 	for _, verb := range []string{"Create ", "Update ", "Delete "} {
 		for _, res := range m.resources {
@@ -125,8 +126,8 @@ func (m *memoryBackend) writes() (n int) {
 	return n
 }
 
-// TestImportOutcomes checks that an import of what the backend has changes and deletes it
-// there, that nothing is sent for what is equal, and that what is new waits for Push.
+// TestImportOutcomes checks that an import changes and deletes the backend's records there, that
+// nothing is sent for equal records, and that new records wait for Push.
 func TestImportOutcomes(t *testing.T) {
 	f := newFixture(t)
 	changed := f.exported(adapter.Products, 1, attrs{"name": "Imported", "meta_title": "M"})
@@ -175,8 +176,8 @@ func TestImportOutcomes(t *testing.T) {
 	f.checkAgreement()
 }
 
-// TestImportParts checks that parts that an import creates, changes and removes are those of
-// the backend, too.
+// TestImportParts checks that parts that an import creates, changes and removes are created,
+// changed and removed at the backend, too.
 func TestImportParts(t *testing.T) {
 	f := newFixture(t)
 	product := without(f.exported(adapter.Products, 1, nil), adapter.ProductImages, 1)
@@ -216,7 +217,7 @@ func TestImportParts(t *testing.T) {
 	f.checkAgreement()
 }
 
-// TestImportRefused checks that a record that the backend refuses stays as it was, with its
+// TestImportRefused checks that a record that the backend refuses stays unchanged, with its
 // parts, and that the rest of the batch is imported.
 func TestImportRefused(t *testing.T) {
 	for _, c := range []struct {
@@ -315,8 +316,8 @@ func TestImportUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestImportResolved checks that an import says so if another process has undone it, taking it
-// for one that was interrupted.
+// TestImportResolved checks that an import reports it if another process has undone it,
+// mistaking it for an interrupted import.
 func TestImportResolved(t *testing.T) {
 	f := newFixture(t)
 	other := f.restart()
@@ -367,8 +368,9 @@ func TestImportMissing(t *testing.T) {
 	}
 }
 
-// TestImportPushes checks imports that create at the backend what it lacks: each record and each
-// part once, whatever the backend has refused before, and whatever of it was interrupted.
+// TestImportPushes checks imports that create missing records at the backend: each record and
+// each part is created once, whatever the backend has refused before, and whatever was
+// interrupted.
 func TestImportPushes(t *testing.T) {
 	customer := func(f *fixture, key int, email string) adapter.Aggregate {
 		return f.exported(adapter.Customers, 2, attrs{"entity_id": key, "email": email})
@@ -376,8 +378,8 @@ func TestImportPushes(t *testing.T) {
 	address := func(f *fixture, key, customer int) adapter.Aggregate {
 		return f.exported(adapter.CustomerAddresses, 2, attrs{"entity_id": key, "customer_id": customer, "is_default_billing": 0, "is_default_shipping": 0})
 	}
-	// expect imports a batch, and compares what has become of its records, how many requests
-	// create something, and whether the position was stored.
+	// expect imports a batch, and compares the outcomes of its records, the number of requests
+	// that create something, and whether the position was stored.
 	expect := func(t *testing.T, f *fixture, batch []adapter.Aggregate, creates int, want ...string) {
 		t.Helper()
 		before := f.memory.callCount("Create customers") + f.memory.callCount("Create customer_addresses")
@@ -433,7 +435,7 @@ func TestImportPushes(t *testing.T) {
 			fail(f, "Create customers", adapter.Invalid, func() bool { defer func() { first = false }(); return first })
 			expect(t, f, batch[:2], 2, "invalid", "created")
 			fail(f, "Create customers", adapter.Invalid, always)
-			expect(t, f, batch, 2, "invalid", "equal", "invalid") // the address names what it waits for
+			expect(t, f, batch, 2, "invalid", "equal", "invalid") // the address names the record that it waits for
 			f.checkMissing(adapter.Customers, 77)
 			f.memory.clearFaults()
 			expect(t, f, batch, 2, "created", "equal", "equal")

@@ -34,8 +34,8 @@ func (rc *reconciler) isForeign(r row) bool {
 }
 
 // begin stores a write intent of this process in the mapping of a root that is locked. It fails with
-// turns.ErrBusy if another process has stored the mapping since it was read. The intent becomes what it
-// is when it is read again: undo and recovery work with the same.
+// turns.ErrBusy if another process has stored the mapping since it was read. It sets intent to the form
+// in which it is read again, so that undo and recovery work with the same values.
 func (rc *reconciler) begin(ctx context.Context, mapping *idmap.Mapping, intent *stored.Intent) error {
 	if err := rc.encodeIntent(mapping, intent); err != nil {
 		return err
@@ -57,9 +57,9 @@ func (rc *reconciler) encodeIntent(mapping *idmap.Mapping, intent *stored.Intent
 	return err
 }
 
-// claim makes a write intent of a process that has ended this process's own, so that only one process
-// resolves it, and its writer fails if it is still at work after all. It returns errResolved if
-// another process has resolved or claimed it. The caller holds the root's lock.
+// claim replaces the writer of another process's write intent by this process, so that only one process
+// resolves it, and its writer fails if it is still running after all. It returns errResolved if another
+// process has resolved or claimed it. The caller holds the root's lock.
 func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
 	intent, err := decodeIntent(*mapping)
 	if err != nil || intent.Writer == rc.instanceID && time.Since(mapping.ChangedAt) < rc.foreignIntentAge {
@@ -77,9 +77,9 @@ func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
 	return nil
 }
 
-// undoValues returns the values that undoing an update must restore: those of the
-// attributes that it sets, and those that are null. atLevel is the record as the store view
-// shows it, byDefault as the default scope does.
+// undoValues returns the values that undoing an update must restore: the values of the attributes that
+// it sets, and null values. atLevel is the record as shown at the store view, byDefault the record as
+// shown at the default scope.
 func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) recordjson.Record {
 	old := adapter.NewRecord(plan.schema)
 	for i, a := range plan.schema.Attributes {
@@ -130,12 +130,12 @@ func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, 
 	return nil
 }
 
-// rollBack undoes a write in the local replica: it deletes a created record, whose key the
-// intent must have, or restores what an update or an import has changed.
+// rollBack undoes a write in the local replica: it deletes a created record, whose key the intent must
+// have, or restores the values before an update or an import.
 func (rc *reconciler) rollBack(ctx context.Context, intent stored.Intent) error {
 	plan := rc.plans[intent.Resource]
 	if plan == nil {
-		return nil // the backend owns the resource no longer
+		return nil // the backend no longer owns the resource
 	}
 	var err error
 	switch {
@@ -152,7 +152,7 @@ func (rc *reconciler) rollBack(ctx context.Context, intent stored.Intent) error 
 	return rc.rollBackSiblings(ctx, plan, intent)
 }
 
-// rollBackImport restores what an import has changed, and removes the record if it is new.
+// rollBackImport restores the records before an import, and removes the record if it is new.
 func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, intent stored.Intent) error {
 	batch, err := tryConvert(intent.Aggregates, func(one recordjson.Aggregate) (adapter.Aggregate, error) {
 		return one.Decode(rc.schemas, plan.Resource)
@@ -171,7 +171,7 @@ func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, in
 	return rc.replica.RestorePending(ctx, intent.Pending)
 }
 
-// rollBackRecord restores the values that an update has changed in its own record.
+// rollBackRecord restores the values of the record that an update has changed.
 func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent stored.Intent) error {
 	old, err := intent.Old.Decode(plan.schema)
 	if err != nil {

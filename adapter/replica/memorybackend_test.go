@@ -339,7 +339,7 @@ func (m *memoryBackend) clearOtherDefaults(d *memoryDoc, item memoryItem) {
 	}
 }
 
-// find returns the document and the item that a write is about, and the item's index.
+// find returns the document and the item that a write concerns, and the item's index.
 func (m *memoryBackend) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
 	res := m.resource(w.Resource)
 	if res.Root == res.Resource {

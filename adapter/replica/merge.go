@@ -11,9 +11,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
-// A merge is a three-way merge of one root and its parts: it stores in the local replica the
-// values in which the document differs from the base. Values that the backend has not
-// changed stay as they are in the replica.
+// A merge is a three-way merge of one root and its parts: it stores in the local replica the values in
+// which the document differs from the base. Values that the backend has not changed stay unchanged in the
+// replica.
 type merge struct {
 	*reconciler
 	root *resourcePlan
@@ -22,8 +22,8 @@ type merge struct {
 	// accepts: the base was unknown, and is the document itself. Only parts that carry a legacy
 	// id and have no mapping yet are mapped.
 	accepts bool
-	// own are the writes that have led to the document. It then shows how the backend stored
-	// the written values, possibly less exactly, so they are not taken over.
+	// own are the writes that have led to the document. The document then shows how the backend stored the
+	// written values, possibly less exactly, so they are not applied.
 	own []*Write
 	// partMappings are new mappings of parts.
 	partMappings []idmap.Mapping
@@ -39,7 +39,7 @@ func (m *merge) covers(plan *resourcePlan, key adapter.Key, name string) bool {
 	})
 }
 
-// document merges a document, and returns the new base. That keeps the old values where the
+// document merges a document, and returns the new base. The new base keeps the old values where the
 // document has no list of a resource's parts, and where the replica refuses the new ones.
 func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (stored.Base, error) {
 	newBase := stored.Base{Parts: map[adapter.Resource][]Item{}, Unresolved: item.Unresolved}
@@ -67,9 +67,8 @@ func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resou
 
 func sameItem(i, j Item) bool { return i.ID == j.ID && compare.SameRecords(i.Record, j.Record) }
 
-// record merges one record of the document. It returns the new base: the document's values,
-// except that those refused by the replica keep their old base, so that the next document
-// tries them again.
+// record merges one record of the document. It returns the new base: the document's values, except that
+// values refused by the replica keep their old base, so that the next document tries them again.
 func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key, old, document adapter.Record) (adapter.Record, error) {
 	values, changed := adapter.NewRecord(plan.schema), false
 	for i, v := range document.Values {
@@ -90,8 +89,8 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	return newBase, err
 }
 
-// putAccepted stores values in the local replica, except those that it refuses. It returns
-// the attributes of the refused ones.
+// putAccepted stores values in the local replica, except the ones that it refuses. It returns the
+// attributes of the refused values.
 func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []string, err error) {
 	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
 	if changed {

@@ -47,7 +47,7 @@ func newMirroredFixture(t *testing.T) (*fixture, outboxes.Store) {
 	return reopen(t, db.Replica(), m, replica.Options{Writes: db.Adapter().Mirrored()}), db.Outbox()
 }
 
-// entries returns what an outbox holds.
+// entries returns the entries of an outbox.
 func entries(t *testing.T, box outboxes.Store) []outbox.Entry {
 	t.Helper()
 	all, err := box.Entries(t.Context(), outboxes.EntryFilter{Limit: 100})
@@ -95,7 +95,7 @@ func TestOutboxReleased(t *testing.T) {
 	if err := f.delete(adapter.Customers, 2); err != nil {
 		t.Fatal(err)
 	}
-	if got := due(); len(got) != 2 || !got[1].Gone { // of product 1 only the first one
+	if got := due(); len(got) != 2 || !got[1].Gone { // only the first entry of product 1 is due
 		t.Errorf("due are %+v of %+v", got, entries(t, box))
 	}
 	f.memory.before = func(_ context.Context, call string) error {
@@ -130,9 +130,9 @@ func idsOf(all []outbox.Entry) (ids []int64) {
 	return ids
 }
 
-// TestOutboxUndoneImport checks that an import which the backend refuses leaves the outbox as it
-// was, so that the other system's change of a quantity is still added when the backend accepts the
-// import later.
+// TestOutboxUndoneImport checks that an import which the backend refuses leaves the outbox
+// unchanged, so that the other system's change of a quantity is still added when the backend
+// accepts the import later.
 func TestOutboxUndoneImport(t *testing.T) {
 	f, box := newMirroredFixture(t)
 	if err := f.update(adapter.StockItems, 1, 0, attrs{"qty": "50.0000"}); err != nil {

@@ -63,8 +63,8 @@ func (parts *replicaParts) recordAmong(items []Item, key adapter.Key) adapter.Re
 	return adapter.NewRecord(parts.schema)
 }
 
-// itemIdentity returns what identifies an item among the parts of its root: its id, or the
-// values of MatchBy; "" for an item that cannot be identified.
+// itemIdentity returns the text that identifies an item among the parts of its root: its
+// id, or the values of MatchBy; "" for an item that cannot be identified.
 func (plan *resourcePlan) itemIdentity(item Item) string {
 	if plan.HasIDs {
 		return item.ID
@@ -85,12 +85,12 @@ func partMapping(plan *resourcePlan, key adapter.Key, id string, rootKey adapter
 	return idmap.Mapping{Resource: plan.Resource, Key: key, BackendID: id, Root: plan.root.Resource, RootKey: rootKey}
 }
 
-// importedPart returns what is imported of a part that only the backend has.
+// importedPart returns the record to import for a part that only the backend has.
 func (plan *resourcePlan) importedPart(item Item, rootKey adapter.Key) ImportedRecord {
 	return ImportedRecord{Mapping: partMapping(plan, item.Key, item.ID, rootKey), Record: plan.importedRecord(item)}
 }
 
-// importedRecord returns the record that an item becomes in the local replica.
+// importedRecord converts an item to a record of the local replica.
 func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 	r := adapter.NewRecord(plan.schema)
 	for _, from := range []adapter.Record{item.Initial, item.Record} {

@@ -13,10 +13,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
-// Push creates at the backend every record of the local replica that it lacks: the roots
-// without a mapping, and their parts. progress, unless nil, is called after each root with
-// the number of roots that the backend has and the total of those to push. Push can be
-// interrupted and repeated.
+// Push creates at the backend every record that only the local replica has: the roots without a
+// mapping, and their parts. progress, unless nil, is called after each root with the number of
+// roots that the backend has and the total number of roots to push. Push can be interrupted and
+// repeated.
 //
 // Push goes on after records that the backend refuses, and returns an error that names the
 // first of them. It stops at any other error.
@@ -83,12 +83,12 @@ func (p *push) root(ctx context.Context, root *resourcePlan, key adapter.Key) er
 	return nil
 }
 
-// maxLevels bounds how many records above a record are pushed before it.
+// maxLevels bounds the number of ancestors that are pushed before a record.
 const maxLevels = 100
 
-// pushBelow pushes a root after those above it that the backend lacks. Keys do not tell the
-// order: a category may have moved below a newer one, and a backend may take the record above
-// only with a new one. below are the roots that wait for this one.
+// pushBelow pushes a root after its ancestors that the backend lacks. The order of keys does
+// not suffice: a category may have moved below a newer one, and a backend may accept the parent
+// only with a new key. below are the roots that wait for this one.
 func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter.Key, below ...adapter.Key) error {
 	if root.schema.Parent != "" && len(below) < maxLevels {
 		r, err := root.store.Get(ctx, &adapter.GetParams{Key: key, Only: []string{root.schema.Parent}})
@@ -113,8 +113,8 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 	return err
 }
 
-// pushRoot creates one root at the backend, unless the ID map has it, and then those of its
-// parts that the backend lacks.
+// pushRoot creates one root at the backend, unless the ID map has it, and then its parts that
+// the backend lacks.
 func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	unlock, err := a.locks.Lock(ctx, root.Resource, key)
 	if err != nil {
@@ -154,7 +154,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	return a.pushParts(ctx, root, key)
 }
 
-// pushParts creates the parts of a root that the backend lacks. It goes on after those that the
+// pushParts creates the parts of a root that the backend lacks. It goes on after parts that the
 // backend refuses, and returns an error that names them.
 func (a *Adapter) pushParts(ctx context.Context, root *resourcePlan, rootKey adapter.Key) error {
 	var refused error
@@ -222,7 +222,7 @@ func (a *Adapter) pushPart(ctx context.Context, plan *resourcePlan, rootKey adap
 		}
 		input.Set("content", adapter.TextValue(string(content)))
 	}
-	root, err := a.rowOf(ctx, plan.root, rootKey) // every part created has changed the mapping
+	root, err := a.rowOf(ctx, plan.root, rootKey) // every created part has changed the mapping
 	if err != nil || root.mapping == nil {
 		return err
 	}

@@ -131,8 +131,8 @@ func TestPushRefusals(t *testing.T) {
 	}
 }
 
-// TestPushFiles checks that images are created with their bytes, and those without bytes once
-// these have come.
+// TestPushFiles checks that images are created with their bytes, and images without bytes
+// once their bytes have come.
 func TestPushFiles(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "replica.db")
@@ -165,15 +165,15 @@ func TestPushFiles(t *testing.T) {
 	}
 }
 
-// newCategoryMemory returns a backend that owns categories alone.
+// newCategoryMemory returns a backend that owns only categories.
 func newCategoryMemory() *memoryBackend {
 	m := newMemory()
 	m.resources = []replica.BackendResource{{Resource: adapter.Categories, Root: adapter.Categories, Attributes: []string{"name", "parent_id"}, Creates: true}}
 	return m
 }
 
-// TestPushTree checks that a category is created after the one above it, whatever their keys,
-// and not at all if that is refused.
+// TestPushTree checks that a category is created after its parent, whatever their keys, and
+// not at all if the parent is refused.
 func TestPushTree(t *testing.T) {
 	local := demoReplica(t)
 	for key, above := range map[adapter.Key]int{3: 6, 6: 5, 5: 2} {
@@ -202,7 +202,8 @@ func TestPushTree(t *testing.T) {
 	}
 }
 
-// TestPushCycle checks that categories that are above each other are created all the same.
+// TestPushCycle checks that categories that are each other's parents are created all the
+// same.
 func TestPushCycle(t *testing.T) {
 	local := demoReplica(t)
 	for key, above := range map[adapter.Key]int{3: 4, 4: 5, 5: 3, 6: 6} {
@@ -252,8 +253,8 @@ func TestPushDeleted(t *testing.T) {
 	}
 }
 
-// TestPushKeepsDeleted checks that a push does not create again what the backend has deleted
-// since it was pushed.
+// TestPushKeepsDeleted checks that a push does not create again a record that the backend has
+// deleted since it was pushed.
 func TestPushKeepsDeleted(t *testing.T) {
 	f := reopen(t, demoReplica(t), newCategoryMemory(), replica.Options{})
 	if err := f.Push(t.Context(), nil); err != nil {
@@ -272,7 +273,7 @@ func TestPushKeepsDeleted(t *testing.T) {
 }
 
 // TestPushInDoubt checks that Push names a record that another process may be creating, and
-// creates it when that process has had its time.
+// creates it once that process's intent is too old.
 func TestPushInDoubt(t *testing.T) {
 	local := demoReplica(t)
 	intent := idmap.Mapping{Resource: adapter.Products, Key: 3, Intent: []byte(`{"by":"another","op":"push","resource":"products","key":3}`)}

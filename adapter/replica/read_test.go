@@ -116,8 +116,8 @@ func TestSharedReads(t *testing.T) {
 	wantName(ctx, "during the call")
 }
 
-// TestChangedAtTheBackend changes documents at the backend. The next read takes over the
-// changed values and no others.
+// TestChangedAtTheBackend changes documents at the backend. The next read applies the changed
+// values and no others.
 func TestChangedAtTheBackend(t *testing.T) {
 	f := newFixture(t)
 	if err := f.update(adapter.Customers, 1, 0, attrs{"email": "Exact@Example.com"}); err != nil {
@@ -221,8 +221,8 @@ func TestPartsChangedAtTheBackend(t *testing.T) {
 	f.checkAgreementExcept("stock_items")
 }
 
-// TestOrderLineDeletedAtTheBackend deletes an order line at the backend, which no client
-// can.
+// TestOrderLineDeletedAtTheBackend deletes an order line at the backend, which no client can
+// do.
 func TestOrderLineDeletedAtTheBackend(t *testing.T) {
 	f := newFixture(t)
 	before := f.keys(adapter.OrderItems, where("order_id", "1"))
@@ -346,8 +346,8 @@ func TestUnmapped(t *testing.T) {
 	}
 }
 
-// TestRefusedValue checks that a value refused by the replica is left out while the others
-// are taken over, that it is logged, and that the next document tries it again.
+// TestRefusedValue checks that a value refused by the replica is left out while the others are
+// applied, that it is logged, and that the next document tries it again.
 func TestRefusedValue(t *testing.T) {
 	f := newFixture(t)
 	sku, taken := f.get(adapter.Products, 1).Get("sku"), f.get(adapter.Products, 2).Get("sku")

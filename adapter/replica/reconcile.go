@@ -26,16 +26,16 @@ type reconciler struct {
 	metrics     *metrics.Metrics
 	instanceID  string // identifies this process in its write intents
 	hidden      roots.Hidden
-	pending     roots.Pending // of which a scan is to import files
+	pending     roots.Pending // roots whose files a scan is to import
 	// foreignIntentAge is how long a write intent of another process is left to that process.
 	foreignIntentAge time.Duration
 	// foreignWriteWait is how long writes wait for another process to end its write of the same
-	// record, and how old its intent is when reads no longer wait.
+	// record, and the age of its intent from which reads no longer wait.
 	foreignWriteWait time.Duration
 }
 
-// A syncState says how a root in the local replica compares with the backend. The package
-// comment says what each state means.
+// A syncState is the state of a root in the local replica compared with the backend. The package
+// comment describes the states.
 type syncState uint8
 
 const (
@@ -73,9 +73,9 @@ func asUnavailable(op string, err error) error {
 	return err
 }
 
-// reconcileLocked reconciles roots that the caller has locked. It returns the mappings of
-// those that the backend has. One with a write intent is that of a root that another process is
-// still writing, which is as that process has left it so far. Kinds: Unavailable, Internal.
+// reconcileLocked reconciles roots that the caller has locked. It returns the mappings of the roots
+// that the backend has. A mapping with a write intent belongs to a root that another process is
+// still writing; the root then has the values stored so far. Kinds: Unavailable, Internal.
 func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]idmap.Mapping, error) {
 	deadline := time.Now().Add(rc.foreignWriteWait)
 	for {
@@ -83,7 +83,7 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 		if err != nil {
 			return nil, err
 		}
-		// A root that is being created stays invisible until it is done, and nobody waits for it.
+		// A root that is being created stays invisible until it is done; reads do not wait for it.
 		busy := slices.ContainsFunc(rows, func(r row) bool {
 			return rc.isForeign(r) && r.mapping.BackendID != "" && time.Since(r.mapping.ChangedAt) < rc.foreignWriteWait
 		})
@@ -100,7 +100,7 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 	}
 }
 
-// reconcileRoot is reconcileLocked for one root. It returns nil for one that the backend does
+// reconcileRoot is reconcileLocked for one root. It returns nil for a root that the backend does
 // not have.
 func (rc *reconciler) reconcileRoot(ctx context.Context, root *resourcePlan, key adapter.Key) (*idmap.Mapping, error) {
 	reconciled, err := rc.reconcileLocked(ctx, root, []adapter.Key{key})
@@ -122,7 +122,7 @@ func (rc *reconciler) reconcileOnce(ctx context.Context, root *resourcePlan, key
 // reconcileRows is reconcileLocked for rows that have their mappings.
 func (rc *reconciler) reconcileRows(ctx context.Context, root *resourcePlan, rows []row) (map[adapter.Key]idmap.Mapping, error) {
 	reconciled := make(map[adapter.Key]idmap.Mapping, len(rows))
-	var appearing []adapter.Key // roots of which replies may say until the end that they do not exist
+	var appearing []adapter.Key // roots that replies may still report as missing until the end
 	for i := range rows {
 		if m := rows[i].mapping; m != nil && (m.BackendID == "" || m.Intent != nil) && !rc.isForeign(rows[i]) {
 			appearing = append(appearing, m.Key)
@@ -190,7 +190,7 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 		return r.mapping, nil
 	}
 	mapping, err := rc.reconcile(ctx, root, *r.mapping, *r.doc)
-	if adapter.KindOf(err) == adapter.Conflict { // its backend id is that of another record
+	if adapter.KindOf(err) == adapter.Conflict { // its backend id belongs to another record
 		rc.warnDuplicate(root, r.doc.ID)
 		return nil, nil
 	}
@@ -203,11 +203,11 @@ func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
 	rc.log.WarnOnce("a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
 }
 
-// reconcile merges a document into the local replica, and stores the mapping with the new
-// base and without its write intent. own are the writes that led to the document. If there is no
-// intent, it stores one while it merges, as a write of another process would be lost in between. It
-// returns errResolved if another process has stored the mapping since it was read. The caller holds
-// the root's lock.
+// reconcile merges a document into the local replica, and stores the mapping with the new base and
+// without its write intent. own are the writes that led to the document. If there is no intent, it
+// stores one while it merges, because a concurrent write of another process would be lost
+// otherwise. It returns errResolved if another process has stored the mapping since it was read.
+// The caller holds the root's lock.
 func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc Document, own ...*Write) (merged idmap.Mapping, err error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
@@ -228,7 +228,7 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 			return mapping, err
 		}
 		defer func() {
-			if err != nil && !errors.Is(err, errResolved) { // nobody need wait for it
+			if err != nil && !errors.Is(err, errResolved) { // so that no other process waits for it
 				detached, cancel := detachedContext(ctx)
 				defer cancel()
 				err = errors.Join(err, rc.completeIntent(detached, mapping.Intent, before))
@@ -256,13 +256,13 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 	return merged, err
 }
 
-// errResolved says that the stored write intent of a root is no longer the one that was read.
+// errResolved is the error if the stored write intent of a root is no longer the one that was read.
 var errResolved = &adapter.Error{Kind: adapter.Unavailable, Op: "store mappings", Err: errors.New("another process has resolved the write intent, or stored one")}
 
-// putReconciled stores the mapping of the root and those of parts, unless the intent of the
+// putReconciled stores the mapping of the root and the mappings of parts, unless the intent of the
 // current mapping has changed: another process that has stored an intent relies on the mapping, and
-// one that has claimed the intent of own may have rolled the write back in the local replica, so
-// that the new base would hide that the backend has it.
+// a process that has claimed the intent of own may have rolled the write back in the local replica,
+// so that the new base would hide that the backend has it.
 func (rc *reconciler) putReconciled(ctx context.Context, current, root idmap.Mapping, parts ...idmap.Mapping) error {
 	if current.ChangedAt.IsZero() && current.Intent == nil { // it is new
 		return rc.replica.PutMappings(ctx, append(parts, root)...)

@@ -52,7 +52,7 @@ func (rc *reconciler) rollBackCreate(ctx context.Context, intent stored.Intent) 
 }
 
 // deleteFromReplica deletes a record from the local replica, through a store of it, at all
-// levels. It succeeds when there is none.
+// scopes. It succeeds when there is none.
 func (rc *reconciler) deleteFromReplica(ctx context.Context, plan *resourcePlan, in adapter.Store, key adapter.Key) error {
 	var err error
 	if plan.schema.ReadOnly() {
@@ -89,7 +89,7 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 		return rc.deleteWithMapping(ctx, root, mapping.Key)
 	case doc == nil || plan == nil:
 		return nil
-	case intent.Op == stored.OpImport: // what the backend has of it is taken over afterwards
+	case intent.Op == stored.OpImport: // reconciling applies the backend's values afterwards
 		return rc.rollBack(ctx, intent)
 	}
 	item, parts, err := doc.Read(ctx)
@@ -105,9 +105,9 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 	}
 }
 
-// resolveUpdate rolls an update back unless the backend has done it. It has if the document
-// differs from the base in any attribute that the update sets. Reconciling the document
-// afterwards takes over the backend's values.
+// resolveUpdate rolls an update back unless the backend has done it. The backend has done it
+// if the document differs from the base in any attribute that the update sets. Reconciling
+// the document afterwards applies the backend's values.
 func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, intent stored.Intent, item Item, parts map[adapter.Resource][]Item) error {
 	oldBase, err := baseOf(root, mapping)
 	if err != nil {
@@ -139,7 +139,8 @@ func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, map
 
 // resolvePart resolves the create or the delete of a part. It deletes from the local replica
 // a part that the document does not have or that cannot be matched, and rolls back the
-// delete of one that it has. Reconciling the document afterwards maps or imports the others.
+// delete of a part that the document has. Reconciling the document afterwards maps or
+// imports the others.
 func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, intent stored.Intent, parts map[adapter.Resource][]Item) error {
 	existing, err := rc.loadParts(ctx, plan, mapping.Key)
 	if err != nil {

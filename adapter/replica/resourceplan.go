@@ -65,12 +65,12 @@ func newPlans(o Options) (plans map[adapter.Resource]*resourcePlan, ordered []*r
 	return plans, ordered, nil
 }
 
-// invalid returns the error for a resource that a backend must not declare so.
+// invalid returns the error for an invalid declaration of a resource.
 func (plan *resourcePlan) invalid(backend Backend, field, format string, args ...any) error {
 	return &adapter.Error{Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), plan.Resource), Field: field, Err: fmt.Errorf(format, args...)}
 }
 
-// check checks what a backend declares of a resource.
+// check checks a backend's declaration of a resource.
 func (plan *resourcePlan) check(backend Backend) error {
 	for _, name := range slices.Concat(plan.MatchBy, plan.Attributes, slices.DeleteFunc([]string{plan.OrderedBy}, func(name string) bool { return name == "" })) {
 		if _, ok := plan.schema.Index(name); !ok {
@@ -86,7 +86,7 @@ func (plan *resourcePlan) check(backend Backend) error {
 }
 
 // nested returns the resource whose records are the values of an attribute; nil if the
-// backend owns nothing of it, or the attribute holds no records.
+// backend owns nothing of that resource, or the attribute holds no records.
 func (plan *resourcePlan) nested(name string) *resourcePlan {
 	if at, ok := plan.schema.Index(name); ok && plan.schema.Attributes[at].Nested != nil {
 		return plan.all[plan.schema.Attributes[at].Nested.Resource]
@@ -99,7 +99,7 @@ func (plan *resourcePlan) nested(name string) *resourcePlan {
 func holdsParts(a *adapter.Attribute) bool { return a.Nested != nil && a.Nested.Root != "" }
 
 // canImport reports whether a backend value of the attribute can be stored in an existing
-// record of the local replica. Those of parts are merged into their own records.
+// record of the local replica. Values that are parts are merged into their own records.
 func (plan *resourcePlan) canImport(at int) bool {
 	a := &plan.schema.Attributes[at]
 	switch {
@@ -125,8 +125,8 @@ func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
 	return adapter.Key(r.Get(plan.rootKey).Int())
 }
 
-// changedAttributes returns the backend-owned attributes in which two records differ. Of
-// parts that are values of an attribute, only their backend-owned attributes are compared.
+// changedAttributes returns the backend-owned attributes in which two records differ. For
+// parts that are values of an attribute, it compares only their backend-owned attributes.
 func (plan *resourcePlan) changedAttributes(before, after adapter.Record) []string {
 	return slices.DeleteFunc(slices.Clone(plan.Attributes), func(name string) bool {
 		v, w, part := before.Get(name), after.Get(name), plan.nested(name)
@@ -153,8 +153,8 @@ func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, onDemand ...
 	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: slices.Concat(plan.onDemand, onDemand)})
 }
 
-// query queries the local replica and applies what its store left undone, so that only
-// returned records are compared with the backend.
+// query queries the local replica and applies the parts of the query that its store did not
+// execute, so that only returned records are compared with the backend.
 func (plan *resourcePlan) query(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	found, err := plan.store.List(ctx, p)
 	if err != nil || !found.Partial {
@@ -182,7 +182,7 @@ func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]ad
 	return found.Records, nil
 }
 
-// findRecords returns those of some keys that the local replica has records of, each with the
+// findRecords returns the given keys that have records in the local replica, each with the
 // key of its root.
 func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
 	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keys...)}}
@@ -194,8 +194,8 @@ func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (
 	return rootKeys, err
 }
 
-// listParts returns the parts of a root from the local replica, sorted by key, as a store
-// view shows them, with all backend-owned attributes.
+// listParts returns the parts of a root from the local replica, sorted by key, as shown at a
+// store view, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
 	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.rootKey, adapter.Eq, rootKey)}}
 	return plan.list(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})

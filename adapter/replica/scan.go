@@ -24,8 +24,8 @@ func (a *Adapter) scanPeriodically(ctx context.Context, interval time.Duration) 
 	}
 }
 
-// scanOverlap is how far before the start of the last scan the next one begins, as the
-// backend's clock may differ.
+// scanOverlap is the time before the start of the last scan from which the next scan reads
+// changes, because the backend's clock may differ.
 const scanOverlap = 5 * time.Minute
 
 // Scan reconciles the local replica with the backend once: it first resolves pending write
@@ -80,11 +80,11 @@ func (a *Adapter) Scan(ctx context.Context) error {
 // counts as ended a minute after it began.
 func (a *Adapter) ResolveIntents(ctx context.Context) { a.resolveIntents(ctx, "") }
 
-// maxIntentsPerScan bounds how many write intents one scan resolves.
+// maxIntentsPerScan bounds the number of write intents that one scan resolves.
 const maxIntentsPerScan = 1000
 
-// resolveIntents resolves the pending write intents of a resource, or of all resources for
-// "", except those whose writers are still at work. It returns how many it resolved.
+// resolveIntents resolves the pending write intents of a resource, or of all resources for "",
+// except intents whose writers are still running. It returns the number of resolved ones.
 func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resolved int) {
 	withIntent, err := a.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
 	if err != nil {
@@ -127,8 +127,8 @@ func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key 
 	return err == nil && (r.mapping == nil || r.mapping.Intent == nil), err
 }
 
-// reconcileBatch reconciles known documents and imports unknown ones. It reports whether
-// every document could be dealt with.
+// reconcileBatch reconciles known documents and imports unknown ones. It reports whether every
+// document was handled.
 func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows []row) (complete bool, err error) {
 	var outdated, shown []adapter.Key
 	complete = true
@@ -152,8 +152,8 @@ func (a *Adapter) reconcileBatch(ctx context.Context, root *resourcePlan, rows [
 	return complete, a.reconcileEach(ctx, root, outdated)
 }
 
-// reconcileEach reconciles stale roots that a scan found. If one fails, it reconciles them one
-// by one, and logs those that fail again.
+// reconcileEach reconciles stale roots that a scan found. If that fails, it reconciles them one
+// by one, and logs the roots that fail again.
 func (a *Adapter) reconcileEach(ctx context.Context, root *resourcePlan, keys []adapter.Key) error {
 	reconcile := func(keys ...adapter.Key) error {
 		unlock, err := a.locks.Lock(ctx, root.Resource, keys...)

@@ -55,7 +55,7 @@ func (f *fixture) metric(name string) (sum float64) {
 	return sum
 }
 
-// TestScan imports records that only the backend has, as the policy says.
+// TestScan imports records that only the backend has, according to the policy.
 func TestScan(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -110,8 +110,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestScanReconciles checks that changed records are found by their new values after a
-// scan, before anybody reads them.
+// TestScanReconciles checks that changed records are found by their new values after a scan,
+// before any read of them.
 func TestScanReconciles(t *testing.T) {
 	f := newFixture(t)
 	f.memory.edit(adapter.Products, f.id(adapter.Products, 1), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("Moved")) })
@@ -119,7 +119,7 @@ func TestScanReconciles(t *testing.T) {
 	if found := f.keys(adapter.Products, where("name", "Moved")); len(found) != 1 {
 		t.Errorf("found %v", found)
 	}
-	// The next scan only fetches what has changed since.
+	// The next scan fetches only documents that have changed since.
 	fetched := f.memory.callCount("Fetch products")
 	f.scan()
 	if got := f.memory.callCount("Fetch products") - fetched; got != 0 {
@@ -181,7 +181,7 @@ func TestIncompleteScan(t *testing.T) {
 }
 
 // TestScanBindsByLegacyID checks that a document that carries the legacy id of an unmapped
-// record is mapped to that record, and its values are taken over.
+// record is mapped to that record, and its values are applied.
 func TestScanBindsByLegacyID(t *testing.T) {
 	f := newFixture(t)
 	id := f.id(adapter.Customers, 1)

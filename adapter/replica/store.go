@@ -13,8 +13,8 @@ type store struct {
 	*resourcePlan
 }
 
-// maxReadRounds bounds how often one read queries the local replica again after it was
-// reconciled.
+// maxReadRounds bounds the number of times that one read queries the local replica again after
+// it was reconciled.
 const maxReadRounds = 8
 
 // List returns the records that a query selects. The local replica selects them; all
@@ -60,13 +60,13 @@ func (plan *resourcePlan) withRootKey(names []string) []string {
 // once.
 type readCheck struct {
 	*store
-	exists   map[adapter.Key]bool // by root compared: whether the backend has it
+	exists   map[adapter.Key]bool // whether the backend has a root, for the roots compared
 	excluded []adapter.Key        // roots that must not be visible
 }
 
 // read queries the local replica until it agrees with the backend in the records found, and
-// returns those that may be visible. A page is queried again if some must not be, so that it
-// has its full length.
+// returns the records that may be visible. A page is queried again if some records must not be
+// visible, so that it has its full length.
 func (s *store) read(ctx context.Context, hidden []adapter.Key, isPage bool, query func(excluded []adapter.Key) (*adapter.ListResult, error)) (*adapter.ListResult, error) {
 	c := &readCheck{store: s, exists: map[adapter.Key]bool{}, excluded: hidden}
 	for round := 1; ; round++ {
@@ -126,7 +126,7 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 			if c.hidden.Hide(c.root.Resource, key) {
 				changed = append(changed, key)
 			}
-		default: // an unmapped one may be about to get its mapping, and is looked at under its lock
+		default: // an unmapped root may be about to get its mapping, and is looked up under its lock
 			outdated = append(outdated, key)
 		}
 	}
@@ -138,8 +138,8 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	return updated, err
 }
 
-// reconcileOutdated reconciles those roots of rows that are not in sync. It reports whether
-// the backend has any of them.
+// reconcileOutdated reconciles the roots of rows that are not in sync. It reports whether the
+// backend has any of them.
 func (c *readCheck) reconcileOutdated(ctx context.Context, rows []row, outdated []adapter.Key) (updated bool, err error) {
 	unlock, err := c.locks.Lock(ctx, c.root.Resource, outdated...)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *readCheck) reconcileOutdated(ctx context.Context, rows []row, outdated 
 	}
 	for key, m := range reconciled {
 		c.exists[key] = true
-		if m.Intent == nil { // another process may be writing one that has an intent
+		if m.Intent == nil { // another process may be writing a root that has an intent
 			adapter.SharedReadsOf(ctx).SetVersion(c.root.Resource, m.BackendID, m.Version)
 		}
 	}

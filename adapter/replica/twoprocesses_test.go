@@ -21,12 +21,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// newProcesses returns fixtures that share one database and one backend as processes do. They leave
-// the write intents of each other alone, and wait for them as long as it takes.
+// newProcesses returns fixtures that share one database and one backend as processes do. They do not
+// touch each other's write intents, and wait for them without a limit.
 func newProcesses(t *testing.T, engine string) [2]*fixture {
 	t.Helper()
 	dsn, m := demotest.Database(t, engine), newMemory()
-	m.resources = slices.DeleteFunc(m.resources, func(res replica.BackendResource) bool { return res.Resource == adapter.ProductImages }) // whose files are not there
+	m.resources = slices.DeleteFunc(m.resources, func(res replica.BackendResource) bool { return res.Resource == adapter.ProductImages }) // their files are not there
 	processes := [2]*fixture{}
 	for i := range processes {
 		processes[i] = reopen(t, demotest.Open(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir()}).Replica(), m, replica.Options{})
@@ -58,9 +58,9 @@ func (m *memoryBackend) slowly(refused string) {
 	m.before, m.after = pause, pause
 }
 
-// TestOneRecordInTwoProcesses changes one product and one customer in two processes at once:
-// different attributes, the same attribute, and parts. The backend refuses some of the writes.
-// Whatever was acknowledged is there in the end, in both processes and at the backend.
+// TestOneRecordInTwoProcesses changes one product and one customer in two processes at once: different
+// attributes, the same attribute, and parts. The backend refuses some of the writes. Every
+// acknowledged write is there in the end, in both processes and at the backend.
 func TestOneRecordInTwoProcesses(t *testing.T) {
 	const rounds = 12
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
@@ -145,7 +145,7 @@ func TestOneRecordInTwoProcesses(t *testing.T) {
 }
 
 // TestWriteWaitsForOtherProcess checks that a writer waits for another process that is writing the
-// record, and then fails with kind Unavailable and writes nothing, whatever it writes.
+// record, and then fails with kind Unavailable and writes nothing, for every kind of write.
 func TestWriteWaitsForOtherProcess(t *testing.T) {
 	image := func(f *fixture) error {
 		_, err := f.create(adapter.ProductImages, newImage(1))
@@ -191,7 +191,7 @@ func TestWriteWaitsForOtherProcess(t *testing.T) {
 }
 
 // TestChangedMeanwhile lets the backend refuse writes because the record has changed since it was
-// read. They are repeated once, with what is there.
+// read. They are repeated once, with the changed record.
 func TestChangedMeanwhile(t *testing.T) {
 	for refusals, want := range []string{"ours", "ours", "theirs"} {
 		f := newFixture(t)

@@ -25,7 +25,7 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	mapping, unlock, err := s.lockRecord(ctx, "update", p.Key, p.OwnerID)
 	if adapter.KindOf(err) == adapter.NotFound {
-		// Where no record can be updated, the replica says that first.
+		// Where no record can be updated, the replica's error comes first.
 		unchanged := func(r adapter.Record) (adapter.Record, error) { return r, errNoChange }
 		if refused := s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, OwnerID: p.OwnerID, Change: unchanged}); adapter.KindOf(refused) == adapter.Unsupported {
 			return refused
@@ -49,10 +49,10 @@ func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	return w.sendChange(ctx)
 }
 
-// updateUnlessOwned updates the local replica if the change touches no backend-owned
-// attribute. Otherwise it writes nothing and returns the attributes that the change sets. It fails
-// with turns.ErrBusy if another process is writing the root with this mapping, which may yet undo what
-// the change would be compared with.
+// updateUnlessOwned updates the local replica if the change touches no backend-owned attribute.
+// Otherwise it writes nothing and returns the attributes that the change sets. It fails with
+// turns.ErrBusy if another process is writing the root with this mapping, because that process may yet
+// undo the values with which the change would be compared.
 func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *adapter.UpdateParams) (attributes []string, touchesOwned bool, err error) {
 	wrapped := *p
 	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
@@ -85,9 +85,9 @@ func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *ad
 	return nil, false, err
 }
 
-// sendChange sends to the backend what has changed in the local replica. If no backend-owned
-// attribute differs, the update changed nothing, or another process has resolved the write
-// intent and rolled the update back.
+// sendChange sends the changes of the local replica to the backend. If no backend-owned attribute
+// differs, the update changed nothing, or another process has resolved the write intent and rolled the
+// update back.
 func (w *pendingWrite) sendChange(ctx context.Context) error {
 	after, err := w.get(ctx, w.intent.Key, w.onDemandOf(w.intent.Attributes)...)
 	if err != nil {

@@ -49,7 +49,7 @@ func (f *fixture) dump() string {
 	return b.String()
 }
 
-// TestSentChanges checks that the backend gets changes of backend-owned attributes and no
+// TestSentChanges checks that the backend gets the changes of backend-owned attributes and no
 // others.
 func TestSentChanges(t *testing.T) {
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
-// A walker puts together what the local replica, the ID map and the backend hold.
+// A walker joins the data of the local replica, the ID map and the backend.
 type walker struct {
 	replica Replica
 	backend Backend
@@ -32,8 +32,8 @@ func (w *walker) checkOpen(op string) error {
 	return nil
 }
 
-// A row is one row of the join of the local replica, the ID map and the backend: what each
-// of them holds of one record.
+// A row is one row of the join of the local replica, the ID map and the backend: the data that
+// each of them holds of one record.
 type row struct {
 	key     adapter.Key    // the legacy id; 0 for a document without a mapping
 	exists  bool           // the local replica has the record
@@ -55,7 +55,7 @@ func (w *walker) rowsOf(ctx context.Context, plan *resourcePlan, keys []adapter.
 	return rows, w.addMappings(ctx, plan, rows)
 }
 
-// rowsToCompare is rowsOf for comparing versions: the mappings are those of
+// rowsToCompare is rowsOf for comparing versions: the mappings come from
 // [idmap.Map.VersionsByKey], unless the base has unresolved references, and cannot be merged.
 func (w *walker) rowsToCompare(ctx context.Context, plan *resourcePlan, keys []adapter.Key) ([]row, error) {
 	if err := w.checkOpen("read records"); err != nil {
@@ -80,7 +80,7 @@ func (w *walker) rowsToCompare(ctx context.Context, plan *resourcePlan, keys []a
 	return rows, err
 }
 
-// setMappings sets the mappings of those rows that have one among mappings.
+// setMappings sets the mappings of the rows that have one among mappings.
 func setMappings(rows []row, mappings []idmap.Mapping) {
 	byKey := idmap.ByKey(mappings)
 	for i := range rows {
@@ -96,7 +96,7 @@ func (w *walker) rowOf(ctx context.Context, plan *resourcePlan, key adapter.Key)
 	return rows[0], err
 }
 
-// rowWithRecord is rowOf with what the local replica has.
+// rowWithRecord is rowOf with the data of the local replica.
 func (w *walker) rowWithRecord(ctx context.Context, plan *resourcePlan, key adapter.Key) (row, error) {
 	rows, err := w.rowsOf(ctx, plan, []adapter.Key{key})
 	if err == nil {
@@ -110,7 +110,7 @@ func keysOf(rows []row) []adapter.Key {
 	return convert(rows, func(r row) adapter.Key { return r.key })
 }
 
-// A source is what a walk follows.
+// A source is the system whose records a walk follows.
 type source string
 
 const (
@@ -123,7 +123,7 @@ const (
 // decides how many documents it returns.
 const batchSize = 100
 
-// walk passes one row for everything that a source holds of a resource to act, batch by
+// walk passes one row for each record that a source holds of a resource to act, batch by
 // batch. It stops at the first error of act and returns it. since is for documents (see
 // Backend.Scan).
 func (w *walker) walk(ctx context.Context, plan *resourcePlan, from source, since time.Time, act func([]row) error) error {
@@ -195,7 +195,7 @@ func (w *walker) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs [
 	return rows, w.addOutdated(ctx, rows)
 }
 
-// addRecords looks up which rows the local replica has, by their keys.
+// addRecords looks up the rows that the local replica has, by their keys.
 func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
 	rootKeys, err := plan.findRecords(ctx, keysOf(rows))
 	for i := range rows {
@@ -211,7 +211,7 @@ func (w *walker) addMappings(ctx context.Context, plan *resourcePlan, rows []row
 	return err
 }
 
-// addDocuments fetches the documents of those rows that have none, by the backend ids of their
+// addDocuments fetches the documents of the rows that have none, by the backend ids of their
 // mappings.
 func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []row) error {
 	byID := make(map[string]*row, len(rows))
@@ -235,8 +235,8 @@ func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []ro
 	return w.addOutdated(ctx, rows)
 }
 
-// addOutdated finds the unchanged documents that must be read again because a reference of
-// theirs can be resolved now.
+// addOutdated finds the unchanged documents that must be read again because one of their
+// references can be resolved now.
 func (w *walker) addOutdated(ctx context.Context, rows []row) error {
 	all := map[adapter.Resource][]string{}
 	for i := range rows {

@@ -21,8 +21,8 @@ var (
 	errTooLong     = errors.New("the write took so long that other processes may take it for one that was interrupted")
 )
 
-// maxWriteTime is how long the requests of a write may take, before the age at which other
-// processes resolve its intent. Their clocks may differ by the rest.
+// maxWriteTime bounds the time of a write's requests. It is shorter than the age at which other
+// processes resolve the write's intent; their clocks may differ by the difference.
 const maxWriteTime = 45 * time.Second
 
 // A pendingWrite is a write between storing its write intent and its end.
@@ -32,7 +32,7 @@ type pendingWrite struct {
 	intent  stored.Intent
 	before  adapter.Record // the values at the default scope, of a record that exists before the write
 	since   time.Time      // when the intent was stored last
-	// deleteHere deletes the record in the local replica; nil: as a client's delete does.
+	// deleteHere deletes the record in the local replica; nil deletes it as a client's delete does.
 	deleteHere func(context.Context) error
 }
 
@@ -84,8 +84,8 @@ func (s *store) begin(ctx context.Context, mapping idmap.Mapping, intent stored.
 	return w, s.reconciler.begin(ctx, &w.mapping, &w.intent)
 }
 
-// renew stores the write intent again if it is no longer new, so that no process takes a write of
-// many requests for one that was interrupted. It returns errResolved if one has.
+// renew stores the write intent again if it is no longer new, so that no process mistakes a write of
+// many requests for an interrupted one. It returns errResolved if one has.
 func (w *pendingWrite) renew(ctx context.Context) error {
 	if time.Since(w.since) < maxWriteTime/3 {
 		return nil
@@ -121,8 +121,8 @@ func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent s
 	return w, err
 }
 
-// undo takes back in the local replica what was refused, and clears the intent. If that fails,
-// the intent remains, and a later scan undoes the write.
+// undo undoes a refused write in the local replica, and clears the intent. If that fails, the intent
+// remains, and a later scan undoes the write.
 func (w *pendingWrite) undo(ctx context.Context) {
 	w.finish(ctx, "a write that was refused cannot be undone now; the next scan tries again", func(ctx context.Context) error {
 		if w.isRoot() && w.before.Schema == nil {
@@ -135,8 +135,8 @@ func (w *pendingWrite) undo(ctx context.Context) {
 	})
 }
 
-// finish calls do even if the caller has gone away, and logs an error of it with the message,
-// unless another process has resolved the write.
+// finish calls do even if the caller has gone away, and logs its error with the message, unless another
+// process has resolved the write.
 func (w *pendingWrite) finish(ctx context.Context, message string, do func(context.Context) error) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
@@ -158,8 +158,8 @@ func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 	return err
 }
 
-// send makes a write at the backend and completes it. If the backend refuses it, send undoes
-// it in the local replica. Where the outcome is unknown, the intent remains, as end says.
+// send makes a write at the backend and completes it. If the backend refuses it, send undoes it in the
+// local replica. Where the outcome is unknown, the intent remains, as described at end.
 func (w *pendingWrite) send(ctx context.Context, sent *Write) error {
 	err := w.request(ctx, sent)
 	if err == nil {
@@ -191,13 +191,14 @@ func (w *pendingWrite) end(ctx context.Context, err error) error {
 	return err
 }
 
-// setsUnowned reports whether an update sets values that are only in the local replica, which lost them
-// if the write was rolled back.
+// setsUnowned reports whether an update sets values that only the local replica has, and that are lost
+// there if the write is rolled back.
 func (w *pendingWrite) setsUnowned() bool {
 	return slices.ContainsFunc(w.intent.Attributes, func(name string) bool { return w.intent.StoreID != 0 || !slices.Contains(w.Attributes, name) })
 }
 
-// request makes a write at the backend, as long as other processes leave it to this one.
+// request makes a write at the backend, within the time for which other processes do not touch its
+// intent.
 func (w *pendingWrite) request(ctx context.Context, sent *Write) error {
 	held, cancel := context.WithDeadline(ctx, w.since.Add(maxWriteTime))
 	defer cancel()
@@ -225,10 +226,10 @@ func (w *pendingWrite) requestHeld(ctx context.Context, sent *Write) error {
 	}
 }
 
-// addContext completes what is sent to the backend: a new root with its parts; a part with
-// the identifiers of its root and with all parts of its resource under that root, in the
-// order of their keys. The part itself is among them unless it is being deleted. Kinds:
-// Unsupported for an existing part whose backend id is unknown.
+// addContext completes the data sent to the backend: a new root gets its parts; a part gets the
+// identifiers of its root and all parts of its resource under that root, in the order of their keys. The
+// part itself is among them unless it is being deleted. Kinds: Unsupported for an existing part whose
+// backend id is unknown.
 func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	sent.Resource, sent.Key = w.Resource, w.intent.Key
 	if w.isRoot() {
@@ -262,9 +263,9 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	return nil
 }
 
-// complete ends writes that the replica and the backend have both done: it reconciles with
-// the resulting document, which becomes the new base, and clears the intent. It returns
-// errResolved if another process has done so.
+// complete ends writes that the replica and the backend have both done: it reconciles with the resulting
+// document, which becomes the new base, and clears the intent. It returns errResolved if another process
+// has cleared it.
 func (w *pendingWrite) complete(ctx context.Context, sent ...*Write) error {
 	if sent[0].Resource == w.root.Resource && sent[0].New.Schema == nil {
 		return nil // its mapping was deleted

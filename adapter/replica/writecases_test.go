@@ -9,21 +9,21 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// A writeCase is a write and the way to see whether it was done. Both get the fixture that
+// A writeCase is a write and a way to observe whether it was done. Both get the fixture that
 // does the write or that runs after it.
 type writeCase struct {
 	name    string
 	before  func(s *fixture) // preparation; nil for none
 	write   func(s *fixture) error
-	observe func(s *fixture, as precision) string // what the local replica holds of the write
+	observe func(s *fixture, as precision) string // the local replica's content after the write
 	repeats bool                                  // the write sends several requests, and can be repeated
 	pushes  bool                                  // the write is an import that creates records at the backend
 }
 
-// A precision says how exactly a value is stored.
+// A precision converts a value to the precision with which it is stored.
 type precision func(name string, v adapter.Value) adapter.Value
 
-// exact keeps values as they are.
+// exact keeps values unchanged.
 func exact(_ string, v adapter.Value) adapter.Value { return v }
 
 func writeCases() []writeCase {
@@ -131,8 +131,8 @@ func writeCases() []writeCase {
 	}
 }
 
-// pushCases are imports that create records at the backend. Unlike those of other writes, they
-// stay in the local replica if the backend refuses them.
+// pushCases are imports that create records at the backend. Unlike the records of other
+// writes, they stay in the local replica if the backend refuses them.
 func pushCases() []writeCase {
 	return []writeCase{
 		{name: "import a new product", repeats: true, pushes: true, write: func(f *fixture) error {
@@ -155,7 +155,7 @@ func pushCases() []writeCase {
 	}
 }
 
-// count returns how many records of a resource the local replica has that a query selects.
+// count returns the number of records of a resource in the local replica that a query selects.
 func count(f *fixture, r adapter.Resource, q adapter.Query) string {
 	store := adaptertest.StoreOf(f.t, f.local, r)
 	found := adaptertest.MustList(f.t, store, adapter.ListParams{Query: q, Count: true})
@@ -187,8 +187,8 @@ func newAddress(customer int) attrs {
 	}
 }
 
-// checkAgreement fails unless the local replica and the backend have the same records, and
-// the backend's values are those of the replica as the backend stores them. It reads both
+// checkAgreement fails unless the local replica and the backend have the same records, and the
+// backend's values equal the replica's values as the backend stores them. It reads both
 // directly, not through the adapter.
 func (f *fixture) checkAgreement() {
 	f.t.Helper()

@@ -1,5 +1,5 @@
-// Package backend has the contract between a local replica and a commerce system: what the system
-// declares and does, and what is read from it and written to it.
+// Package backend is the contract between a local replica and a commerce system: the system's
+// declarations and operations, and the data that is read from it and written to it.
 //
 // # How it is tested
 //
@@ -14,23 +14,22 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// ErrChanged, in the chain of an error of kind Conflict, says that the backend has not done a write
-// because the record has changed there since it was read: the write is tried once more with the
-// record as it is then.
+// ErrChanged, in the chain of an error of kind Conflict, means that the backend has not done a write
+// because the record has changed there since it was read: the write is tried once more with the record
+// as it is then.
 var ErrChanged = errors.New("the record has changed at the backend since it was read")
 
-// A Backend is the commerce system that owns some attributes of the records. It is safe
-// for concurrent use. Its errors are those of package adapter. After kinds NotFound,
-// Conflict, Invalid and Unsupported the backend has not done the write; after Unavailable
-// and Internal the outcome is unknown.
+// A Backend is the commerce system that owns some attributes of the records. It is safe for concurrent
+// use. Its errors are [adapter.Error] values. After kinds NotFound, Conflict, Invalid and Unsupported
+// the backend has not done the write; after Unavailable and Internal the outcome is unknown.
 type Backend interface {
 	// Name returns the backend's name, as used in metrics and in the log.
 	Name() string
 	// Resources declares the resources and attributes that the backend owns, each root
 	// before its parts. Everything else exists in the local replica only.
 	Resources() []Resource
-	// Fetch returns the documents of a root resource with these backend ids, in any order,
-	// without those that no longer exist. Others are ignored.
+	// Fetch returns the documents of a root resource with these backend ids, in any order, without
+	// documents that no longer exist. The caller ignores documents with other ids.
 	Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]Document, error)
 	// Scan passes all documents of a root resource to found in batches, or, where the
 	// backend can tell, at least those that changed at or after since. The zero time stands
@@ -54,7 +53,7 @@ type Backend interface {
 	Close() error
 }
 
-// A Resource declares what a backend owns of one resource.
+// A Resource declares the part of one resource that a backend owns.
 type Resource struct {
 	Resource adapter.Resource
 	// Root is the resource whose documents contain the records: the resource itself for a
@@ -67,13 +66,13 @@ type Resource struct {
 	// that distinguish the parts of one root; none where a root has a single part.
 	HasIDs  bool
 	MatchBy []string
-	// ImportsParts: a part that only the backend has is imported into the local replica; one whose
-	// resource has files by a scan, and only if its Item has a File.
+	// ImportsParts: a part that only the backend has is imported into the local replica. A part whose
+	// resource has files is imported by a scan, and only if its Item has a File.
 	ImportsParts bool
-	// OrderedBy names the attribute of parts with ids that says their order, if the order of the items
-	// in a document is theirs: when that has changed, the attribute gets the numbers 1, 2, 3….
+	// OrderedBy names the attribute that holds the order of parts with ids, if the items in a document
+	// are in that order: when the order has changed, the attribute gets the numbers 1, 2, 3….
 	OrderedBy string
-	// Creates, Updates and Deletes say which writes the backend accepts. The others are
+	// Creates, Updates and Deletes are true for the writes that the backend accepts. Other writes are
 	// refused with kind Unsupported if they would change a backend-owned attribute.
 	Creates, Updates, Deletes bool
 }
@@ -102,14 +101,14 @@ type Item struct {
 	// Record holds the backend's values at the default scope. Attributes that the backend
 	// does not return are absent.
 	Record adapter.Record
-	// Unresolved holds, of a root, the backend ids by resource to which the document and its
-	// parts refer and that have no legacy id yet. Once one has, the document is read again.
+	// Unresolved holds, for a root, the backend ids by resource to which the document and its parts
+	// refer and that have no legacy id yet. Once one has, the document is read again.
 	Unresolved map[adapter.Resource][]string
 	// Initial holds further values that a record gets when it is imported. They are not
 	// compared afterwards.
 	Initial adapter.Record
-	// File reads the file of a part whose resource has files, from where the backend keeps it; nil
-	// if it is not to be read. Kinds: Unavailable, Invalid for a file that is none of an image.
+	// File reads the file of a part whose resource has files, from the backend's storage; nil if it is
+	// not to be read. Kinds: Unavailable, Invalid for a file that is not an image.
 	File func(context.Context) (File, error)
 }
 

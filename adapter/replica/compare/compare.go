@@ -1,4 +1,4 @@
-// Package compare compares values of the local replica with those of a backend. It is tested with
+// Package compare compares values of the local replica with values of a backend. It is tested with
 // package replica, which merges them.
 package compare
 

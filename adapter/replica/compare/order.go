@@ -2,13 +2,13 @@ package compare
 
 import "slices"
 
-// Reordered reports whether the elements that two lists without duplicates share have another order in
-// the second one.
+// Reordered reports whether the elements that two lists without duplicates share are in another order
+// in the second one.
 func Reordered(before, after []string) bool {
 	return !slices.Equal(sharedWith(after, before), sharedWith(before, after))
 }
 
-// sharedWith returns the elements of a list that another one has, too.
+// sharedWith returns the elements of a list that another list has, too.
 func sharedWith(other, list []string) []string {
 	has := make(map[string]bool, len(other))
 	for _, one := range other {

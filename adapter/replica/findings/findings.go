@@ -1,4 +1,5 @@
-// Package findings names what can disagree between a local replica, the ID map and a backend.
+// Package findings names the possible disagreements between a local replica, the ID map and a
+// backend.
 //
 // # How it is tested
 //
@@ -16,7 +17,7 @@ type Finding struct {
 	Detail   string           `json:"detail,omitempty"`
 }
 
-// A Kind says what disagrees.
+// A Kind is a kind of disagreement.
 type Kind string
 
 const (

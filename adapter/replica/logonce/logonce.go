@@ -1,4 +1,4 @@
-// Package logonce logs warnings about records, each of them once: a scan that comes every few
+// Package logonce logs each warning about a record once, because a scan that runs every few
 // seconds finds the same records again.
 //
 // # How it is tested

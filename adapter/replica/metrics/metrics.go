@@ -1,4 +1,4 @@
-// Package metrics counts what reconciling a local replica with its backend does.
+// Package metrics counts the results of reconciling a local replica with its backend.
 //
 // # How it is tested
 //

@@ -1,3 +1,3 @@
-// Package roots holds what one process knows of the roots of a replica beside the database: which
-// are being written, and which must not be visible.
+// Package roots holds the knowledge of one process about the roots of a replica, outside the
+// database: the roots that are being written, and the roots that must not be visible.
 package roots

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxHidden bounds how many roots are remembered. With more of them, pages of lists may be
-	// shorter than their limit.
+	// maxHidden bounds the number of roots that are remembered. With more of them, pages of
+	// lists may be shorter than their limit.
 	maxHidden = 1000
 	// hiddenFor is how long a root is remembered before it is looked up again.
 	hiddenFor = time.Minute
@@ -23,8 +23,8 @@ type Hidden struct {
 	until map[ref]time.Time
 }
 
-// Hide remembers a root, and reports whether it was visible. The caller holds the lock of one
-// without a mapping, as it may be about to get one.
+// Hide remembers a root, and reports whether it was visible. The caller holds the lock of a
+// root without a mapping, as it may be about to get one.
 func (h *Hidden) Hide(r adapter.Resource, key adapter.Key) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +39,7 @@ func (h *Hidden) Hide(r adapter.Resource, key adapter.Key) bool {
 }
 
 // Unhide makes lists include roots again, because the backend has them after all, and returns
-// those that they did not include.
+// the roots that lists did not include.
 func (h *Hidden) Unhide(r adapter.Resource, keys ...adapter.Key) (shown []adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

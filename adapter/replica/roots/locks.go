@@ -14,9 +14,9 @@ type ref struct {
 	key      adapter.Key
 }
 
-// Locks serialize the writers of one root and its parts within this process. Nobody
-// locks while holding a lock, and lock takes several in the order of their keys, so that no
-// deadlock is possible.
+// Locks serializes the writers of one root and its parts within this process. Callers must
+// not lock while holding a lock, and Lock takes several in the order of their keys, so that
+// no deadlock is possible.
 type Locks struct {
 	mu   sync.Mutex
 	held map[ref]chan struct{} // each is closed when its lock is released

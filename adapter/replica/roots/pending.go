@@ -8,8 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Pending remembers roots of which something is to be done later. It remembers maxPending of a
-// resource at most.
+// Pending remembers roots for later work. It remembers maxPending of a resource at most.
 type Pending struct {
 	mu   sync.Mutex
 	keys map[adapter.Resource]map[adapter.Key]bool

@@ -41,8 +41,8 @@ func (b Base) Encode() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// DecodeBase returns a base. root is the schema of its item, and parts those of its parts: resources
-// and attributes that the schemas no longer have are left out.
+// DecodeBase returns a base. root is the schema of its item, and parts the schemas of its parts:
+// resources and attributes that the schemas no longer have are left out.
 func DecodeBase(encoded []byte, root *adapter.Schema, parts map[adapter.Resource]*adapter.Schema) (Base, error) {
 	var in baseJSON
 	err := recordjson.Unmarshal(encoded, &in)

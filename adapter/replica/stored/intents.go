@@ -15,11 +15,11 @@ import (
 // The operations of write intents.
 const (
 	OpCreate = "create"
-	OpPush   = "push" // like OpCreate, but the record stays in the local replica whatever happens
+	OpPush   = "push" // like OpCreate, but the record stays in the local replica in any case
 	OpUpdate = "update"
 	OpDelete = "delete"
 	OpImport = "import"
-	OpMerge  = "merge" // of a changed document into the local replica, which is not undone
+	OpMerge  = "merge" // merging a changed document into the local replica, which is not undone
 )
 
 // An Intent records a write that may not have been completed. It is stored in the
@@ -29,8 +29,8 @@ type Intent struct {
 	Op       string           `json:"op"`
 	Resource adapter.Resource `json:"resource"`
 	Key      adapter.Key      `json:"key,omitempty"` // 0 for a part that is being created
-	// StoreID is the store view that is written to. Attributes are those that an update may
-	// change, and Old their values at that store view.
+	// StoreID is the store view that is written to. Attributes are the attributes that an
+	// update may change, and Old holds their values at that store view.
 	StoreID    int64             `json:"level,omitempty"`
 	Attributes []string          `json:"named,omitempty"`
 	Old        recordjson.Record `json:"old,omitempty"`
@@ -38,8 +38,8 @@ type Intent struct {
 	// with the exclusive attributes that the write may take from it at the store view, such
 	// as being the default address.
 	Siblings map[adapter.Key]recordjson.Record `json:"before,omitempty"`
-	// Aggregates are what an import may change, as it was before: the root with its parts, or
-	// the parts of one resource.
+	// Aggregates are the records that an import may change, as they were before: the root with
+	// its parts, or the parts of one resource.
 	Aggregates []recordjson.Aggregate `json:"aggregates,omitempty"`
 	Pending    json.RawMessage        `json:"pending,omitempty"` // by Replica.Pending, before an import
 }

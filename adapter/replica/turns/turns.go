@@ -1,5 +1,5 @@
-// Package turns lets writers of one record take turns between processes, which the ID map does not tell
-// when a write ends.
+// Package turns serializes the writers of one record between processes by polling, because the ID map
+// does not announce when a write ends.
 //
 // # How it is tested
 //
@@ -16,15 +16,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica/backend"
 )
 
-// ErrBusy says that another process is writing a record.
+// ErrBusy means that another process is writing a record.
 var ErrBusy = errors.New("another process is writing the record")
 
-// Busy returns the error for a write that cannot be done now because of others.
+// Busy returns the error for a write that cannot be done now because of other writes.
 func Busy(op string, err error) error {
 	return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err, RetryAfter: time.Second}
 }
 
-// poll is the time between two looks at what another process does.
+// poll is the time between two checks of another process's progress.
 const poll = 20 * time.Millisecond
 
 // Wait waits until it is time to look again, unless ctx ends, whose error it returns.
@@ -39,8 +39,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Take calls write until no other process is writing the same record, which ErrBusy says, or they have
-// done so for a time. If the record has changed at the backend meanwhile, it calls write once more.
+// Take calls write until it does not return ErrBusy, or for the time most: ErrBusy means that another
+// process is writing the same record. If the record has changed at the backend meanwhile, Take calls
+// write once more.
 func Take(ctx context.Context, most time.Duration, write func() error) error {
 	deadline, repeated := time.Now().Add(most), false
 	for {
@@ -52,7 +53,7 @@ func Take(ctx context.Context, most time.Duration, write func() error) error {
 			repeated = true
 		case !errors.Is(err, ErrBusy) || !time.Now().Before(deadline):
 			return err
-		default: // processes that wait for each other must not do so in step
+		default: // processes that wait for each other must not retry in step
 			if err := wait(ctx, rand.N(poll)); err != nil {
 				return err
 			}
