@@ -78,7 +78,7 @@ type ListResult struct {
 	// that [Apply] may select, in any order, and possibly others.
 	Partial bool
 	// More: the list ended early because of ListParams.MaxBytes. It holds at least one
-	// record; a query for what comes after the last one continues it.
+	// record; a query for the records after the last one continues it.
 	More bool
 }
 

@@ -1,5 +1,5 @@
-// Package adaptertest is the conformance suite of adapters. It checks what every store
-// must do, whatever its backend.
+// Package adaptertest is the conformance suite of adapters. It checks the behavior that
+// every store must have, whatever its backend.
 //
 // # Principles
 //
@@ -9,7 +9,7 @@
 //     Stores must hold the demo store.
 //  3. An adapter declares the resources it does not support, with a reason, which the
 //     suite logs. Supporting a declared resource is a failure. No test is skipped: the
-//     suite asks a store first which kinds of writes it supports, and logs the answer.
+//     suite first probes the kinds of writes that a store supports, and logs the answer.
 //  4. The list tests use each operator with each operand on each attribute. These are so
 //     many that a harness may choose a sample.
 //  5. Every error must be of a kind that the method may return.
@@ -33,16 +33,16 @@ type Harness struct {
 	// Open returns a new adapter that holds the demo store, and closes it when the test
 	// ends.
 	Open func(t *testing.T) adapter.Adapter
-	// Schemas describe the adapter's records; nil means those of adapter.NewSchemas.
+	// Schemas describe the adapter's records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
-	// Attributes, if not nil, reports whether to test lists by an attribute. Use it for
-	// a second run on an adapter that differs in some attributes only.
+	// Attributes, if not nil, reports whether to test lists by an attribute. Use it for a
+	// second run on an adapter that differs only in some attributes.
 	Attributes func(adapter.Attribute) bool
 	// Sampled, if not nil, reports whether to run the next list test. It is not called
 	// concurrently.
 	Sampled func() bool
-	// OneByOne: imports store the records that exist one by one, so that these cannot
-	// exchange unique values.
+	// OneByOne: imports store existing records one by one, so that these cannot exchange
+	// unique values.
 	OneByOne bool
 	// Unsupported holds the resources that the adapter has no store for, with the
 	// reason.

@@ -43,7 +43,7 @@ func (a Attributes) Record(schema *adapter.Schema) adapter.Record {
 	return r
 }
 
-// With returns the attributes with more.
+// With returns the attributes, extended by more.
 func (a Attributes) With(more Attributes) Attributes {
 	all := Attributes{}
 	maps.Copy(all, a)
@@ -95,7 +95,7 @@ func AddedValue(kind adapter.Kind, n int) adapter.Value {
 	}
 }
 
-// AllOf returns all records of a resource, without attributes that are only returned on demand.
+// AllOf returns all records of a resource, without on-demand attributes.
 func AllOf(ctx context.Context, a adapter.Adapter, r adapter.Resource) ([]adapter.Record, error) {
 	store, err := a.Store(r)
 	if err != nil {
@@ -126,7 +126,7 @@ func MustGet(tb testing.TB, store adapter.Store, p adapter.GetParams) adapter.Re
 	return r
 }
 
-// MustList returns what a list must return.
+// MustList returns the result of a list, which must succeed.
 func MustList(tb testing.TB, store adapter.Store, p adapter.ListParams) *adapter.ListResult {
 	tb.Helper()
 	result, err := store.List(tb.Context(), &p)

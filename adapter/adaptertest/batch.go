@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// testBatches changes stock items in batches, if the store can do so.
+// testBatches changes stock items in batches, if the store supports them.
 func testBatches(t *testing.T, h Harness) {
 	a := h.Open(t)
 	store := storeOf(t, a, adapter.StockItems)
@@ -47,7 +47,7 @@ func testBatches(t *testing.T, h Harness) {
 	for _, c := range []struct {
 		name     string
 		batch    []adapter.UpdateParams
-		failures string // c: that of Change, n: not found, i: invalid, -: none
+		failures string // c: of Change, n: not found, i: invalid, -: none
 		want     [2]string
 	}{
 		{"nothing", nil, "", [2]string{"1.0000", "2.0000"}},

@@ -14,10 +14,10 @@ import (
 // be the id of another record.
 const maxGuess = 50
 
-// A creates tests creating and deleting records.
+// A creates tests the creation and deletion of records.
 type creates struct{ *suite }
 
-// inCreates returns a test of creates as one of a suite.
+// inCreates adapts a test of creates to a test of a suite.
 func inCreates(test func(creates, *testing.T)) func(*suite, *testing.T) {
 	return func(s *suite, t *testing.T) { test(creates{s}, t) }
 }
@@ -39,7 +39,7 @@ func (s creates) creatable(r adapter.Record) adapter.Record {
 }
 
 // createLikeFirst creates a record like the first one. If the store refuses a value,
-// because it must be unique or is the id of no record, it tries others.
+// because it must be unique or is not the id of a record, it tries others.
 func (s creates) createLikeFirst(t *testing.T) (adapter.Key, adapter.Record) {
 	t.Helper()
 	_, first := s.firstRecord(t)

@@ -58,8 +58,8 @@ func testCustomers(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	}
 }
 
-// testOrdersOfDeleted checks that orders stay when their customer is deleted, and have none
-// then.
+// testOrdersOfDeleted checks that orders stay when their customer is deleted, and then have
+// no customer.
 func testOrdersOfDeleted(t *testing.T, a adapter.Adapter) {
 	before := records(t, a, adapter.Orders)
 	MustDelete(t, storeOf(t, a, adapter.Customers), adapter.DeleteParams{Key: aCustomer})
@@ -133,7 +133,8 @@ func testUpdatedAt(t *testing.T, s *suite, key adapter.Key) {
 	}
 }
 
-// isRecent reports whether a time is of the last minutes, not of the demo store.
+// isRecent reports whether a time is within the last minutes, unlike times of the demo
+// store.
 func isRecent(v adapter.Value) bool {
 	return v.Text() > time.Now().UTC().Add(-5*time.Minute).Format(time.DateTime)
 }
@@ -196,8 +197,8 @@ func testDefaultAddresses(t *testing.T, open func(*testing.T) (customers, addres
 	}
 }
 
-// addressesOf returns the keys of a customer's addresses; of those with a flag, unless it
-// is "".
+// addressesOf returns the keys of a customer's addresses, or of the addresses with a flag
+// unless it is "".
 func addressesOf(t *testing.T, s *suite, customer int64, flag string) []adapter.Key {
 	t.Helper()
 	p := adapter.ListParams{OwnerID: customer}

@@ -14,7 +14,7 @@ func newImage(product adapter.Key, file string, more attrs) attrs {
 	return attrs{"product_id": int(product), "file": file, "media_type": "image/png", "content": "bytes of " + file}.With(more)
 }
 
-// createImage adds an image at a level and returns its key.
+// createImage adds an image at a scope and returns its key.
 func (s *productSuite) createImage(t *testing.T, product adapter.Key, level int64, file string, more attrs) adapter.Key {
 	t.Helper()
 	key, err := s.images.Create(t.Context(), &adapter.CreateParams{StoreID: level, Record: newImage(product, file, more).Record(s.schemas.Of(adapter.ProductImages))})
@@ -24,7 +24,7 @@ func (s *productSuite) createImage(t *testing.T, product adapter.Key, level int6
 	return key
 }
 
-// updateImage changes an image at a level.
+// updateImage changes an image at a scope.
 func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, change attrs) {
 	t.Helper()
 	if err := Update(t, s.images, key, level, change); err != nil {
@@ -32,20 +32,20 @@ func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, c
 	}
 }
 
-// removeImage removes an image from a level without deleting it.
+// removeImage removes an image from a scope without deleting it.
 func (s *productSuite) removeImage(t *testing.T, key adapter.Key, level int64) {
 	t.Helper()
 	s.updateImage(t, key, level, attrs{"types": adapter.TextsValue(nil), "removed": 1})
 }
 
-// deleteImage deletes an image at a level.
+// deleteImage deletes an image at a scope.
 func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64) {
 	t.Helper()
 	MustDelete(t, s.images, adapter.DeleteParams{Key: key, StoreID: level})
 }
 
-// wantGallery compares the images of a product at a level, in the order of their keys:
-// label, position, exclude and types, with - for null.
+// wantGallery compares the images of a product at a scope, in the order of their keys: label,
+// position, exclude and types, with - for null.
 func (s *productSuite) wantGallery(t *testing.T, product adapter.Key, level int64, want ...string) {
 	t.Helper()
 	result, err := s.images.List(t.Context(), &adapter.ListParams{StoreID: level, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
@@ -76,7 +76,7 @@ func (s *productSuite) testImageLevels(t *testing.T) {
 	const p = aProduct
 	one := s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "types": []string{"thumbnail", "image"}})
 	s.wantGallery(t, p, aView, "Front 1 0 image,thumbnail")
-	s.wantGallery(t, p, 0, "- - -") // no values until a save at this level
+	s.wantGallery(t, p, 0, "- - -") // no values until a save at this scope
 	s.wantGallery(t, p, sisterView, "- - -")
 	two := s.createImage(t, p, 0, "b/a/back.png", attrs{"exclude": 1})
 	if two <= one {
@@ -91,8 +91,8 @@ func (s *productSuite) testImageLevels(t *testing.T) {
 	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "- 9 1")
 	s.updateImage(t, two, 0, attrs{"types": []string{"image", "small_image", "thumbnail"}, "label": "Back"})
 	s.wantGallery(t, p, 0, "- 0 0", "Back 1 1 image,small_image,thumbnail")
-	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "Back 9 1") // a pointer to no image hides that of the default scope
-	// An empty label is no value, so that of the default scope shows.
+	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "Back 9 1") // a pointer to no image hides the pointer of the default scope
+	// An empty label is no value, so the label of the default scope shows.
 	s.updateImage(t, one, 0, attrs{"label": "One"})
 	s.updateImage(t, one, aView, attrs{"label": ""})
 	s.wantGallery(t, p, aView, "One 1 0 thumbnail", "Back 9 1")
@@ -110,8 +110,8 @@ func (s *productSuite) testImageLevels(t *testing.T) {
 	}
 }
 
-// testFreeze saves a product at several levels and checks which values continue to
-// follow the default scope.
+// testFreeze saves a product at several scopes and checks the values that continue to follow
+// the default scope.
 func (s *productSuite) testFreeze(t *testing.T) {
 	const p = aProduct
 	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "position": 3, "types": []string{"image"}})
@@ -163,7 +163,7 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "types": every})
 	two := s.createImage(t, p, 0, "t/w/two.png", nil)
 
-	s.removeImage(t, two, aView) // unused, but only the level was deleted
+	s.removeImage(t, two, aView) // unused, but only the values at the scope were deleted
 	s.wantGallery(t, p, aView, "One 1 0 image,small_image,thumbnail", "- 2 0")
 	s.deleteImage(t, two, aView)
 	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")

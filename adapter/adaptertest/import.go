@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// firstImported is below the keys of all imported records, and above those of the demo
+// firstImported is below the keys of all imported records, and above the keys of the demo
 // store.
 const firstImported = 900
 
@@ -20,7 +20,7 @@ func importedTimes() attrs {
 	return attrs{"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05"}
 }
 
-// The following return records of another system.
+// The following functions return records of another system.
 
 func importedCustomer(id int, more attrs) attrs {
 	return importedTimes().With(attrs{"entity_id": id, "website_id": 1, "store_id": 1, "email": fmt.Sprintf("c%d@example.com", id), "group_id": 1,
@@ -117,8 +117,8 @@ func (s *importSuite) imported(t *testing.T, r adapter.Resource, with ...string)
 		Query: adapter.Query{OrderBy: key.Attribute, Where: []adapter.Condition{{Any: []adapter.Test{key}}}}})
 }
 
-// want compares the values of a record that are given or not absent, besides those on
-// demand.
+// want compares the values of a record that are wanted or not absent, except on-demand
+// ones.
 func (s *importSuite) want(t *testing.T, name string, got adapter.Record, want attrs) {
 	t.Helper()
 	wanted := want.Record(got.Schema)

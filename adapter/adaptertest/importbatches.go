@@ -80,7 +80,7 @@ func (s *importSuite) testExchanges(t *testing.T, oneByOne bool) {
 }
 
 // testConcurrentImports imports the same products from many goroutines while clients change
-// them. Afterwards an import finds equal what the last one stored.
+// them. Afterwards an import finds the values of the last one unchanged.
 func (s *importSuite) testConcurrentImports(t *testing.T) {
 	const products, writers = 10, 12
 	batch := func(name string) []adapter.Aggregate {
@@ -128,7 +128,7 @@ func importedStock(schema *adapter.Schema, id, product int) attrs {
 	return item
 }
 
-// testNoted checks that an adapter tells which records came from a source.
+// testNoted checks that an adapter lists the records that came from a source.
 func (s *importSuite) testNoted(t *testing.T) {
 	noter := s.adapter.(adapter.Noter)
 	expect := func(name, source string, r adapter.Resource, after adapter.Key, limit int, want ...adapter.Key) {
@@ -214,7 +214,7 @@ func (s *importSuite) testPositions(t *testing.T) {
 	}
 }
 
-// testPassedKeys checks that keys of another system are passed, also without its records.
+// testPassedKeys checks that keys of another system are passed, even without its records.
 func (s *importSuite) testPassedKeys(t *testing.T) {
 	o := adapter.ImportOptions{DryRun: true, Passed: map[adapter.Resource]adapter.Key{adapter.Products: 5000, adapter.ProductImages: 6000, adapter.ProductWebsites: 7000}}
 	s.expect(t, "dry", o, nil)

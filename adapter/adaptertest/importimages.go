@@ -25,17 +25,17 @@ func (s *importSuite) image(id int, file string) adapter.Record {
 	return s.part(adapter.ProductImages, attrs{"id": id, "product_id": 900, "file": file})
 }
 
-// imageLevel returns the values of an image at a level.
+// imageLevel returns the values of an image at a scope.
 func (s *importSuite) imageLevel(id int, storeID int64, label, position, exclude any) adapter.Level {
 	return s.level(adapter.ProductImages, storeID, attrs{"id": id, "label": label, "position": position, "exclude": exclude})
 }
 
-// pointers returns pointers of product 900 at a level.
+// pointers returns pointers of product 900 at a scope.
 func (s *importSuite) pointers(storeID int64, more attrs) adapter.Level {
 	return s.level(adapter.Products, storeID, attrs{"entity_id": 900}.With(more))
 }
 
-// wantImages compares the images of product 900 at a level: file, label, position, exclude
+// wantImages compares the images of product 900 at a scope: file, label, position, exclude
 // and types of each.
 func (s *importSuite) wantImages(t *testing.T, name string, level int64, want ...string) {
 	t.Helper()
@@ -88,8 +88,8 @@ func (s *importSuite) testImportedImages(t *testing.T) {
 	s.expect(t, "the product alone", replacing(), outcomes(equal), s.aggregate(adapter.Products, importedProduct(900, "pictured", nil)))
 	s.wantImages(t, "the product alone", aView, "900 F/r/Front.JPG Front 1 0 small_image", "901 b/a/back.png Dos -2 0 thumbnail", "902 F/r/Front.JPG    ")
 
-	// A level that stores nothing of an image follows the default scope as one of nulls does,
-	// but differs from it.
+	// A scope without stored values of an image follows the default scope, like a scope with
+	// a row of nulls, but differs from it.
 	s.expect(t, "without nulls", replacing(), outcomes(changed), s.gallery(slices.Delete(slices.Clone(levels), 2, 3), images...))
 	s.expect(t, "fewer", replacing(), outcomes(changed), s.gallery([]adapter.Level{s.imageLevel(901, 0, "Back", 3, 0), s.pointers(otherView, attrs{"image_id": 901})}, images[1]))
 	s.wantImages(t, "fewer", 0, "901 b/a/back.png Back 3 0 ")
@@ -123,7 +123,7 @@ func (s *importSuite) testImportedImages(t *testing.T) {
 	}
 }
 
-// testImageBytes checks when an import asks for the bytes of images.
+// testImageBytes checks the calls of an import for the bytes of images.
 func (s *importSuite) testImageBytes(t *testing.T) {
 	s.expect(t, "product", replacing(), outcomes(created), s.aggregate(adapter.Products, importedProduct(900, "pictured", nil)))
 	here, asked := map[string]string{"h/e/here.png": "1"}, []string{}

@@ -12,12 +12,12 @@ func importedProduct(id int, sku string, more attrs) attrs {
 	return importedTimes().With(newProduct(sku, attrs{"entity_id": id})).With(more)
 }
 
-// level returns what a record has at a store view.
+// level returns a record's values at a store view.
 func (s *importSuite) level(r adapter.Resource, storeID int64, g attrs) adapter.Level {
 	return adapter.Level{StoreID: storeID, Record: s.part(r, g)}
 }
 
-// replacing replaces what exists.
+// replacing returns options that replace existing records.
 func replacing() adapter.ImportOptions {
 	return adapter.ImportOptions{Existing: adapter.ReplaceExisting}
 }
@@ -25,7 +25,7 @@ func replacing() adapter.ImportOptions {
 // outcomes abbreviates the outcomes of a batch.
 func outcomes(all ...adapter.ImportOutcome) []adapter.ImportOutcome { return all }
 
-// shown compares values of a record as shown at a level.
+// shown compares values of a record as shown at a scope.
 func (s *importSuite) shown(t *testing.T, name string, r adapter.Resource, p adapter.GetParams, want attrs) {
 	t.Helper()
 	for attribute := range want {
@@ -54,7 +54,7 @@ func (s *importSuite) selected(t *testing.T, r adapter.Resource, storeID int64, 
 	return keys
 }
 
-// equals is a condition that an attribute has a value.
+// equals returns a query for records in which an attribute has a value.
 func equals(attribute, operand string) adapter.Query {
 	return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: adapter.Eq, Operands: []string{operand}}}}}}
 }

@@ -59,7 +59,7 @@ func (s *suite) testList(t *testing.T) {
 }
 
 // testUnknownNames asks for attributes that the resource does not have. A store may ignore
-// those in Only.
+// unknown names in Only.
 func (s *suite) testUnknownNames(t *testing.T, key adapter.Key) {
 	unknown := []string{"no_such_attribute"}
 	for _, count := range []bool{false, true} {
@@ -76,7 +76,8 @@ func (s *suite) testUnknownNames(t *testing.T, key adapter.Key) {
 	}
 }
 
-// testOwnerLists lists and gets the records of each owner, and of nobody.
+// testOwnerLists lists and gets the records of each owner, and of an owner without
+// records.
 func (s *suite) testOwnerLists(t *testing.T, all []adapter.Record) {
 	owners := map[int64]bool{unknownKey: true}
 	for _, r := range all {
@@ -157,8 +158,8 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	}
 }
 
-// testOnDemand asks for an on-demand attribute by name and compares it with full, which
-// an order by it has produced.
+// testOnDemand asks for an on-demand attribute by name and compares it with full, the
+// result of sorting by it.
 func (s *suite) testOnDemand(t *testing.T, a adapter.Attribute, full []adapter.Record) {
 	with := []string{a.Name}
 	result, err := s.store.List(t.Context(), &adapter.ListParams{With: with})
@@ -178,8 +179,8 @@ func (s *suite) testOnDemand(t *testing.T, a adapter.Attribute, full []adapter.R
 	}
 }
 
-// maxOperands bounds the values that operands takes from the records. Texts are used in
-// four forms, and each by every operator.
+// maxOperands bounds the number of values that operands takes from the records. Texts are
+// used in four forms, and each by every operator.
 const maxOperands = 6
 
 // operands returns values of the attribute, and values next to them.

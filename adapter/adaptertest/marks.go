@@ -8,9 +8,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// testMarks reads full page by page in the order of q, each page starting after the
-// last record of the one before, and starts lists after other marks. operands are
-// values that records may have, or that lie between those of records.
+// testMarks reads full page by page in the order of q, each page starting after the last
+// record of the one before, and starts lists after other marks. operands are values that
+// records may have, or that lie between the values of records.
 func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query, operands []string) {
 	t.Helper()
 	tenth := int64(max(1, len(full)/10)) // bounds the number of pages of long lists

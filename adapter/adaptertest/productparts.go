@@ -21,7 +21,7 @@ func prices(r adapter.Record, name string) string {
 }
 
 // testOverrides checks that a list of overrides leaves out values that only the store view has,
-// also for its conditions.
+// in its conditions, too.
 func (s *productSuite) testOverrides(t *testing.T) {
 	const overridden, null, alone = "meta_title", "meta_description", "meta_keyword"
 	key := s.createProduct(t, "overridden", attrs{overridden: "default", null: nil})

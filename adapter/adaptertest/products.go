@@ -10,11 +10,11 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A productLists tests what only lists of products have.
+// A productLists tests the features that only lists of products have.
 type productLists struct{ *suite }
 
-// testProducts checks what only lists of products have: websites, categories, store
-// views, and on-demand attributes.
+// testProducts checks the features that only lists of products have: websites,
+// categories, store views, and on-demand attributes.
 func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
 	for _, c := range []struct {
 		name string
@@ -182,7 +182,7 @@ type Bounds struct {
 }
 
 // A RestrictedStore is a store of products whose reads are restricted by Bounds, so that
-// the suite can run on what remains.
+// the suite can run on the remaining records.
 type RestrictedStore struct {
 	adapter.Store
 	Bounds
@@ -278,7 +278,7 @@ func (s productLists) testStock(t *testing.T, a adapter.Adapter) {
 	}
 }
 
-// testImageFiles compares the image that a product shows at each level with the types of
+// testImageFiles compares the image that a product shows at each scope with the types of
 // the images there. Types are of store view scope.
 func (s productLists) testImageFiles(t *testing.T, a adapter.Adapter) {
 	images := storeOf(t, a, adapter.ProductImages)
@@ -338,8 +338,8 @@ func (s productLists) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 	}
 }
 
-// testStoreViews compares the values at a store view with those of the default scope, and
-// with what a list of the values of its website shows.
+// testStoreViews compares the values at a store view with the values of the default
+// scope, and with the values in a list of its website scope.
 func (s productLists) testStoreViews(t *testing.T, a adapter.Adapter) {
 	defaults := s.listWithin(t, Bounds{})
 	for _, view := range records(t, a, adapter.Stores) {

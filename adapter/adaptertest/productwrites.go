@@ -17,8 +17,8 @@ const (
 	otherView  = 3
 )
 
-// testProductWrites checks what is special about writes of products and their images:
-// scopes, prices, stock items, SKUs, levels and assignments.
+// testProductWrites checks the rules that only writes of products and their images have:
+// scopes, prices, stock items, SKUs, images at scopes and assignments.
 func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adapter.Schemas) {
 	creates := func(r adapter.Resource) bool {
 		s := &suite{schema: schemas.Of(r), store: storeOf(t, a, r), sampled: h.Sampled}
@@ -89,7 +89,7 @@ func (s *productSuite) getProduct(t *testing.T, key adapter.Key, level int64, wi
 	return MustGet(t, s.products, adapter.GetParams{Key: key, StoreID: level, With: with})
 }
 
-// updateProduct changes a product at a level.
+// updateProduct changes a product at a scope.
 func (s *productSuite) updateProduct(t *testing.T, key adapter.Key, level int64, change attrs) error {
 	t.Helper()
 	return Update(t, s.products, key, level, change)
@@ -103,7 +103,7 @@ func (s *productSuite) mustUpdate(t *testing.T, key adapter.Key, level int64, ch
 	}
 }
 
-// wantValues compares values of a product at a level.
+// wantValues compares values of a product at a scope.
 func (s *productSuite) wantValues(t *testing.T, key adapter.Key, level int64, want attrs) {
 	t.Helper()
 	got, wanted := s.getProduct(t, key, level), want.Record(s.schemas.Of(adapter.Products))

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// testWrites runs the applicable tests of writes. Those that change records come last, each on
+// testWrites runs the applicable tests of writes. Tests that change records come last, each on
 // an adapter of its own.
 func testWrites(t *testing.T, h Harness, schema *adapter.Schema, supported supportedWrites) {
 	shared := h.Open(t)
@@ -50,10 +50,10 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, supported suppo
 	}
 }
 
-// supportedWrites says which kinds of writes a store supports.
+// supportedWrites are the kinds of writes that a store supports.
 type supportedWrites struct{ creates, updates, deletes bool }
 
-// supportedWrites asks the store which kinds of writes it supports. It changes nothing.
+// supportedWrites probes the kinds of writes that the store supports. It changes nothing.
 func (s *suite) supportedWrites(t *testing.T) supportedWrites {
 	_, create := s.store.Create(t.Context(), &adapter.CreateParams{Record: adapter.NewRecord(s.schema), Check: func() error { return errCallback }})
 	update := s.store.Update(t.Context(), &adapter.UpdateParams{Key: unknownKey, Change: func(adapter.Record) (adapter.Record, error) {
@@ -89,8 +89,8 @@ func (s *suite) set(t *testing.T, key adapter.Key, name string, v adapter.Value)
 	}})
 }
 
-// otherValue returns a value of the attribute's kind that differs from v. ok is false
-// for kinds that the suite has no values of.
+// otherValue returns a value of the attribute's kind that differs from v. ok is false for
+// kinds that the suite has no values of.
 func otherValue(a adapter.Attribute, v adapter.Value) (w adapter.Value, ok bool) {
 	switch a.Kind {
 	case adapter.KindDecimal:
@@ -145,7 +145,7 @@ func (s *suite) testPartialUpdate(t *testing.T) {
 	}
 }
 
-// testUnset removes optional values: those that some record lacks.
+// testUnset removes optional values, which some records lack.
 func (s *suite) testUnset(t *testing.T) {
 	all := s.list(t, &adapter.Query{})
 	for i, a := range s.schema.Attributes {

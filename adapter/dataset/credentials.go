@@ -43,7 +43,7 @@ func (d *decoder) addCredentials(raw jsontext.Value) {
 	}
 }
 
-// addCredential decodes one of them.
+// addCredential decodes the consumer or one token.
 func (d *decoder) addCredential(pointer jsontext.Pointer, name string, raw jsontext.Value) {
 	const consumerForm, tokenForm = "must have a key and a secret", "must have a token, a secret and either an admin_id or a customer_id"
 	form := tokenForm
@@ -79,7 +79,7 @@ func (d *decoder) addCredential(pointer jsontext.Pointer, name string, raw jsont
 	}
 }
 
-// The records of client programs and their tokens, which are no resources.
+// The records of client programs and their tokens, which are not resources.
 const (
 	consumers adapter.Resource = "consumers"
 	tokens    adapter.Resource = "tokens"

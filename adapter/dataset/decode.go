@@ -30,8 +30,8 @@ type object map[string]jsontext.Value
 
 // Decode reads a data set: JSON in UTF-8, at most MaxSize bytes. Its records have the given
 // schemas. Paths of images are names in files, which the caller closes after the last use
-// of the result; nil: there are none. An invalid data set fails with [adapter.LineErrors];
-// other errors are those of in.
+// of the result; nil means that there are no files. An invalid data set fails with
+// [adapter.LineErrors]; other errors are errors of in.
 func Decode(in io.Reader, schemas *adapter.Schemas, files fs.FS) (*adapter.Dataset, error) {
 	text, err := io.ReadAll(io.LimitReader(in, MaxSize+1))
 	if err != nil {
@@ -87,7 +87,7 @@ func (d *decoder) addError(pointer jsontext.Pointer, format string, arguments ..
 	d.errors = append(d.errors, locatedError{pointer, fmt.Sprintf(format, arguments...)})
 }
 
-// addUnknown adds the error of a member that there is not.
+// addUnknown adds the error of an unknown member.
 func (d *decoder) addUnknown(pointer jsontext.Pointer, what string, names []string) {
 	hint := ""
 	if len(d.errors) < maxSuggestions {
@@ -100,7 +100,8 @@ func (d *decoder) addUnknown(pointer jsontext.Pointer, what string, names []stri
 }
 
 const (
-	// maxSuggestions bounds the errors of a file for which similar names are looked for.
+	// maxSuggestions bounds the number of errors of a file for which similar names are
+	// looked for.
 	maxSuggestions = 100
 	// maxListedNames is the length up to which all valid names are listed.
 	maxListedNames = 16
@@ -142,8 +143,8 @@ func (d *decoder) decodeDataset(members object) {
 	d.checkReferences()
 }
 
-// decodeDirectory puts Portico's countries and regions in the place of lists that are not
-// there. Countries have the numbers of their positions.
+// decodeDirectory adds Portico's countries and regions in place of missing lists. Countries
+// have the numbers of their positions.
 func (d *decoder) decodeDirectory(members object) {
 	var directory object
 	if err := json.Unmarshal(directoryJSON, &directory); err != nil {
@@ -156,7 +157,7 @@ func (d *decoder) decodeDirectory(members object) {
 	}
 }
 
-// A node is a record of a data set with what belongs to it.
+// A node is a record of a data set with the data that belongs to it.
 type node struct {
 	pointer jsontext.Pointer
 	record  adapter.Record
@@ -166,7 +167,7 @@ type node struct {
 	texts   map[string]string
 }
 
-// decodeList returns the records of a list, without those that are not objects.
+// decodeList returns the records of a list, without elements that are not objects.
 func (d *decoder) decodeList(s *shape, pointer jsontext.Pointer, raw jsontext.Value) []node {
 	if raw == nil || raw.Kind() == 'n' {
 		return nil
@@ -185,7 +186,7 @@ func (d *decoder) decodeList(s *shape, pointer jsontext.Pointer, raw jsontext.Va
 	return nodes
 }
 
-// decodeNode decodes a record. ok is false if it is no object.
+// decodeNode decodes a record. ok is false if it is not an object.
 func (d *decoder) decodeNode(s *shape, pointer jsontext.Pointer, raw jsontext.Value) (n node, ok bool) {
 	var o object
 	if err := json.Unmarshal(raw, &o); err != nil || o == nil {

@@ -4,23 +4,23 @@
 // # The format
 //
 // The object has a list of records for each resource. A record has the attributes of its
-// schema, under their names, and what belongs to it: the parts of orders, and the
-// assignments, the stock item and the images of products. The member stores holds the
-// values at store views, by their ids. Every object may have a member $comment. [Schema]
+// schema, under their names, and the data that belongs to it: the parts of orders, and the
+// assignments, the stock item and the images of products. The member stores holds the scoped
+// values, by the ids of the store views. Every object may have a member $comment. [Schema]
 // describes the format, and [Example] shows it.
 //
-// People leave out what the store's rules determine, and what has a default. An export says
-// that it is verbatim: its records are stored as they are, so that nothing is completed,
-// and a value that is not there is absent.
+// People leave out values that the store's rules determine, and values with a default. An
+// export is marked as verbatim: its records are stored unchanged, so that nothing is
+// completed, and a missing value is absent.
 //
 // # Principles
 //
-//  1. What a data set holds follows from the schemas. One table, of shapes, drives decoding,
-//     encoding and the JSON Schema.
+//  1. The content of a data set follows from the schemas. One table, of shapes, drives
+//     decoding, encoding and the JSON Schema.
 //  2. Data sets are read strictly. Unknown members, values of the wrong kind, repeated ids,
 //     references to records that do not exist and missing values are errors. All errors of
-//     a file are reported together, each with its line, its path in the data and what would
-//     be valid, and nothing of a file with errors is stored. A JSON Schema cannot express
+//     a file are reported together, each with its line, its path in the data and the valid
+//     choices, and nothing of a file with errors is stored. A JSON Schema cannot express
 //     half of these rules, so the schema is for editors and other programs, and the decoder
 //     decides.
 //  3. Files of images cannot be outside the folder of the data set.
@@ -29,7 +29,7 @@
 // # How it is tested
 //
 // Tables of invalid files check the errors. The example and the demo store are decoded, and
-// validated by the JSON Schema, which must accept and refuse what the decoder does as far
-// as it can. FuzzDecode checks that no file makes the decoder panic. Stores that are
+// validated by the JSON Schema, which must accept and refuse the same files as the decoder
+// as far as it can. FuzzDecode checks that no file makes the decoder panic. Stores that are
 // exported, filled again and exported must give the same bytes.
 package dataset

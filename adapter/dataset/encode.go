@@ -24,14 +24,14 @@ type Encoder struct {
 	content func(file string) (Content, error)
 }
 
-// Content is where the bytes of an image are: the path of a file below the folder of the
-// data set, or the bytes themselves. Both are empty if they are lost.
+// Content is the location of the bytes of an image: the path of a file below the folder of
+// the data set, or the bytes themselves. Both are empty if they are lost.
 type Content struct {
 	Path  string
 	Bytes []byte
 }
 
-// NewEncoder returns an encoder of records with the given schemas. It asks content for the
+// NewEncoder returns an encoder of records with the given schemas. It calls content for the
 // bytes of each image, by its file.
 func NewEncoder(out io.Writer, schemas *adapter.Schemas, content func(file string) (Content, error)) *Encoder {
 	e := &Encoder{out: bufio.NewWriter(out), lists: newFormat(schemas), content: content}
@@ -55,8 +55,8 @@ func (e *Encoder) list(r adapter.Resource) *member {
 	return &e.lists[slices.IndexFunc(e.lists, func(l member) bool { return l.of.schema.Resource == r })]
 }
 
-// WriteList writes the list of a resource, of which next returns the records, as
-// [adapter.Exporter] does, after a key; none at the end.
+// WriteList writes the list of a resource. next returns the records after a key, like
+// [adapter.Exporter], and none at the end.
 func (e *Encoder) WriteList(r adapter.Resource, next func(after adapter.Key) ([]adapter.Aggregate, error)) error {
 	l := e.list(r)
 	_, _ = e.out.WriteString(",\n\"" + l.name + "\":[")
@@ -99,7 +99,7 @@ func (e *Encoder) write(s *shape, a adapter.Aggregate, first bool) error {
 	return err
 }
 
-// WriteConsumers writes client programs with those of their tokens that are valid.
+// WriteConsumers writes client programs with their valid tokens.
 func (e *Encoder) WriteConsumers(grants []adapter.Grant) error {
 	l := e.list(consumers)
 	schema := l.of.schema
@@ -181,7 +181,7 @@ type recordID struct {
 	key      adapter.Key
 }
 
-// levelsByRecord returns copies of levels by the record that they are of, by store view.
+// levelsByRecord returns copies of scoped values by their record, sorted by store view.
 func levelsByRecord(levels []adapter.Level) map[recordID][]adapter.Level {
 	all := map[recordID][]adapter.Level{}
 	for _, l := range levels {
@@ -194,14 +194,14 @@ func levelsByRecord(levels []adapter.Level) map[recordID][]adapter.Level {
 	return all
 }
 
-// A pointer is a type of an image at a level.
+// A pointer is a type of an image at a scope.
 type pointer struct {
 	store int64
 	name  string
 }
 
-// takePointers takes those pointers to images out of the levels of a product that point to
-// one, and returns their images.
+// takePointers removes the pointers that point to an image from the scoped values of a
+// product, and returns their images.
 func takePointers(levels []adapter.Level) map[pointer]int64 {
 	pointed := map[pointer]int64{}
 	for _, l := range levels {
@@ -216,7 +216,7 @@ func takePointers(levels []adapter.Level) map[pointer]int64 {
 	return pointed
 }
 
-// imageOf returns an image with its values and types at levels.
+// imageOf returns an image with its scoped values and types.
 func (e *Encoder) imageOf(image adapter.Record, levels []adapter.Level, pointed map[pointer]int64) (n node, err error) {
 	n = node{record: image.Clone(), texts: map[string]string{}}
 	at := func(store int64) adapter.Record {
@@ -232,7 +232,7 @@ func (e *Encoder) imageOf(image adapter.Record, levels []adapter.Level, pointed 
 	}
 	for _, l := range levels {
 		for _, name := range []string{"label", "position", "exclude"} {
-			if v := l.Record.Get(name); !v.Empty() && v.Text() != "" { // an empty label is none
+			if v := l.Record.Get(name); !v.Empty() && v.Text() != "" { // an empty label counts as missing
 				at(l.StoreID).Set(name, v)
 			}
 		}
@@ -302,7 +302,7 @@ func encodeValue(s *adapter.Schema, v adapter.Value) any {
 	return nil
 }
 
-// encodeStores returns the values at store views by their ids.
+// encodeStores returns the scoped values by the ids of their store views.
 func (m *member) encodeStores(levels []adapter.Level) any {
 	var o ordered
 	for _, l := range levels {
@@ -316,8 +316,8 @@ func (m *member) encodeStores(levels []adapter.Level) any {
 	return o
 }
 
-// encodeNested returns records in a record. The keys of prices and of assignments, which
-// no one sees, are left out.
+// encodeNested returns records in a record. It leaves out the keys of prices and of
+// assignments, which are never visible.
 func (m *member) encodeNested(n node) any {
 	nodes := n.nested[m.name]
 	for _, r := range n.record.Get(m.name).Records() {
@@ -340,7 +340,7 @@ func (m *member) encodeNested(n node) any {
 	return all
 }
 
-// textRecord returns a record with those texts that are not empty.
+// textRecord returns a record with the texts that are not empty.
 func textRecord(schema *adapter.Schema, texts map[string]string) adapter.Record {
 	r := adapter.NewRecord(schema)
 	for name, s := range texts {

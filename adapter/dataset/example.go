@@ -17,8 +17,8 @@ import (
 var exampleJSON []byte
 
 // Example returns a small data set of records with the given schemas. The $comment of the
-// first record of each kind says what every attribute means. Its passwords and secrets are
-// random, so that a store that is filled with it has none that others know.
+// first record of each kind describes every attribute. Its passwords and secrets are
+// random, so that a store that is filled with it has no known ones.
 func Example(schemas *adapter.Schemas) ([]byte, error) {
 	var members object
 	if err := json.Unmarshal(exampleJSON, &members); err != nil {
@@ -34,7 +34,7 @@ func Example(schemas *adapter.Schemas) ([]byte, error) {
 	return append(withSecrets(text), '\n'), err
 }
 
-// docsOf returns what members mean.
+// docsOf returns the descriptions of members.
 func docsOf(members []member) ordered {
 	var docs ordered
 	for _, m := range members {
@@ -60,7 +60,7 @@ func (m *member) requirement() string {
 	return " (" + kind + ")"
 }
 
-// annotated returns what a member holds, with comments in the first record.
+// annotated returns the content of a member, with comments in the first record.
 func annotated(m *member, raw jsontext.Value) any {
 	switch m.form {
 	case list:

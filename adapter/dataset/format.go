@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// A shape says what a data set holds of the records of one kind. Decoding, encoding and
-// the JSON Schema follow it.
+// A shape describes the records of one kind in a data set. Decoding, encoding and the JSON
+// Schema follow it.
 type shape struct {
 	schema  *adapter.Schema
 	members []member
@@ -20,12 +20,12 @@ type member struct {
 	form      form
 	attribute *adapter.Attribute // of form value
 	of        *shape             // of the forms one, list and byStore
-	refers    adapter.Resource   // the value, or each of the list, is the key of such a record; 0 is none
+	refers    adapter.Resource   // the value, or each of the list, is the key of such a record; 0 means no record
 	required  bool
-	fallback  adapter.Value // what a record without the member gets
+	fallback  adapter.Value // value of a record without the member
 }
 
-// A form is how a member holds what it holds.
+// A form is the structure of a member's value.
 type form uint8
 
 const (
@@ -58,7 +58,8 @@ func newFormat(schemas *adapter.Schemas) []member {
 	return append(lists, member{name: string(consumers), doc: "client programs with their access tokens", form: list, of: consumerShape()})
 }
 
-// shapeOf returns the shape of the records of a resource, with what belongs to them.
+// shapeOf returns the shape of the records of a resource, with the data that belongs to
+// them.
 func shapeOf(schemas *adapter.Schemas, r adapter.Resource) *shape {
 	s := newShape(schemas.Of(r))
 	switch r {
@@ -95,7 +96,7 @@ func imageShape(schemas *adapter.Schemas) *shape {
 	return s
 }
 
-// newShape returns the shape of records without what belongs to them.
+// newShape returns the shape of records without the data that belongs to them.
 func newShape(schema *adapter.Schema) *shape {
 	s := &shape{schema: schema}
 	for i := range schema.Attributes {
@@ -115,7 +116,7 @@ func newShape(schema *adapter.Schema) *shape {
 
 func (s *shape) add(members ...member) { s.members = append(s.members, members...) }
 
-// addLevels adds the values that a record has at store views, if its schema has some.
+// addLevels adds the scoped values of a record, if its schema has some.
 func (s *shape) addLevels(has func(*adapter.Attribute) bool) {
 	at := &shape{schema: s.schema}
 	for i := range s.schema.Attributes {
@@ -146,9 +147,9 @@ func names(members []member) []string {
 	return all
 }
 
-// holds reports whether the records of a data set hold an attribute: neither what is only
-// written nor what a store takes from other records, nor the id of the record in which the
-// JSON object of a part is.
+// holds reports whether the records of a data set hold an attribute. They hold neither
+// write-only attributes nor values that a store takes from other records, nor the id of the
+// record in which the JSON object of a part is.
 func holds(schema *adapter.Schema, a *adapter.Attribute) bool {
 	switch {
 	case a.WriteOnly, a.Name == "stock_item", a.Name == "default_url_key":

@@ -15,14 +15,14 @@ import (
 // maxImage bounds the size of an image, in bytes.
 const maxImage = 64 << 20
 
-// media are the bytes of the images of a data set: in the data set itself, or in files.
+// media holds the bytes of the images of a data set: in the data set itself, or in files.
 type media struct {
 	files  fs.FS
 	inline map[string]string // base64 by the image's file
 	paths  map[string]string // names in files by the image's file
 }
 
-// add notes where the bytes of an image are, and checks that they can be read.
+// add notes the location of an image's bytes, and checks that they can be read.
 func (m *media) add(d *decoder, n node) {
 	file := n.record.Get("file").Text()
 	if file != "" && !rules.ValidFileName(file) {
@@ -48,7 +48,7 @@ func (m *media) add(d *decoder, n node) {
 	}
 }
 
-// check returns what is wrong with the path of an image, or "".
+// check returns the fault of an image's path, or "".
 func (m *media) check(path string) string {
 	if m.files == nil {
 		return "needs a data set in a folder: give content in place of path"

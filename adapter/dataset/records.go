@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// addRoot adds a record of a top-level list, with what belongs to it.
+// addRoot adds a record of a top-level list, with the data that belongs to it.
 func (d *decoder) addRoot(n node) {
 	if n.record.Schema.Resource == consumers {
 		d.addConsumer(n)
@@ -37,7 +37,7 @@ func (d *decoder) addRoot(n node) {
 	}
 }
 
-// complete gives a record that people write the values that the store's rules give it.
+// complete sets the values of a hand-written record that the store's rules determine.
 func (d *decoder) complete(r adapter.Record) {
 	switch r.Schema.Resource {
 	case adapter.Customers, adapter.CustomerAddresses:
@@ -64,8 +64,8 @@ func setAbsent(r adapter.Record, name string, v adapter.Value) {
 	}
 }
 
-// setRegion sets the region_id of an address: that of the country's region whose name or
-// code equals the address's region (customers 6.1).
+// setRegion sets the region_id of an address to the region of the country whose name or code
+// equals the address's region (customers 6.1).
 func (d *decoder) setRegion(r adapter.Record) {
 	if r.Get("region").Empty() || !r.Get("region_id").Empty() {
 		return
@@ -167,13 +167,13 @@ func (d *decoder) addPassword(n node) {
 func (d *decoder) addParts(root node, parts []node) {
 	key := root.record.Get(root.record.Schema.Key)
 	if key.Empty() {
-		return // its parts need the id, and the lack of it is an error already
+		return // its parts need the id, and its absence is an error already
 	}
 	for _, part := range parts {
 		schema := part.record.Schema
 		part.record.Set(schema.RootAttribute, key)
 		if schema.Resource == adapter.OrderItems {
-			// A line without dates has those of its order (stock_orders 4).
+			// A line without dates has the dates of its order (stock_orders 4).
 			setAbsent(part.record, "created_at", root.record.Get("created_at"))
 			setAbsent(part.record, "updated_at", root.record.Get("updated_at"))
 		}
@@ -181,7 +181,7 @@ func (d *decoder) addParts(root node, parts []node) {
 	}
 }
 
-// addProduct adds what belongs to a product.
+// addProduct adds the data that belongs to a product.
 func (d *decoder) addProduct(n node) {
 	id := n.record.Get("entity_id")
 	d.addPointers(n.record)
@@ -225,7 +225,7 @@ type imageNode struct {
 	product adapter.Record
 }
 
-// addImages adds the images of all products. Those without ids get the next ones.
+// addImages adds the images of all products. Images without ids get the next ones.
 func (d *decoder) addImages() {
 	var greatest int64
 	for _, i := range d.images {
@@ -249,8 +249,8 @@ func (d *decoder) addImages() {
 	}
 }
 
-// addImageLevel adds the values that an image has at a level, and points the types that it
-// has there to the image.
+// addImageLevel adds the values of an image at a scope, and points its types there to the
+// image.
 func (d *decoder) addImageLevel(i imageNode, l adapter.Level) {
 	types := l.Record.Get("types").Texts()
 	l.Record.Set("types", adapter.Value{})

@@ -34,7 +34,7 @@ func example(t *testing.T) string {
 	return string(text)
 }
 
-// TestSchemaAgrees checks that the JSON Schema accepts and refuses what Decode does.
+// TestSchemaAgrees checks that the JSON Schema accepts and refuses the same data as Decode.
 func TestSchemaAgrees(t *testing.T) {
 	store, err := os.ReadFile("../demo/dataset.json")
 	if err != nil {
@@ -88,8 +88,8 @@ func TestSchemaAgrees(t *testing.T) {
 	}
 }
 
-// TestExample checks that the example says what every attribute means, and that its secrets
-// are different each time.
+// TestExample checks that the example describes every attribute, and that its secrets are
+// different each time.
 func TestExample(t *testing.T) {
 	text := example(t)
 	schemas := extendedSchemas(t)

@@ -11,15 +11,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A valueForm says how values of a kind are written.
+// A valueForm describes how values of a kind are written.
 type valueForm struct {
-	must    string   // what a value must be
+	must    string   // the required form, for errors
 	types   []string // in JSON
 	pattern string
 }
 
-// formOf returns how values of a kind are written. Some flags are texts in the store and
-// may be numbers in a data set.
+// formOf returns the form in which values of a kind are written. Some flags are texts in the
+// store and may be numbers in a data set.
 func formOf(kind adapter.Kind) valueForm {
 	switch kind {
 	case adapter.KindInteger:
@@ -35,8 +35,8 @@ func formOf(kind adapter.Kind) valueForm {
 	}
 }
 
-// decimalPattern matches decimals with four places (contract 2, convention 5). It leaves
-// room for what a store holds beyond what clients may write.
+// decimalPattern matches decimals with four places (contract 2, convention 5). It leaves room
+// for stored values that clients may not write.
 var decimalPattern = regexp.MustCompile(`^-?[0-9]{1,14}\.[0-9]{4}$`)
 
 // decodeValue decodes the value of an attribute.

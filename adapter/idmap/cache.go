@@ -46,8 +46,8 @@ func NewCache(idMap Map) *Cache {
 	return &Cache{idMap: idMap, byKey: byKey, byID: byID}
 }
 
-// BackendIDs returns the backend ids of legacy ids. Those that have none, or none yet, are
-// left out. Kinds: Unavailable, Internal.
+// BackendIDs returns the backend ids of legacy ids. It leaves out legacy ids that have
+// none, or none yet. Kinds: Unavailable, Internal.
 func (c *Cache) BackendIDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
 	return lookUp(keys,
 		func(key adapter.Key) (expiring[string], bool) { return c.byKey.Get(ref[adapter.Key]{r, key}) },
@@ -55,8 +55,8 @@ func (c *Cache) BackendIDs(ctx context.Context, r adapter.Resource, keys []adapt
 		func(m Mapping) (adapter.Key, string) { c.add(m); return m.Key, m.BackendID })
 }
 
-// Keys returns the legacy ids of backend ids. Those that have none are left out. Kinds:
-// Unavailable, Internal.
+// Keys returns the legacy ids of backend ids. It leaves out backend ids that have none.
+// Kinds: Unavailable, Internal.
 func (c *Cache) Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
 	return lookUp(ids,
 		func(id string) (expiring[adapter.Key], bool) { return c.byID.Get(ref[string]{r, id}) },
@@ -64,7 +64,7 @@ func (c *Cache) Keys(ctx context.Context, r adapter.Resource, ids []string) (map
 		func(m Mapping) (string, adapter.Key) { c.add(m); return m.BackendID, m.Key })
 }
 
-// lookUp translates ids by what is cached, and those that are not by their mappings.
+// lookUp translates ids from the cache, and uncached ids by their mappings.
 func lookUp[From, To comparable](ids []From, cached func(From) (expiring[To], bool), mappingsOf func([]From) ([]Mapping, error), pair func(Mapping) (From, To)) (map[From]To, error) {
 	found := make(map[From]To, len(ids))
 	var missing []From

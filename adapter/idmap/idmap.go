@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Map stores which backend id each legacy id belongs to. Every method may also return
-// kinds Unavailable and Internal.
+// A Map stores the mapping of legacy ids to backend ids. Every method may also return kinds
+// Unavailable and Internal.
 type Map interface {
 	// MappingsByKey returns the mappings that exist for these legacy ids, in any order.
 	MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]Mapping, error)
@@ -31,7 +31,7 @@ type Map interface {
 	// more than MaxBackendID characters.
 	PutMappings(ctx context.Context, mappings ...Mapping) error
 	// BeginIntent is PutMappings for a root with a write intent, unless the stored mapping has an
-	// intent, or was stored again since root was read, by its ChangedAt: then somebody else is
+	// intent, or was stored again since root was read, by its ChangedAt: then another writer is
 	// writing the root, or has written it, and BeginIntent stores nothing and reports false. The
 	// zero time stands for a mapping that was not stored.
 	BeginIntent(ctx context.Context, root Mapping) (begun bool, err error)
@@ -39,7 +39,7 @@ type Map interface {
 	// of the root no longer has the given write intent, nil for none. It then stores nothing
 	// and reports false.
 	CompleteIntent(ctx context.Context, intent []byte, root Mapping, parts ...Mapping) (completed bool, err error)
-	// DeleteMapping deletes the mapping of a root and those of its parts, or the mapping
+	// DeleteMapping deletes the mapping of a root and the mappings of its parts, or the mapping
 	// of a part. It succeeds when there is none.
 	DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error
 }
@@ -56,9 +56,9 @@ type Mapping struct {
 	// Version is the version of the document with which the local replica was last
 	// reconciled; "" makes the next read reconcile it again. Only roots have one.
 	Version string
-	// Base is that document's content as JSON, the common ancestor that reconciling
-	// compares with. nil means that both agree and the content is not known; EmptyBase means
-	// that all of the backend's values are to be taken over. Only roots have one.
+	// Base is that document's content as JSON, the common ancestor that reconciling compares
+	// with. nil means that both agree and the content is not known; EmptyBase means that all of
+	// the backend's values are to be applied. Only roots have one.
 	Base []byte
 	// Intent is the write intent, as JSON: a write that may not have reached the backend.
 	// nil for none. Only roots have one.
@@ -71,7 +71,7 @@ type Mapping struct {
 // all other bases.
 const EmptyBase = "{}"
 
-// BaseStart is how much of a base VersionsByKey returns, in bytes.
+// BaseStart is the number of bytes of a base that VersionsByKey returns.
 const BaseStart = 16
 
 // MaxBackendID is the greatest length of a backend id, in characters.

@@ -14,33 +14,34 @@ import (
 // backend already have.
 type Importer struct {
 	Map Map
-	// Resources are those of which the backend owns anything. Pairs are stored in their order.
+	// Resources are the resources that the backend owns in part. Pairs are stored in their
+	// order.
 	Resources []Resource
 	// FindRecords looks for records of a resource in the local replica. It returns the keys of
-	// those that exist, each with the key of its root, which is its own for a root.
+	// the existing ones, each with the key of its root, which is its own for a root.
 	FindRecords func(ctx context.Context, r adapter.Resource, keys []adapter.Key) (rootKeys map[adapter.Key]adapter.Key, err error)
 }
 
-// A Resource is what an Importer must know of a resource.
+// A Resource describes a resource for an Importer.
 type Resource struct {
 	Name adapter.Resource
-	Root adapter.Resource // of parts: the resource of their roots; a root is its own root
+	Root adapter.Resource // for parts: the resource of their roots; a root is its own root
 	// HasMappings: the records have ids at the backend. Some parts have none.
 	HasMappings bool
 }
 
 func (r *Resource) isRoot() bool { return r.Root == r.Name }
 
-// A Pair says which backend id a legacy id belongs to.
+// A Pair is a legacy id with its backend id.
 type Pair struct {
-	Line      int // in the file that the pair is from, for errors
+	Line      int // line in the file that the pair is from, for errors
 	Resource  adapter.Resource
 	Key       adapter.Key
 	BackendID string
-	RootKey   adapter.Key // of a part: the legacy id of its root; 0 if the file does not say
+	RootKey   adapter.Key // for a part: the legacy id of its root; 0 if the file does not have it
 }
 
-// An ImportResult says what an import did, or would do in a dry run.
+// An ImportResult counts the pairs of an import, or of a dry run.
 type ImportResult struct {
 	Rows     int // pairs given
 	Existing int // pairs that the ID map already had
@@ -50,14 +51,14 @@ type ImportResult struct {
 // importBatch is the number of pairs that are checked or stored together.
 const importBatch = 100
 
-// Import adds pairs to the ID map. It skips those that the ID map already has, so that an
+// Import adds pairs to the ID map. It skips pairs that the ID map already has, so that an
 // import can be repeated. Their base is EmptyBase. With dryRun it checks the pairs and stores
 // nothing. progress, unless nil, is called now and then with the number of pairs checked or
 // stored.
 //
-// If there is anything wrong with the pairs, Import fails with adapter.LineErrors and stores
-// nothing. Other kinds: Unavailable, Internal, and Conflict when another process stored one
-// of the pairs meanwhile; some pairs may then have been stored.
+// If any pair is invalid, Import fails with adapter.LineErrors and stores nothing. Other
+// kinds: Unavailable, Internal, and Conflict when another process stored one of the pairs
+// meanwhile; some pairs may then have been stored.
 func (i *Importer) Import(ctx context.Context, pairs []Pair, dryRun bool, progress func(done, total int)) (ImportResult, error) {
 	if progress == nil {
 		progress = func(int, int) {}
@@ -106,8 +107,8 @@ func (c *pairCheck) fail(line int, format string, arguments ...any) {
 	c.errs = append(c.errs, adapter.LineError{Line: line, Message: fmt.Sprintf(format, arguments...)})
 }
 
-// group returns the pairs by resource, without those of resources that have no mappings and
-// those that repeat an id.
+// group returns the pairs by resource, without pairs of resources that have no mappings and
+// pairs that repeat an id.
 func (c *pairCheck) group(pairs []Pair) map[adapter.Resource][]Pair {
 	resources := make(map[adapter.Resource]Resource, len(c.Resources))
 	for _, r := range c.Resources {

@@ -100,7 +100,7 @@ func TestImport(t *testing.T) {
 	if got := allMappings(t, local); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	// Values agreed on since then stay as they are.
+	// Values agreed on since then stay unchanged.
 	agreed := idmap.Mapping{Resource: adapter.Products, Key: 1, BackendID: "prod_1", Version: "t", Base: []byte(`{"name":"n"}`)}
 	if err := local.PutMappings(t.Context(), agreed); err != nil {
 		t.Fatal(err)

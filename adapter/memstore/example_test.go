@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
-// A test fills a shop once, changes it, and goes back to what it was.
+// A test fills a shop once, changes it, and restores the former state.
 func Example() {
 	ctx := context.Background()
 	data, err := demo.Load()

@@ -19,7 +19,7 @@ func (x tx) Gallery(_ context.Context, product adapter.Key, level int64) ([]rule
 	return images, nil
 }
 
-// image returns an image with its values at a level.
+// image returns an image with its values at a scope.
 func (r *row) image(level int64) rules.Image {
 	i := rules.NewImage(r.record.Key())
 	if own, ok := r.levels[level]; ok {
@@ -31,7 +31,7 @@ func (r *row) image(level int64) rules.Image {
 	return i
 }
 
-// SetImage stores the values of an image at a level.
+// SetImage stores the values of an image at a scope.
 func (x tx) SetImage(_ context.Context, i *rules.Image, level int64, values rules.ImageValues) error {
 	next := *x.row(adapter.ProductImages, i.Key)
 	next.levels = cloneOrMake(next.levels)
@@ -64,7 +64,7 @@ func (x tx) SetTypes(ctx context.Context, product adapter.Key, changes []rules.T
 	return nil
 }
 
-// Files returns those of some names that were ever reserved.
+// Files returns the given names that were ever reserved.
 func (x tx) Files(_ context.Context, names ...string) ([]string, error) {
 	var reserved []string
 	for _, name := range names {
@@ -96,7 +96,7 @@ func (x tx) InsertFiles(_ context.Context, files ...rules.File) error {
 	return nil
 }
 
-// MissingContent returns those of some names whose bytes are not stored.
+// MissingContent returns the given names whose bytes are not stored.
 func (db *database) MissingContent(ctx context.Context, names []string) ([]string, error) {
 	s, err := db.read(ctx, "look for images")
 	if err != nil {
@@ -111,10 +111,10 @@ func (db *database) MissingContent(ctx context.Context, names []string) ([]strin
 	return missing, nil
 }
 
-// content is the bytes of an image that is being stored. It implements [rules.Content].
+// content holds the bytes of an image that is being stored. It implements [rules.Content].
 type content []byte
 
-// NewContent returns the bytes as they are.
+// NewContent returns the bytes unchanged.
 func (db *database) NewContent(bytes []byte) (rules.Content, error) { return content(bytes), nil }
 
 // Publish stores the bytes under a name.

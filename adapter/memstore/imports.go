@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// Keys returns those of some keys under which there are records.
+// Keys returns the given keys under which there are records.
 func (x tx) Keys(_ context.Context, r adapter.Resource, keys []adapter.Key, _ bool) ([]adapter.Key, error) {
 	var found []adapter.Key
 	for _, key := range keys {
@@ -21,7 +21,7 @@ func (x tx) Keys(_ context.Context, r adapter.Resource, keys []adapter.Key, _ bo
 	return found, nil
 }
 
-// Levels returns what records have of their own at levels.
+// Levels returns the scoped values of records.
 func (x tx) Levels(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]rules.LevelValues, error) {
 	var all []rules.LevelValues
 	for _, key := range keys {
@@ -41,7 +41,7 @@ func (x tx) Levels(_ context.Context, r adapter.Resource, keys []adapter.Key) ([
 	return all, nil
 }
 
-// Pointers returns to which images the types of products point at levels.
+// Pointers returns, by scope, the images to which the types of products point.
 func (x tx) Pointers(_ context.Context, products []adapter.Key) ([]rules.LevelValues, error) {
 	var all []rules.LevelValues
 	for _, key := range products {
@@ -62,7 +62,7 @@ func (x tx) Pointers(_ context.Context, products []adapter.Key) ([]rules.LevelVa
 	return all, nil
 }
 
-// SetLevels changes what records have at levels.
+// SetLevels changes scoped values of records.
 func (x tx) SetLevels(_ context.Context, r adapter.Resource, changes ...rules.LevelChange) error {
 	for _, c := range changes {
 		next := *x.row(r, c.Key)
@@ -84,7 +84,7 @@ func (x tx) SetLevels(_ context.Context, r adapter.Resource, changes ...rules.Le
 	return nil
 }
 
-// imageValues returns the values of an image at a level after a change.
+// imageValues returns the values of an image at a scope after a change.
 func imageValues(was rules.ImageValues, change adapter.Record) rules.ImageValues {
 	for name, v := range map[string]*adapter.Value{"label": &was.Label, "position": &was.Position, "exclude": &was.Exclude} {
 		if next := change.Get(name); next.Kind() != adapter.Absent {
@@ -116,7 +116,7 @@ func setView(views map[int64]adapter.Record, c rules.LevelChange) {
 	}
 }
 
-// pointTypes returns types after a change of the pointers of a product at a level.
+// pointTypes returns types after a change of the pointers of a product at a scope.
 func pointTypes(types rules.Types, c rules.LevelChange) rules.Types {
 	changed := false
 	for _, name := range rules.ImageTypes() {
@@ -137,7 +137,7 @@ func pointTypes(types rules.Types, c rules.LevelChange) rules.Types {
 	return types
 }
 
-// noteID is the key of what is noted of a record. They sort by resource and key.
+// noteID is the key of the notes about a record. Keys sort by resource and key.
 func noteID(r adapter.Resource, key adapter.Key) string {
 	digits := adapter.IntegerValue(int64(key)).Text()
 	return string(r) + "\x00" + strings.Repeat("0", 19-len(digits)) + digits
@@ -154,7 +154,7 @@ func (x tx) Note(_ context.Context, source string, r adapter.Resource, keys ...a
 	return nil
 }
 
-// Forget removes what is noted of records.
+// Forget removes the notes about records.
 func (x tx) Forget(_ context.Context, r adapter.Resource, keys ...adapter.Key) error {
 	for _, key := range keys {
 		x.notes.remove(x.version, noteID(r, key))
@@ -165,7 +165,7 @@ func (x tx) Forget(_ context.Context, r adapter.Resource, keys ...adapter.Key) e
 // Changed does nothing: no other process has these records.
 func (tx) Changed(context.Context, map[adapter.Resource][]adapter.Key) error { return nil }
 
-// SetPosition stores how far the changes of a source have come.
+// SetPosition stores how far the changes of a source have been imported.
 func (x tx) SetPosition(_ context.Context, source, position string) error {
 	positions := maps.Clone(x.positions)
 	if positions == nil {
@@ -176,7 +176,7 @@ func (x tx) SetPosition(_ context.Context, source, position string) error {
 	return nil
 }
 
-// Position returns the last position of a source, as [adapter.Noter] says.
+// Position returns the last position of a source, as described at [adapter.Noter].
 func (a *Adapter) Position(ctx context.Context, source string) (string, error) {
 	s, err := a.db.read(ctx, "read position")
 	if err != nil {
@@ -185,7 +185,8 @@ func (a *Adapter) Position(ctx context.Context, source string) (string, error) {
 	return s.positions[source], nil
 }
 
-// Noted returns the keys of records that came from a source, as [adapter.Noter] says.
+// Noted returns the keys of records that came from a source, as described at
+// [adapter.Noter].
 func (a *Adapter) Noted(ctx context.Context, source string, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Key, error) {
 	s, err := a.db.read(ctx, "list imported records")
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
-// TestLoadDefaults loads records that lack what the adapter sets itself.
+// TestLoadDefaults loads records without the values that the adapter sets itself.
 func TestLoadDefaults(t *testing.T) {
 	schemas, err := adapter.NewSchemas().With(adapter.AddedAttribute{Resource: adapter.Products, Name: "brand"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := adapter.NewSchemas() // as of a data set that knows nothing of the added attribute
+	base := adapter.NewSchemas() // schemas of a data set without the added attribute
 	product := attrs{"attribute_set_id": 4, "type_id": "simple", "sku": "a", "price": "1.5", "tier_price": []attrs{{"website_id": 0, "cust_group": 1, "price": "9", "price_qty": "2"}}}
 	group := func(v attrs) adapter.Record {
 		return attrs{"name": "N", "tax_class_id": 3}.With(v).Record(base.Of(adapter.CustomerGroups))
@@ -60,7 +60,8 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestLoadErrors loads data sets that cannot be stored. Nothing of them is left.
+// TestLoadErrors loads data sets that cannot be stored, and checks that they leave
+// nothing behind.
 func TestLoadErrors(t *testing.T) {
 	schemas := adapter.NewSchemas()
 	customer := attrs{"entity_id": 1, "website_id": 1, "email": "a@b.example", "group_id": 1, "disable_auto_group_change": 0}
@@ -96,7 +97,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestLoadedStock checks what loading derives from the quantity of a stock item.
+// TestLoadedStock checks the values that loading derives from the quantity of a stock
+// item.
 func TestLoadedStock(t *testing.T) {
 	stock := adaptertest.StoreOf(t, shop(t, memstore.Options{}), adapter.StockItems)
 	for key, isLow := range map[adapter.Key]bool{1: false, 3: true} {

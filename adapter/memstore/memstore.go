@@ -11,7 +11,7 @@ import (
 
 // Options are the settings of an adapter.
 type Options struct {
-	// Schemas describe the records; nil means those of [adapter.NewSchemas].
+	// Schemas describe the records; nil means [adapter.NewSchemas].
 	Schemas *adapter.Schemas
 }
 
@@ -69,20 +69,21 @@ func (a *Adapter) Close() error {
 	return nil
 }
 
-// A Snapshot is everything that an adapter held at one moment. It may be restored any
+// A Snapshot is the whole content of an adapter at one moment. It may be restored any
 // number of times, also in other adapters with the same schemas.
 type Snapshot struct {
 	schemas *adapter.Schemas
 	state   *state
 }
 
-// Snapshot returns what the adapter holds now. It copies nothing. Kinds: Unavailable.
+// Snapshot returns the current content of the adapter. It copies nothing. Kinds:
+// Unavailable.
 func (a *Adapter) Snapshot() (Snapshot, error) {
 	s, err := a.db.read(context.Background(), "snapshot")
 	return Snapshot{a.db.schemas, s}, err
 }
 
-// Restore replaces what the adapter holds, after a running write has ended. It copies
+// Restore replaces the content of the adapter, after a running write has ended. It copies
 // nothing. Keys that were used since are used again. Kinds: Invalid for a snapshot of
 // records with other schemas; Unavailable.
 func (a *Adapter) Restore(ctx context.Context, s Snapshot) error {
@@ -103,15 +104,15 @@ var (
 	errSchemas = errors.New("the snapshot is of records with other schemas")
 )
 
-// A database holds the present state. Its methods are safe for concurrent use. It
+// A database holds the current state. Its methods are safe for concurrent use. It
 // implements [rules.Database].
 type database struct {
 	schemas *adapter.Schemas
 	current atomic.Pointer[state] // nil after Close
-	writing chan struct{}         // a lock: holds a value while someone writes
+	writing chan struct{}         // a lock: holds a value while a write runs
 }
 
-// read returns the present state.
+// read returns the current state.
 func (db *database) read(ctx context.Context, op string) (*state, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -123,8 +124,8 @@ func (db *database) read(ctx context.Context, op string) (*state, error) {
 	return s, nil
 }
 
-// lock waits until no one else writes, and returns the present state. Unless it fails,
-// unlock must follow.
+// lock waits until no other write runs, and returns the current state. Unless it fails,
+// the caller must call unlock.
 func (db *database) lock(ctx context.Context, op string) (*state, error) {
 	select {
 	case db.writing <- struct{}{}:
@@ -143,7 +144,7 @@ func (db *database) unlock() { <-db.writing }
 // Schemas returns the schemas of the records.
 func (db *database) Schemas() *adapter.Schemas { return db.schemas }
 
-// Write runs f on a new version of the present state, which becomes the present one if f
+// Write runs f on a new version of the current state, which becomes the current one if f
 // returns nil and ctx has not ended. Writes run one after the other.
 func (db *database) Write(ctx context.Context, op string, f func(rules.Tx) error) error {
 	present, err := db.lock(ctx, op)

@@ -61,7 +61,7 @@ func addGallery(tb testing.TB, a adapter.Adapter, schemas *adapter.Schemas) {
 	}
 }
 
-// snapshot returns what an adapter holds.
+// snapshot returns a snapshot of an adapter.
 func snapshot(tb testing.TB, a *memstore.Adapter) memstore.Snapshot {
 	tb.Helper()
 	s, err := a.Snapshot()
@@ -71,7 +71,7 @@ func snapshot(tb testing.TB, a *memstore.Adapter) memstore.Snapshot {
 	return s
 }
 
-// restored returns a function that opens adapters with what an adapter holds now.
+// restored returns a function that opens adapters with the current content of an adapter.
 func restored(tb testing.TB, full *memstore.Adapter, schemas *adapter.Schemas) func(*testing.T) adapter.Adapter {
 	tb.Helper()
 	held := snapshot(tb, full)
@@ -223,7 +223,7 @@ func TestWriteInProgress(t *testing.T) {
 	}
 }
 
-// TestErrorsNameOperation checks that the log can say what failed.
+// TestErrorsNameOperation checks that errors name the operation that failed.
 func TestErrorsNameOperation(t *testing.T) {
 	a := shop(t, memstore.Options{})
 	for _, r := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.StockItems} {

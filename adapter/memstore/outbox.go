@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/outbox"
 )
 
-// Mirrored returns false: no other system repeats what clients write to records in memory.
-// So the operations on entries below are never called with any.
+// Mirrored returns false: no other system repeats client writes to records in memory. The
+// operations on entries below are therefore never called with any.
 func (tx) Mirrored(context.Context, adapter.Resource) (bool, error) { return false, nil }
 
 // Enqueue does nothing.

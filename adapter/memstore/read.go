@@ -48,7 +48,7 @@ func (r reader) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	}
 	records, total, err := adapter.Apply(ctx, r.schema, records, &q)
 	switch {
-	case adapter.KindOf(err) == adapter.Invalid: // an expression that is none
+	case adapter.KindOf(err) == adapter.Invalid: // an invalid expression
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: err}
 	case err != nil:
 		return nil, err
@@ -67,8 +67,8 @@ func (r reader) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	return &adapter.ListResult{Records: records}, nil
 }
 
-// pageOf returns the page of rows that a query without conditions asks for in the order of
-// the keys, which is that of the rows. So only these have to be put together.
+// pageOf returns the page of rows that a query without conditions selects in the order of
+// the keys, which is the order of the rows. So only these have to be put together.
 func pageOf(rows []*row, q *adapter.Query) []*row {
 	if q.After != nil {
 		at, found := slices.BinarySearchFunc(rows, q.After.Key, func(r *row, key adapter.Key) int { return cmp.Compare(r.record.Key(), key) })
@@ -106,8 +106,8 @@ func (r reader) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	return record, nil
 }
 
-// candidates returns all rows that p may select: those that an index finds by the owner or
-// by a condition, or else all.
+// candidates returns all rows that p may select: the rows that an index finds by the owner
+// or by a condition, otherwise all.
 func (t *table) candidates(p *adapter.ListParams) iter.Seq[*row] {
 	if p.OwnerID != 0 {
 		if rows, ok := t.lookUp(t.schema.Owner, []string{strconv.FormatInt(p.OwnerID, 10)}); ok {

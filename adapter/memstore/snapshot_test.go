@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
-// dump returns all records of an adapter as text, with all that is read on demand, at the
+// dump returns all records of an adapter as text, with all on-demand attributes, at the
 // default scope and at store views.
 func dump(t *testing.T, a adapter.Adapter, schemas *adapter.Schemas) string {
 	t.Helper()
@@ -43,7 +43,7 @@ func recordText(r adapter.Record) string {
 }
 
 // TestStatesAreImmutable makes writes of all kinds, one after the other and none undone,
-// and checks that nothing of them reaches a snapshot. Each write must change something.
+// and checks that none of them affects a snapshot. Each write must change something.
 func TestStatesAreImmutable(t *testing.T) {
 	schemas := adapter.NewSchemas()
 	a := shop(t, memstore.Options{Schemas: schemas})

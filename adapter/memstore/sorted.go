@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// A version stands for the write that makes a new state. A write may change what it has
-// made itself, and copies all else before it changes it.
+// A version stands for the write that makes a new state. A write may change data that it
+// has made itself, and copies all other data before it changes it.
 type version struct{ _ byte } // not of size 0, so that each version has an address of its own
 
 // A sorted holds values by ascending key, in chunks. A copy of a sorted shares its chunks
 // with the original, and a change of the copy copies only the list of the chunks and the
-// chunk that it concerns. Copies must be changed by different versions.
+// affected chunk. Copies must be changed by different versions.
 type sorted[K cmp.Ordered, V any] struct {
 	chunks []*chunk[K, V] // none is empty
-	made   *version       // who made the list of the chunks
+	made   *version       // version that made the list of the chunks
 }
 
 // A chunk holds a few neighbors, by ascending key.
@@ -65,7 +65,7 @@ func (s *sorted[K, V]) all() iter.Seq[V] {
 	}
 }
 
-// from returns the keys from one on, in ascending order, with their values.
+// from returns the keys from a given one on, in ascending order, with their values.
 func (s *sorted[K, V]) from(key K) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		at, place, _ := s.search(key)
@@ -79,7 +79,7 @@ func (s *sorted[K, V]) from(key K) iter.Seq2[K, V] {
 	}
 }
 
-// set stores a value in place of the one that key has.
+// set stores the value of key, and replaces the former one.
 func (s *sorted[K, V]) set(v *version, key K, value V) {
 	at, place, found := s.search(key)
 	if len(s.chunks) == 0 {

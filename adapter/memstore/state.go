@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// A state is everything that is stored, at one moment. A write makes the next one;
-// nothing changes a state after that.
+// A state is all stored data at one moment. A write makes the next one; nothing changes a
+// state after that.
 type state struct {
 	version *version
 	tables  map[adapter.Resource]*table
@@ -20,9 +20,9 @@ type state struct {
 	last    map[adapter.Resource]adapter.Key
 	files   sorted[string, *file]
 	numbers sorted[string, bool] // the numbers that series of files have, by numberKey
-	// notes says which records came from which sources, by noteID.
+	// notes holds the sources of records, by noteID.
 	notes sorted[string, []string]
-	// positions says how far the changes of sources have come.
+	// positions holds how far the changes of each source have been imported.
 	positions map[string]string
 }
 
@@ -34,13 +34,13 @@ type table struct {
 	keys   sorted[string, []adapter.Key] // by comparisonKey of its values
 }
 
-// A row is a stored record with what belongs to it alone. It is never changed, only
-// replaced.
+// A row is a stored record with the data that belongs to it alone. It is never changed,
+// only replaced.
 type row struct {
 	record adapter.Record              // values of the default scope; a product's price lists, too
 	views  map[int64]adapter.Record    // values of a product or a category, by store view
-	types  rules.Types                 // to which images the types of a product point
-	levels map[int64]rules.ImageValues // values of an image, by level
+	types  rules.Types                 // the images to which the types of a product point
+	levels map[int64]rules.ImageValues // values of an image, by scope
 }
 
 // newState returns a state without records.
@@ -85,13 +85,13 @@ func (s *state) row(r adapter.Resource, key adapter.Key) *row {
 	return found
 }
 
-// put stores a row in place of the one that has its key.
+// put stores a row and replaces the row with its key.
 func (s *state) put(r *row) { s.replace(r.record.Schema.Resource, r.record.Key(), r) }
 
 // remove removes the row of a record.
 func (s *state) remove(r adapter.Resource, key adapter.Key) { s.replace(r, key, nil) }
 
-// replace stores a row, or none, in place of the one that has the key.
+// replace stores a row, or nil to remove it, in place of the row with the key.
 func (s *state) replace(r adapter.Resource, key adapter.Key, next *row) {
 	t := s.tables[r]
 	was, had := t.indexed(s.row(r, key))
@@ -114,8 +114,8 @@ func (s *state) replace(r adapter.Resource, key adapter.Key, next *row) {
 	}
 }
 
-// indexed returns the value by which the table finds a row. ok is false for no row, and for
-// a row without a value.
+// indexed returns the value by which the table finds a row. ok is false for a nil row, and
+// for a row without a value.
 func (t *table) indexed(r *row) (value string, ok bool) {
 	if r == nil || t.by < 0 || r.record.Values[t.by].Empty() {
 		return "", false
@@ -166,7 +166,7 @@ func (s *state) find(like adapter.Record, names ...string) []*row {
 	return found
 }
 
-// byKeys returns the rows of those keys that have one.
+// byKeys returns the rows of the given keys that have one.
 func (t *table) byKeys(keys []adapter.Key) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		for _, key := range keys {
@@ -177,7 +177,7 @@ func (t *table) byKeys(keys []adapter.Key) iter.Seq[*row] {
 	}
 }
 
-// parts returns those parts of a record that are of a resource, by key.
+// parts returns the parts of a record that belong to a resource, by key.
 func (s *state) parts(r adapter.Resource, root adapter.Key) iter.Seq[*row] {
 	t := s.tables[r]
 	return t.byKeys(t.keysBy(strconv.FormatInt(int64(root), 10)))

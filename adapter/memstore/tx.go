@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// A tx changes the new version of a state that a write makes. No one else sees that yet,
-// and no one else writes, so that there is nothing to lock. It implements [rules.Tx].
+// A tx changes the new version of a state that a write makes. No other goroutine sees that
+// version or writes, so that there is nothing to lock. It implements [rules.Tx].
 type tx struct{ *state }
 
 // Get returns a record as it is stored, without its parts.
@@ -62,7 +62,7 @@ func (x tx) Other(_ context.Context, like adapter.Record, except adapter.Key, na
 	return 0, nil
 }
 
-// Find returns the records of which an attribute is one of some values.
+// Find returns the records in which an attribute has one of some values.
 func (x tx) Find(_ context.Context, r adapter.Resource, attribute string, values []adapter.Value, lists ...string) ([]adapter.Record, error) {
 	t := x.tables[r]
 	at, _ := t.schema.Index(attribute)
@@ -106,7 +106,7 @@ func (x tx) Insert(_ context.Context, records ...adapter.Record) ([]adapter.Key,
 	return keys, nil
 }
 
-// PassKeys makes later keys greater than some.
+// PassKeys makes later keys greater than the given ones.
 func (x tx) PassKeys(_ context.Context, greatest map[adapter.Resource]adapter.Key) error {
 	for r, key := range greatest {
 		x.last[r] = max(x.last[r], key)
@@ -146,8 +146,8 @@ var (
 	errNoRoot = errors.New("no such record")
 )
 
-// isStored reports whether an attribute is stored with the record itself, rather than
-// with others or not at all.
+// isStored reports whether an attribute is stored with the record itself, rather than with
+// others or not at all.
 func isStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.OnDemand && !a.WriteOnly }
 
 // Update stores the values of change that are not absent.
@@ -194,8 +194,9 @@ func (x tx) UpdateWhere(_ context.Context, where, change adapter.Record, except 
 	return nil
 }
 
-// Delete deletes a record and its parts. The orders of a customer stay, without one. Types
-// may point to a deleted image from then on, which shows none, as no image gets its key.
+// Delete deletes a record and its parts. The orders of a customer stay, without a customer.
+// Types may point to a deleted image from then on; they then show no image, as no image gets
+// its key.
 func (x tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	x.remove(r, key)
 	for _, part := range adapter.Resources() {
@@ -240,7 +241,7 @@ func (s *state) websites(product adapter.Key) []int64 {
 	return ids
 }
 
-// At returns a product as it is shown at a level.
+// At returns a product as it is shown at a scope.
 func (x tx) At(_ context.Context, product adapter.Record, level int64, parts ...string) (adapter.Record, error) {
 	v := view{schema: product.Schema, level: level}
 	if err := v.include(parts); err != nil {
@@ -294,7 +295,8 @@ func (x tx) setPrices(list string, change *rules.PriceChange) {
 	x.put(&next)
 }
 
-// completePrices sets the keys that entries of a price list lack, and sorts them by key.
+// completePrices sets the missing keys of entries of a price list, and sorts the entries by
+// key.
 func (s *state) completePrices(product adapter.Record, list string) {
 	var entries []adapter.Record
 	for _, entry := range product.Get(list).Records() {

@@ -8,14 +8,14 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// A view says which records of a resource a call reads, and what of them.
+// A view is the selection of records and values that a call reads of a resource.
 type view struct {
 	schema       *adapter.Schema
 	owner        int64 // the customer whose records are read, 0 for any
 	filters      []adapter.Filter
 	level        int64
 	websiteScope bool
-	overrides    bool            // read only values of the level that replace one of the default scope
+	overrides    bool            // read only values of the scope that replace one of the default scope
 	named        map[string]bool // attributes that With and the query name
 	only         []string
 }
@@ -41,8 +41,8 @@ func newView(schema *adapter.Schema, p *adapter.ListParams) (*view, error) {
 	return v, cmp.Or(schema.CheckFilters(p.Filters), v.include(names))
 }
 
-// include makes the view have the named attributes. It fails with kind Unsupported for those
-// that the resource does not have.
+// include adds the named attributes to the view. It fails with kind Unsupported for
+// attributes that the resource does not have.
 func (v *view) include(names []string) error {
 	v.named = make(map[string]bool, len(names))
 	for _, name := range names {
@@ -97,8 +97,8 @@ func (s *state) categoryPosition(product adapter.Key, category int64) adapter.Va
 	return adapter.Value{}
 }
 
-// show returns a record with the values of the view's level, and with those attributes on
-// demand that are named.
+// show returns a record with the values of the view's scope, and with the named on-demand
+// attributes.
 func (s *state) show(v *view, stored *row) adapter.Record {
 	r := stored.record.Clone()
 	switch v.schema.Resource {
@@ -130,7 +130,7 @@ func (v *view) set(r adapter.Record, attribute string, value adapter.Value) {
 	}
 }
 
-// narrow removes the attributes from a record that the call does not ask for.
+// narrow removes the attributes from a record that the call does not select.
 func (v *view) narrow(r adapter.Record) {
 	for i, a := range v.schema.Attributes {
 		if v.only != nil && a.Name != v.schema.Key && !v.named[a.Name] && !slices.Contains(v.only, a.Name) {
@@ -140,7 +140,7 @@ func (v *view) narrow(r adapter.Record) {
 }
 
 // showProduct sets the values of a product that its record does not hold, or not at this
-// level.
+// scope.
 func (s *state) showProduct(v *view, product *row, r adapter.Record) {
 	key := r.Key()
 	if urlKey := r.Get("url_key"); !urlKey.Empty() {
@@ -169,7 +169,7 @@ func (s *state) showProduct(v *view, product *row, r adapter.Record) {
 }
 
 // showPointers sets the ids of the images to which the types of a product point, and the
-// file of the one that the type image points to.
+// file of the image to which the type image points.
 func (s *state) showPointers(v *view, product *row, r adapter.Record) {
 	level := v.level
 	if v.websiteScope {
@@ -192,7 +192,7 @@ func (s *state) showPointers(v *view, product *row, r adapter.Record) {
 	}
 }
 
-// showStock sets what a product shows of its stock item.
+// showStock sets the values of the stock item that a product shows.
 func (s *state) showStock(v *view, product adapter.Key, r adapter.Record) {
 	v.set(r, "stock_item", adapter.RecordsValue(nil))
 	for item := range s.parts(adapter.StockItems, product) {

@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/recordjson"
 )
 
-// A Record names what was changed: a record at a store view, or at the default scope, 0.
+// A Record identifies a changed record at a store view, or at the default scope, 0.
 type Record struct {
 	Resource adapter.Resource
 	Key      adapter.Key
@@ -29,7 +29,7 @@ func RootOf(r adapter.Record) Root {
 	return Root{r.Schema.Resource, r.Key()}
 }
 
-// An Entry is what the other system still has to be told of a record.
+// An Entry holds the changes of a record that the other system has not received yet.
 type Entry struct {
 	ID int64 // ascends in the order in which records were first changed
 	Record
@@ -37,60 +37,61 @@ type Entry struct {
 	// Agreed names the attributes that have changed, with the [State] on which both systems
 	// last agreed.
 	Agreed map[string]string
-	// Sent has the states that were sent since then without anybody knowing whether the other
-	// system has stored them. Sending: that is going on.
+	// Sent has the states that were sent since then without confirmation that the other system
+	// has stored them. Sending means that a request is in progress.
 	Sent    map[string][]string
 	Sending bool
 	// Held: the entry is not delivered, as the other system's interface has no form for it. It
-	// only keeps what is here until the other system changes it, too.
+	// only preserves the value here until the other system changes the attribute, too.
 	Held bool
-	// Removed: the record was deleted at its level, and perhaps changed afterwards. Gone: it
-	// no longer exists at all. Identity then has what names it in the other system.
+	// Removed: the record was deleted at its scope, and perhaps changed afterwards. Gone: it no
+	// longer exists at all. Identity then holds the values that identify it in the other system.
 	Removed, Gone bool
 	Identity      recordjson.Record
-	// Version is another one after each change of the entry by a client.
+	// Version differs after each change of the entry by a client.
 	Version int64
-	// Reason says for people why the last attempt has failed, "" before the first one.
+	// Reason is why the last attempt has failed, for people; "" before the first one.
 	Reason string
-	// Attempts counts those that have failed because of the entry.
+	// Attempts counts the attempts that have failed because of the entry.
 	Attempts int
-	// Parked: the other system refuses the entry. Others do not wait for it.
+	// Parked: the entry is a dead letter, refused by the other system. Other entries do not wait
+	// for it.
 	Parked bool
 	// CreatedAt is when a client changed the record after both systems had last agreed.
 	CreatedAt, NextRetry time.Time
 }
 
-// A Delivery is what was sent to the other system for an entry, and accepted there.
+// A Delivery is a request that was sent to the other system for an entry, and accepted there.
 type Delivery struct {
 	Entry Entry
-	// Sent is the record with its parts as it was when the request was made, and Attributes
-	// are those that the request has.
+	// Sent is the record with its parts as it was when the request was made, and Attributes are
+	// the attributes in the request.
 	Sent       adapter.Aggregate
 	Attributes []string
 	// Held are attributes of the entry for which the interface has no form.
 	Held []string
 }
 
-// A Failure says how an attempt to deliver an entry has failed.
+// A Failure describes a failed attempt to deliver an entry.
 type Failure struct {
 	Reason string // for people
 	Retry  time.Time
 	Parked bool // the other system refuses the entry
-	// Unstored: what was sent has certainly not been stored.
+	// Unstored: the sent values have certainly not been stored.
 	Unstored bool
 	// Away: the other system answers nothing now, whatever the entry. The attempt does not count.
 	Away bool
 }
 
-// A Create is a record that was to be created in the other system, and of which nobody here
-// knows yet what has become.
+// A Create is a record that was to be created in the other system, with an outcome that is not
+// known here yet.
 type Create struct {
 	ID       int64
 	Resource adapter.Resource
-	Root     Root // that it is a part of; the zero Root of a root
-	// NaturalKey finds the record in the other system, such as a SKU; "" if nothing does.
+	Root     Root // root of a part; the zero Root for a root
+	// NaturalKey, such as a SKU, finds the record in the other system; "" if no value does.
 	NaturalKey string
-	// Reason says for people why that is unknown. "": the reply may still come.
+	// Reason is why the outcome is unknown, for people; "" if the reply may still come.
 	Reason    string
 	CreatedAt time.Time
 }
@@ -99,14 +100,14 @@ type Create struct {
 type Conflict struct {
 	Record
 	Attribute string
-	// Ours and Theirs are what the two systems had, for people; "" for nothing.
+	// Ours and Theirs are the values of the two systems, for people; "" for none.
 	Ours, Theirs string
-	// Outcome is what has become of it.
+	// Outcome is the resolution of the conflict.
 	Outcome ConflictOutcome
 	At      time.Time
 }
 
-// A ConflictOutcome says what has become of a conflict.
+// A ConflictOutcome is the resolution of a conflict.
 type ConflictOutcome string
 
 const (
@@ -114,7 +115,7 @@ const (
 	Kept ConflictOutcome = "kept"
 	// Added: the other system's difference was added, and it gets the sum.
 	Added ConflictOutcome = "added"
-	// Taken: the other system's value replaces the client's, of which it cannot be told.
+	// Taken: the other system's value replaces the client's, which cannot be sent to it.
 	Taken ConflictOutcome = "taken"
 	// Dropped: the other system has deleted the record, so that the change is lost.
 	Dropped ConflictOutcome = "dropped"

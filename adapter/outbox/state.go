@@ -13,14 +13,14 @@ import (
 
 const (
 	noValue   = "-" // the state of a value that was never set or was unset
-	nullValue = "0" // of null
+	nullValue = "0" // the state of null
 	plain     = "=" // begins the states of numbers
-	digested  = "#" // begins those of other values
+	digested  = "#" // begins the states of other values
 	digestLen = 16  // bytes of a checksum
 )
 
-// State returns a text that is the same for values of an attribute that are the same. Only a
-// number can be read from it, so that entries hold no personal data.
+// State returns a text that is the same for equal values of an attribute. Only a number can
+// be read from it, so that entries hold no personal data.
 func State(a *adapter.Attribute, v adapter.Value) string {
 	switch {
 	case a.Kind == adapter.KindRecords && len(v.Records()) == 0, v.Kind() == adapter.Null:

@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/outbox"
 )
 
-// TestState checks which values have the same state.
+// TestState checks the values that have the same state.
 func TestState(t *testing.T) {
 	schemas := adapter.NewSchemas()
 	attribute := func(r adapter.Resource, name string) *adapter.Attribute {

@@ -2,7 +2,7 @@ package recordjson
 
 import "github.com/portico-commerce/portico/adapter"
 
-// An Aggregate is the JSON of a record with its parts and with what they have at store views.
+// An Aggregate is the JSON of a record with its parts and the scoped values of both.
 type Aggregate struct {
 	Record  Record             `json:"record"`
 	PartsOf []adapter.Resource `json:"parts_of,omitempty"`
@@ -10,7 +10,7 @@ type Aggregate struct {
 	Levels  []Part             `json:"levels,omitempty"`
 }
 
-// A Part is a part of a record, or what the record or a part of it has at a store view.
+// A Part is a part of a record, or the values of the record or of a part at a store view.
 type Part struct {
 	Resource adapter.Resource `json:"resource"`
 	StoreID  int64            `json:"level,omitempty"`

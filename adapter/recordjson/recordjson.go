@@ -56,7 +56,7 @@ func encodeText(s string) any {
 	return map[string]any{"bytes": []byte(s)}
 }
 
-// Unmarshal is json.Unmarshal for what holds a Record.
+// Unmarshal is json.Unmarshal for values that contain a Record.
 func Unmarshal(encoded []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(encoded))
 	d.UseNumber()

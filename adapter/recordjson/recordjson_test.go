@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/recordjson"
 )
 
-// TestAggregate checks that an aggregate of every kind of value is decoded as it was encoded,
-// and that what the schemas lack is left out.
+// TestAggregate checks that an aggregate of every kind of value survives a round trip, and
+// that attributes that the schemas lack are left out.
 func TestAggregate(t *testing.T) {
 	schemas := adapter.NewSchemas()
 	record := func(r adapter.Resource, values map[string]adapter.Value) adapter.Record {
