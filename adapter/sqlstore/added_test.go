@@ -74,7 +74,7 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 				continue
 			}
 			product := 2*n + 2
-			if a.Scope == adapter.ScopeGlobal { // as an import may store it; the suite unsets global values of others
+			if a.Scope == adapter.ScopeGlobal { // an import may store such values; the suite unsets global values of other attributes
 				product = 12 - n
 			}
 			value, folded, err := db.records.Engine.ValueTexts(a, v)
@@ -191,7 +191,7 @@ func TestManyAddedAttributes(t *testing.T) {
 			t.Fatal(err)
 		}
 		db := openAdded(t, e, schemas)
-		const addedJoins = 12 // the most that one statement joins
+		const addedJoins = 12 // the most attributes that one statement joins
 		for _, named := range []int{addedJoins, addedJoins + 1, 70} {
 			q := adapter.Query{Where: slices.Clone(conditions[:named])}
 			for _, a := range schemas.Of(adapter.Products).Attributes {

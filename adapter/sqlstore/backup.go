@@ -13,21 +13,21 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// Backup writes an archive of all tables, as they are at one moment, and of the images that they name.
-// program is the version that the archive says has made it. Kinds: Unsupported for a database of
-// another version, Unavailable, Internal.
+// Backup writes an archive of all tables at one moment, and of the images that they name. program is
+// the version that the archive records as its maker. Kinds: Unsupported for a database of another
+// version, Unavailable, Internal.
 func (db *DB) Backup(ctx context.Context, to io.Writer, program string, progress backups.Progress) (*backups.Manifest, error) {
 	from := backups.Store{DB: db.records.DB, Media: db.records.Media()}
 	manifest, err := backups.Save(ctx, from, to, program, progress)
 	return manifest, db.records.WrapError(ctx, "back up", err)
 }
 
-// Restore fills the database and the store of images that o names from an archive. Kinds: Conflict if
-// the database is not empty, Unsupported for an archive of a newer version or of another engine,
+// Restore fills the database and the media store that o names from an archive. Kinds: Conflict if the
+// database is not empty, Unsupported for an archive of a newer version or of another engine,
 // Unavailable, Internal.
 func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Options) (_ *backups.Manifest, err error) {
 	const op = "restore"
-	dsn := cmp.Or(o.DirectDSN, o.DSN) // a pooler has no part in it
+	dsn := cmp.Or(o.DirectDSN, o.DSN) // restoring must not go through a pooler
 	opened, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: o.Wrap}})
 	if err != nil {
 		return nil, err

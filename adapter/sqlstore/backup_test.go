@@ -43,7 +43,7 @@ func restoreTo(t *testing.T, dsn string, archive []byte) *DB {
 	return db
 }
 
-// dump returns all rows of some tables, sorted, as the driver gives them.
+// dump returns all rows of some tables, sorted, as the driver returns them.
 func dump(t *testing.T, db *DB, tables []string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -152,7 +152,7 @@ func decompressed(archive []byte) []byte {
 }
 
 // testRestoreRefusals restores archives that are cut off or changed, into an empty database, and into
-// one that is not.
+// one that is not empty.
 func testRestoreRefusals(t *testing.T, e sqltest.Engine, archive, other []byte) {
 	options := Options{DSN: e.Empty(t), MediaDir: t.TempDir()}
 	restore := func(archive []byte, force bool) error {
@@ -199,7 +199,7 @@ func testRestoreRefusals(t *testing.T, e sqltest.Engine, archive, other []byte) 
 }
 
 // TestBackupIsOfOneMoment backs up while transactions change several tables, and checks that the
-// archive has all or nothing of each.
+// archive has all or nothing of each transaction.
 func TestBackupIsOfOneMoment(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := OpenWith(t, Options{DSN: NewDemo(t, e), MediaDir: t.TempDir(), SecretKey: SecretKey})

@@ -19,8 +19,8 @@ func setQty(key adapter.Key, qty string) adapter.UpdateParams {
 	}}
 }
 
-// TestBatchWithFailedStatement updates stock items in a batch of which the server refuses one: the
-// others are stored, which takes savepoints.
+// TestBatchWithFailedStatement updates stock items in a batch and checks that the server refuses
+// one while the others are stored, which requires savepoints.
 func TestBatchWithFailedStatement(t *testing.T) {
 	sqltest.EachServer(t, func(t *testing.T, e sqltest.Engine) {
 		store := storeOf(t, openDemo(t, e), adapter.StockItems)
@@ -42,8 +42,8 @@ func TestBatchWithFailedStatement(t *testing.T) {
 	})
 }
 
-// TestConcurrentBatches updates the same stock items from two processes, as far as the database can
-// tell.
+// TestConcurrentBatches updates the same stock items from two stores, which are two processes to
+// the database.
 func TestConcurrentBatches(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := NewDemo(t, e)

@@ -41,7 +41,7 @@ func TestConformanceOnBucket(t *testing.T) {
 	}
 }
 
-// TestBucket writes images on every engine while the store of images is killed and stopped.
+// TestBucket writes images on every engine while the media store is killed and stopped.
 func TestBucket(t *testing.T) {
 	nightly.Only(t, "media")
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// TestResetCounters checks that new keys follow those of the data set after a reset,
+// TestResetCounters checks that new keys follow the keys of the data set after a reset,
 // regardless of earlier keys.
 func TestResetCounters(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {

@@ -28,13 +28,13 @@ type Options struct {
 	// DSN names the database, and may hold a password:
 	//
 	//   - "sqlite:path/to/file.db", or the path alone;
-	//   - "postgres://user:password@host:5432/database" or "postgres:" and
-	//     settings, "host=/run/postgresql dbname=shop", with all that pgx takes;
-	//   - "mysql:user:password@tcp(host:3306)/database", for MariaDB too, with
-	//     all that go-sql-driver/mysql takes.
+	//   - "postgres://user:password@host:5432/database" or "postgres:" and settings,
+	//     "host=/run/postgresql dbname=shop", with all options of pgx;
+	//   - "mysql:user:password@tcp(host:3306)/database", for MariaDB too, with all options of
+	//     go-sql-driver/mysql.
 	DSN string
-	// Migrate makes Open create a missing database file and run the migrations. Without
-	// it the schema of the database is used as it is.
+	// Migrate makes Open create a missing database file and run the migrations. Without it the
+	// schema of the database is used unchanged.
 	Migrate bool
 	// SecretKey encrypts the secrets of consumers and tokens. Any text will do; a long
 	// random one is best. Without it secrets are stored unencrypted.
@@ -47,7 +47,7 @@ type Options struct {
 	MediaDir string
 	// Media, unless nil, stores media files instead of MediaDir.
 	Media blobs.Store
-	// Schemas describe the records; nil means those of adapter.NewSchemas.
+	// Schemas describe the records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
 	// Logger logs the migrations; nil means no log.
 	Logger *slog.Logger
@@ -60,7 +60,7 @@ type Options struct {
 	// such as PgBouncer's. DirectDSN, which leads to the server itself, is then needed by
 	// Migrate and by imports.
 	PerTransaction bool
-	// DirectDSN is what migrations and the lock of imports use; "" stands for DSN.
+	// DirectDSN is used by migrations and by the lock of imports; "" stands for DSN.
 	DirectDSN string
 	// WriteConnections and ReadConnections are the numbers of connections to a database server;
 	// 0 stands for two and four for each processor, and for four and eight at least.
@@ -72,7 +72,7 @@ type DB struct {
 	records      *recordtx.Database
 	adapter      *recordtx.Adapter
 	credentials  *credentials.Store
-	migrations   []string // those that Open has run
+	migrations   []string // run by Open
 	passwordCost int
 	hashes       sync.Map // public password → bcrypt hash
 }
@@ -124,15 +124,15 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 }
 
 // Migrations returns the names of the migrations that Open has run, in their order; none if the
-// tables were those of this version, or without Options.Migrate.
+// tables were up to date, or without Options.Migrate.
 func (db *DB) Migrations() []string { return slices.Clone(db.migrations) }
 
-// CheckVersion fails if the tables are not those of this version, as they may be without
-// Options.Migrate. It waits for up to ten minutes while another process migrates, and says so to
-// logger. Kinds: Invalid, Unavailable, Internal.
+// CheckVersion fails if the tables have another version than the program, which is possible
+// without Options.Migrate. It waits for up to ten minutes while another process migrates, and
+// logs that to logger. Kinds: Invalid, Unavailable, Internal.
 func (db *DB) CheckVersion(ctx context.Context, logger *slog.Logger) error {
 	pool, missing := db.records.SessionPool(db.records.Writer)
-	if missing != nil { // which does not matter unless another process may be migrating
+	if missing != nil { // this matters only if another process may be migrating
 		versions, err := db.Versions(ctx)
 		if err != nil || len(versions.Pending) > 0 {
 			return cmp.Or(err, missing)
@@ -143,7 +143,7 @@ func (db *DB) CheckVersion(ctx context.Context, logger *slog.Logger) error {
 	return db.records.WrapError(ctx, "check the version of the tables", err)
 }
 
-// Versions returns which migrations the database has. Kinds: Unavailable, Internal.
+// Versions returns the versions of the database's migrations. Kinds: Unavailable, Internal.
 func (db *DB) Versions(ctx context.Context) (engine.Versions, error) {
 	versions, err := db.records.Engine.Versions(ctx, db.records.Readers)
 	return versions, db.records.WrapError(ctx, "read the version of the tables", err)
@@ -171,19 +171,19 @@ func (db *DB) Credentials() *credentials.Store { return db.credentials }
 // Admins returns the administrators.
 func (db *DB) Admins() credentials.Admins { return credentials.NewAdmins(db.records.DB) }
 
-// Imports returns what is noted of imports.
+// Imports returns the log of imports.
 func (db *DB) Imports() importlog.Log { return importlog.New(db.records.DB) }
 
 // Leases returns the leases of the database.
 func (db *DB) Leases() leases.Store { return leases.New(db.records.DB) }
 
-// Changes returns what imports note of the records that they change.
+// Changes returns the log of the records that imports change.
 func (db *DB) Changes() importwatch.Log { return importwatch.New(db.records.DB) }
 
 // Outbox returns the outbox of the database.
 func (db *DB) Outbox() outboxes.Store { return outboxes.New(db.records.DB) }
 
-// Owners returns the owners of the writes of resources.
+// WriteOwners returns the owners of the writes of resources.
 func (db *DB) WriteOwners() outboxes.Owners {
 	return outboxes.NewOwners(db.records.DB, db.records.Schemas)
 }

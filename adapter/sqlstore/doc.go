@@ -3,17 +3,17 @@
 //
 // # Principles
 //
-//  1. Each idea has a package of its own below this one: how the engines differ (engine), statements
-//     and transactions (database), how records are stored (tables), queried (query), read (records)
-//     and written (recordtx), the bytes of images (blobs), credentials (credentials), the ID map
-//     (idmaps), the outbox (outboxes), leases (leases), what is noted of imports (importlog), and
-//     what caches learn of them (importwatch). This package opens all of it.
+//  1. Each idea has a package of its own below this one: the differences between engines (engine),
+//     statements and transactions (database), storing records (tables), querying (query), reading
+//     (records) and writing them (recordtx), the bytes of images (blobs), credentials (credentials),
+//     the ID map (idmaps), the outbox (outboxes), leases (leases), the log of imports (importlog), and
+//     the changes of imports for caches (importwatch). This package opens all of it.
 //  2. SQLite has one connection that writes, in transactions that lock the database at their start;
 //     on servers a transaction locks the record, at read committed. Each node of a Galera cluster
-//     locks rows for itself: what excludes transactions of several nodes is a row that each of them
-//     writes (LockName and LockOnNodes of package database). A transaction that fails because
-//     of concurrent ones (a deadlock, a serialization failure) is repeated a few times. So is one that
-//     a unique index has stopped: the next attempt finds the other record and reports it.
+//     locks rows for itself: transactions of several nodes exclude each other by a row that each of
+//     them writes (LockName and LockOnNodes of package database). A transaction that fails because of
+//     concurrent ones (a deadlock, a serialization failure) is repeated a few times. So is a transaction
+//     that a unique index has stopped: the next attempt finds the other record and reports it.
 //  3. Replica makes the database the local replica of a backend over HTTP, for package replica. A
 //     record imported from the backend and its mapping are stored in one transaction.
 //  4. Imports can be repeated. A dry run executes the same queries as a real run.
@@ -47,8 +47,8 @@
 //     no booleans), DECIMAL with at most four decimal places in use for decimals, and
 //     TIMESTAMP(0) or DATETIME in UTC for times (on SQLite TEXT, "2006-01-02 15:04:05").
 //
-// A view provides what the backend does not store as a constant, and what the backend
-// stores in another form as an expression, both with the right type:
+// A view provides values that the backend does not store as a constant, and values that it stores in
+// another form as an expression, both with the right type:
 //
 //	CREATE VIEW stock_item AS SELECT
 //	  bin AS item_id,
@@ -58,9 +58,8 @@
 //	  …
 //	FROM inventory
 //
-// One table holds no resource: product_listing, with store_id and product_id, says which
-// products shoppers may list at which store view. A backend without such a table derives it
-// by a view:
+// One table holds no resource: product_listing, with store_id and product_id, holds the products that
+// shoppers may list at each store view. A backend without such a table derives it by a view:
 //
 //	CREATE VIEW product_listing AS SELECT store.store_id, product.entity_id AS product_id
 //	FROM product
@@ -68,33 +67,30 @@
 //	JOIN store ON store.website_id = product_website.website_id
 //	WHERE product.status = 1 AND product.visibility <> 1
 //
-// An attribute can be changed if the engine can update its column: a plain column of a view
-// over one table, such as qty above, or a column that an INSTEAD OF trigger handles
-// (PostgreSQL, SQLite). Changing any other fails with kind Unsupported; on SQLite the
-// trigger decides. A write of a text also writes its folded column, and every change of a
-// customer or an address writes updated_at. Records can be created and deleted if the engine
-// can insert and delete rows of the view; it must generate the keys. Triggers must handle
-// everything else that goes with a customer or a product.
+// An attribute can be changed if the engine can update its column: a plain column of a view over one
+// table, such as qty above, or a column that an INSTEAD OF trigger handles (PostgreSQL, SQLite).
+// Changing any other attribute fails with kind Unsupported; on SQLite the trigger decides. A write of
+// a text also writes its folded column, and every change of a customer or an address writes
+// updated_at. Records can be created and deleted if the engine can insert and delete rows of the view;
+// it must generate the keys. Triggers must handle everything else that belongs to a customer or a
+// product.
 //
-// Products are written and assigned by statements on product, product_value,
-// product_group_price, product_tier_price, product_rule_price, product_image, product_image_value,
-// product_image_pointer, product_website, product_category and stock_item, each on one view,
-// and by reading store. Imports also write category_value. write_lock and media_file must be
-// tables as in the migrations; for imports import_state, import_change and import_process, too;
-// for imports with a source imported_record, import_source, import_position, import_parked and
-// import_digest; lease for whoever takes one,
-// and evidence for NoteEvidence. A new
-// comment inserts a row of order_comment, and updates status and updated_at of its
-// sales_order and updated_at of its rows of order_item. Records are locked by
-// SELECT … FOR UPDATE on the view, so the view must not group, and an outer join must be
-// written as a subquery as above.
+// Products are written and assigned by statements on product, product_value, product_group_price,
+// product_tier_price, product_rule_price, product_image, product_image_value, product_image_pointer,
+// product_website, product_category and stock_item, each on one view, and by reading store. Imports
+// also write category_value. write_lock and media_file must be tables as in the migrations; for
+// imports import_state, import_change and import_process, too; for imports with a source
+// imported_record, import_source, import_position, import_parked and import_digest; for leases the
+// table lease; and for NoteEvidence the table evidence. A new comment inserts a row of order_comment,
+// and updates status and updated_at of its sales_order and updated_at of its rows of order_item.
+// Records are locked by SELECT … FOR UPDATE on the view, so the view must not group, and an outer join
+// must be written as a subquery as above.
 //
 // # How it is tested
 //
 // All tests use real databases; the tests start the servers (package sqltest). They run the
-// conformance suite of package adaptertest, compare every table with its schema and with the
-// tables of the other engines, and use views over another schema. Further tests cover what
-// the suite cannot see: migrations, loading, resets during reads and writes, credentials,
-// nonces, deadlocks, and kinds of errors. A benchmark compares Update with bare
-// prepared statements.
+// conformance suite of package adaptertest, compare every table with its schema and with the tables of
+// the other engines, and use views over another schema. Further tests cover behavior that the suite
+// cannot see: migrations, loading, resets during reads and writes, credentials, nonces, deadlocks, and
+// kinds of errors. A benchmark compares Update with bare prepared statements.
 package sqlstore

@@ -52,9 +52,8 @@ func NewDemo(tb testing.TB, e sqltest.Engine) string {
 
 // StoreOpener returns a function that opens the stores of a conformance suite, whose
 // tests run one after the other. Its first two stores are new, as the suite closes one
-// and uses the other throughout. All later ones are one store that restore resets to
-// its initial content: creating a server's database for each takes most of the suite's
-// time.
+// and uses the other throughout. All later ones are one store that restore resets to its
+// initial content: creating a server's database for each takes most of the suite's time.
 func StoreOpener(tb testing.TB, open func(testing.TB) *DB, restore func(testing.TB, *DB)) func(testing.TB) *DB {
 	const own = 2
 	opened := 0

@@ -18,7 +18,7 @@ func private() []string {
 	return []string{"zebedee.q@private.example", "zebedee", "quixotine", "larkspur lane", "192.0.2.77"}
 }
 
-// fillPrivate stores private texts wherever there may be some, for a customer, and returns the keys of
+// fillPrivate stores private texts in every possible place, for a customer, and returns the keys of
 // the customer's orders, the last of which was placed as a guest.
 func fillPrivate(t *testing.T, db *DB, customer adapter.Key) (orders []int64) {
 	t.Helper()
@@ -63,7 +63,7 @@ func count(t *testing.T, db *DB, statement string) (n int64) {
 	return n
 }
 
-// findPrivate returns which private texts are in which tables.
+// findPrivate returns the tables in which private texts are found.
 func findPrivate(tables map[string][]string) (found []string) {
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		text := strings.ToLower(strings.Join(tables[name], "\n"))
@@ -76,7 +76,7 @@ func findPrivate(tables map[string][]string) (found []string) {
 	return found
 }
 
-// TestErase erases a customer on every engine, and searches all tables for what is left.
+// TestErase erases a customer on every engine, and searches all tables for remains.
 func TestErase(t *testing.T) { sqltest.EachEngine(t, testErase) }
 
 func testErase(t *testing.T, e sqltest.Engine) {
@@ -113,7 +113,7 @@ func testErase(t *testing.T, e sqltest.Engine) {
 			}
 		}
 	}
-	for _, table := range tables { // everything of others is as it was
+	for _, table := range tables { // all other data is unchanged
 		for _, row := range others[table] {
 			if !slices.Contains(after[table], row) {
 				t.Errorf("table %s has lost %s", table, row)
@@ -131,7 +131,7 @@ func testErase(t *testing.T, e sqltest.Engine) {
 	testEraseKeeps(t, db)
 }
 
-// testEraseKeeps erases a customer and keeps the orders, and refuses one of a backend.
+// testEraseKeeps erases a customer and keeps the orders, and refuses a customer of a backend.
 func testEraseKeeps(t *testing.T, db *DB) {
 	customer := newCustomer(t, db, "kept@example.com")
 	execute(t, db, fmt.Sprintf("INSERT INTO sales_order (customer_id, store_id, created_at, updated_at, remote_ip) VALUES (%d, 1, '2026-01-01 00:00:00', '2026-01-01 00:00:00', '192.0.2.78')", customer),

@@ -14,7 +14,7 @@ import (
 const maxEvidence = 48 << 10
 
 // NoteEvidence stores a result, in place of the last one of that name. Processes that share
-// the database find it with Evidence. Kinds: Invalid for a content that is too long,
+// the database read it with Evidence. Kinds: Invalid for a content that is too long,
 // Unavailable, Internal.
 func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
 	const op = "note evidence"
@@ -30,8 +30,8 @@ func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
 	})
 }
 
-// Evidence returns the last result of a name and when it was noted, or "" if there is none.
-// Kinds: Unavailable, Internal.
+// Evidence returns the last result of a name and the time when it was noted, or "" if there
+// is none. Kinds: Unavailable, Internal.
 func (db *DB) Evidence(ctx context.Context, name string) (content string, at time.Time, err error) {
 	err = database.EachRow(ctx, db.records.ReadStatements.Query, func(rows *sql.Rows) error {
 		var ms int64

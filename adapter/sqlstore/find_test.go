@@ -68,7 +68,7 @@ func testConditionsEvaluatedByTheStore(t *testing.T, e sqltest.Engine) {
 
 func sameKey(a, b adapter.Record) bool { return a.Get(a.Schema.Key) == b.Get(b.Schema.Key) }
 
-// TestPartialLists fixes which lists are partial.
+// TestPartialLists fixes the set of lists that are partial.
 func TestPartialLists(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openWithStoreViewValues(t, e)

@@ -19,8 +19,8 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// TestGalera writes at two nodes of a cluster at once. What a lock on one server excludes, two nodes
-// exclude, too.
+// TestGalera writes at two nodes of a cluster at once. Writes that a lock on one server excludes are
+// excluded between two nodes, too.
 func TestGalera(t *testing.T) {
 	nightly.Only(t, "galera")
 	cluster := galeratest.Start(t)
@@ -79,7 +79,7 @@ func count(t *testing.T, dsn, text string) (n int) {
 func testGaleraMigrations(t *testing.T, cluster *galeratest.Cluster) {
 	for round := range 5 {
 		dsns := cluster.Database(fmt.Sprintf("empty%d", round))
-		cluster.Nodes[1].Query(t, "SELECT 1") // which waits until the node has the database
+		cluster.Nodes[1].Query(t, "SELECT 1") // this waits until the node has the database
 		made := make([]int, 4)
 		failed := atOnce(len(made), func(i int) error {
 			db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsns[i%2], Migrate: true})
@@ -110,8 +110,7 @@ func testGaleraReads(t *testing.T, nodes [2]*sqlstore.DB) {
 }
 
 // testGaleraSKU has four writers create products with one SKU. Every few rounds it closes the stores and
-// opens them again: while statements are being prepared, a node may roll a transaction back without
-// saying so.
+// opens them again: while statements are being prepared, a node may silently roll a transaction back.
 func testGaleraSKU(t *testing.T, dsns []string) {
 	const rounds, writers, reopen = 200, 4, 8
 	var nodes [2]*sqlstore.DB
@@ -241,7 +240,7 @@ func testGaleraTokens(t *testing.T, nodes [2]*sqlstore.DB, dsns []string) {
 	}
 }
 
-// testGaleraLease lets a holder write under its lease while another process takes it over.
+// testGaleraLease lets a holder write under its lease while another process acquires it.
 func testGaleraLease(t *testing.T, nodes [2]*sqlstore.DB) {
 	for round := range 50 {
 		name := fmt.Sprintf("race %d", round)
@@ -271,7 +270,8 @@ func testGaleraLease(t *testing.T, nodes [2]*sqlstore.DB) {
 	}
 }
 
-// testGaleraIsolated cuts a node off: it says that it is not ready, and calls fail with kind Unavailable.
+// testGaleraIsolated cuts a node off: it reports that it is not ready, and calls fail with kind
+// Unavailable.
 func testGaleraIsolated(t *testing.T, cluster *galeratest.Cluster, dsns []string) {
 	db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsns[2]})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -308,7 +308,7 @@ func testGaleraIsolated(t *testing.T, cluster *galeratest.Cluster, dsns []string
 	}
 }
 
-// BenchmarkGalera measures what it costs that a node first applies what the cluster has committed
+// BenchmarkGalera measures the cost of the node's first applying the commits of the cluster
 // (wsrep_sync_wait), on an idle cluster.
 func BenchmarkGalera(b *testing.B) {
 	nightly.Only(b, "galera")

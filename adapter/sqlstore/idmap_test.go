@@ -417,8 +417,8 @@ func TestCreateWithIntent(t *testing.T) {
 	})
 }
 
-// TestBeginIntent checks that a write intent is stored only if nobody has stored the mapping since it
-// was read, and that an update of an idle record is refused while there is one.
+// TestBeginIntent checks that a write intent is stored only if no process has stored the mapping
+// since it was read, and that an update of an idle record is refused while there is one.
 func TestBeginIntent(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		local := openDemo(t, e).Replica()

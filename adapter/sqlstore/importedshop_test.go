@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// importedShop makes batches of products as an old shop has them: each with values at three
-// store views, a website, a category, a stock item and two images.
+// importedShop makes batches of products as a legacy store has them: each with values at
+// three store views, a website, a category, a stock item and two images.
 type importedShop struct{ schemas *adapter.Schemas }
 
 // benchBatch is the number of products in a batch.

@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
-// TestResetForgetsImports checks that a reset removes what is noted of imports.
+// TestResetForgetsImports checks that a reset removes the log of imports.
 func TestResetForgetsImports(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openTest(t, e)

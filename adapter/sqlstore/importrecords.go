@@ -13,20 +13,19 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 )
 
-// ImportRecords inserts records of the backend into the local replica, each with its
-// mapping, in one transaction, and returns their keys.
+// ImportRecords inserts records of the backend into the local replica, each with its mapping, in one
+// transaction, and returns their keys.
 //
-// Either the first record is a root and the others are its parts, or all are parts of
-// one existing root that the mapping of each names. Key 0 means the next free key; keys
-// that the database chooses later are greater than any key given here. ImportRecords sets
-// a part's Mapping.RootKey, and the RootAttribute of its schema, to the root's key. It checks and derives nothing that a client's write would, except
-// that records without created_at and updated_at get the present time and that the
-// product listing is kept up to date.
+// Either the first record is a root and the others are its parts, or all are parts of one existing root that
+// the mapping of each names. Key 0 means the next free key; keys that the database chooses later are greater
+// than any key given here. ImportRecords sets a part's Mapping.RootKey, and the RootAttribute of its schema,
+// to the root's key. Unlike a client's write, it checks and derives nothing, except that records without
+// created_at and updated_at get the current time and that the product listing is kept up to date.
 //
 // A mapping of the same key and backend id is replaced.
 //
-// Kinds: Conflict when a key, an id or a unique value is taken; Invalid; Unsupported
-// for images, whose files the local replica does not have; Unavailable; Internal.
+// Kinds: Conflict when a key, an id or a unique value is taken; Invalid; Unsupported for images, whose files
+// the local replica does not have; Unavailable; Internal.
 func (s *Replica) ImportRecords(ctx context.Context, records []replica.ImportedRecord) ([]adapter.Key, error) {
 	const op = "import records"
 	checked, err := s.checkImported(op, records)
@@ -92,7 +91,7 @@ func (s *Replica) storeAll(ctx context.Context, tx *recordtx.Tx, op string, reco
 	for _, r := range records {
 		greatest[r.Mapping.Resource] = max(greatest[r.Mapping.Resource], r.Mapping.Key)
 	}
-	if err := tx.PassKeys(ctx, greatest); err != nil { // of all at once, as it locks the counters in one order
+	if err := tx.PassKeys(ctx, greatest); err != nil { // for all at once, as it locks the counters in one order
 		return nil, err
 	}
 	keys := make([]adapter.Key, 0, len(records))

@@ -116,7 +116,7 @@ func testAdopt(t *testing.T, e sqltest.Engine) {
 		if g, tiers, items := got.Get("group_price").Records(), got.Get("tier_price").Records(), got.Get("stock_item").Records(); len(g) != 1 || len(tiers) != 2 || len(items) != 1 {
 			t.Errorf("%d group prices, %d tier prices, %d stock items", len(g), len(tiers), len(items))
 		}
-		// ImportRecords derives nothing: the item stays as given.
+		// ImportRecords derives nothing: the item stays unchanged.
 		show(get(adapter.StockItems, 600, adapter.GetParams{}), attrs{"product_id": 500, "qty": "7.0000", "is_in_stock": 0, "stock_status_changed_auto": 0})
 		show(get(adapter.ProductCategories, keys[3], adapter.GetParams{}), attrs{"product_id": 500, "position": 4})
 		listed, err := adaptertest.StoreOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{
@@ -280,8 +280,8 @@ func testAdoptAdded(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestImportRecordsDuringCreates imports records under keys just above those that concurrent
-// creates get. On MariaDB a counter passes an explicit key shortly after its row is
+// TestImportRecordsDuringCreates imports records under keys just above the keys of
+// concurrent creates. On MariaDB a counter passes an explicit key shortly after its row is
 // inserted, so a create may get the same key and fail.
 func TestImportRecordsDuringCreates(t *testing.T) {
 	for _, e := range sqltest.Engines() {

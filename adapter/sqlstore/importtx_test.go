@@ -10,7 +10,7 @@ import (
 )
 
 // TestImportStatements checks that the number of statements of an import does not depend on
-// how many products are new, or the same already.
+// the number of products that are new or unchanged.
 func TestImportStatements(t *testing.T) {
 	const more = 8 // as one statement looks for at most 128 keys, and there are 200 images
 	sqltest.EachEngineNightly(t, func(t *testing.T, e sqltest.Engine) {
@@ -25,7 +25,7 @@ func TestImportStatements(t *testing.T) {
 			executed, _ := statements.Take()
 			return len(executed)
 		}
-		withoutKeyless := func(first int) []adapter.Aggregate { // whose keys MariaDB returns one by one
+		withoutKeyless := func(first int) []adapter.Aggregate { // MariaDB returns the keys of these one by one
 			batch := shop.batch(first)
 			for i := range batch {
 				if !batch[i].PartsOnly {

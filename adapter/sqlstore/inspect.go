@@ -11,28 +11,28 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// An Inspection is what [DB.Inspect] has found out about a database and its server.
+// An Inspection describes a database and its server, as found by [DB.Inspect].
 type Inspection struct {
 	// Version is the name and version of the server, such as "PostgreSQL 15.4". Oldest is the
-	// oldest version that will do if the server is older, and "" otherwise.
+	// oldest supported version if the server is older, and "" otherwise.
 	Version, Oldest string
-	// Ahead is how far the server's clock is ahead of this machine's, within RoundTrip.
+	// Ahead is the lead of the server's clock over this machine's, within RoundTrip.
 	Ahead, RoundTrip time.Duration
-	// Pending are the migrations that the database lacks, and Unknown those that a newer
-	// version of the program has made.
+	// Pending are the migrations that the database lacks, and Unknown the migrations that a
+	// newer version of the program has made.
 	Pending, Unknown []int64
-	// TooNew says that this version must not use the tables of a newer one.
+	// TooNew means that this version must not use the tables of a newer one.
 	TooNew bool
-	// Connections is how many connections the pools of this process open at most, and Capacity how
-	// many the server lets the user have; both are 0 without a server.
+	// Connections is the maximum number of connections that the pools of this process open, and
+	// Capacity the number that the server grants the user; both are 0 without a server.
 	Connections, Capacity int
-	// MissingWrites are the rights that the user lacks to serve clients, and MissingChanges
-	// those to migrate, in the words of the server.
+	// MissingWrites are the rights that the user lacks to serve clients, and MissingChanges the
+	// rights that the user lacks to migrate, in the words of the server.
 	MissingWrites, MissingChanges []string
 }
 
-// Inspect returns what the database and the rights of its user are like. It changes nothing:
-// what it tries is rolled back, or can only fail. Kinds: Unavailable, Internal.
+// Inspect inspects the database and the rights of its user. It changes nothing: its probes are
+// rolled back, or can only fail. Kinds: Unavailable, Internal.
 func (db *DB) Inspect(ctx context.Context) (*Inspection, error) {
 	i := &Inspection{}
 	for _, step := range []func(context.Context, *DB) error{i.addServer, i.addCapacity, i.addClock, i.addMigrations, i.addRights} {
@@ -106,7 +106,7 @@ func (i *Inspection) addClock(ctx context.Context, db *DB) error {
 	return nil
 }
 
-// addMigrations compares the migrations that have run with those of the program.
+// addMigrations compares the migrations that have run with the migrations of the program.
 func (i *Inspection) addMigrations(ctx context.Context, db *DB) error {
 	versions, err := db.records.Engine.Versions(ctx, db.records.Readers)
 	i.Pending, i.Unknown, i.TooNew = versions.Pending, versions.Unknown, versions.TooNew()

@@ -17,7 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// inspect opens a database as it is and inspects it.
+// inspect opens a database without migrating it and inspects it.
 func inspect(t *testing.T, dsn string) *Inspection {
 	t.Helper()
 	db := OpenWith(t, Options{DSN: dsn})
@@ -28,7 +28,8 @@ func inspect(t *testing.T, dsn string) *Inspection {
 	return found
 }
 
-// TestInspect inspects databases without tables, with all, and with those of other versions.
+// TestInspect inspects databases without tables, with all tables, and with tables of other
+// versions.
 func TestInspect(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		kind, _, err := engine.Of(map[string]string{"sqlite": "sqlite:a.db", "postgres": "postgres://u:p@localhost/shop", "mariadb": "mysql:u:p@tcp(localhost)/shop"}[e.Name])
@@ -107,7 +108,7 @@ func TestOlderThan(t *testing.T) {
 	}
 }
 
-// TestCheckFile checks files that are and that are not databases of Portico's.
+// TestCheckFile checks files that are databases of Portico's and files that are not.
 func TestCheckFile(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, content string) string {

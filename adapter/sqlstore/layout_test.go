@@ -180,8 +180,8 @@ func must(at int, ok bool) int {
 	return at
 }
 
-// TestDeleteOwners deletes records that own others and checks which records are
-// deleted, which remain, and that keys are not reused.
+// TestDeleteOwners deletes records that own others and checks the records that are
+// deleted, the records that remain, and that keys are not reused.
 func TestDeleteOwners(t *testing.T) {
 	sqltest.EachEngine(t, testDeleteOwners)
 }

@@ -64,7 +64,7 @@ func testLeases(t *testing.T, e sqltest.Engine) {
 	renew(again, nil)
 
 	expireLease(t, db, "follow")
-	renew(again, nil) // nobody has wanted it
+	renew(again, nil) // no other process has wanted it
 	acquire("follow", "b", 0)
 	expireLease(t, db, "follow")
 	taken := acquire("follow", "b", 3)
@@ -116,8 +116,8 @@ func TestLeaseForOne(t *testing.T) {
 	})
 }
 
-// TestFencing checks that a holder who was paused, while another one took over, writes
-// nothing.
+// TestFencing checks that a holder that was paused while another one acquired the lease
+// writes nothing.
 func TestFencing(t *testing.T) {
 	sqltest.EachEngine(t, testFencing)
 }
@@ -171,7 +171,7 @@ func testFencing(t *testing.T, e sqltest.Engine) {
 			t.Error(ok, err)
 		}
 	}
-	if e.Name == "sqlite" { // where nobody takes over during a transaction
+	if e.Name == "sqlite" { // no other process can acquire a lease during a transaction
 		takeOver()
 	} else if err := rename(t.Context(), "lost", takeOver); !errors.Is(err, leases.ErrLeaseLost) {
 		t.Errorf("a write during which another process took over: %v", err)

@@ -128,7 +128,7 @@ func TestMigrateListing(t *testing.T) {
 	})
 }
 
-// migrateAgain runs migrations that a test has undone, and only those.
+// migrateAgain runs only migrations that a test has undone.
 func migrateAgain(t *testing.T, db *DB) {
 	t.Helper()
 	if _, err := db.records.Engine.Migrate(t.Context(), db.records.Writer, db.records.Name, nil, goose.WithAllowOutofOrder(true)); err != nil {

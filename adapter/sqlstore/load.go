@@ -71,7 +71,8 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 	return db.records.RemoveUnusedMedia(ctx, media)
 }
 
-// counters returns all counters: those of the records, of prices and of the credentials.
+// counters returns all counters: the counters of the records, of prices and of the
+// credentials.
 func (db *DB) counters() []engine.Counter {
 	_, counters := db.records.RecordCounters()
 	return append(counters, credentials.Counters()...)

@@ -154,9 +154,9 @@ func testResetMedia(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestResetDuringImageWrites resets the store while images are written: every image
-// that remains must have its own bytes. A server may stop one of the two because of the
-// other; a reset also alters tables, which MariaDB's deadlock detection does not see.
+// TestResetDuringImageWrites resets the store while images are written: every remaining image must
+// have its own bytes. A server may abort one of the two because of the other; a reset also alters
+// tables, which MariaDB's deadlock detection does not see.
 func TestResetDuringImageWrites(t *testing.T) {
 	sqltest.EachEngine(t, testResetDuringImageWrites)
 }

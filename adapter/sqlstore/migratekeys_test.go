@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestMigrateKeyKinds migrates API keys from the time before keys had a kind.
+// TestMigrateKeyKinds migrates API keys that were stored before keys had a kind.
 func TestMigrateKeyKinds(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := NewDemo(t, e)

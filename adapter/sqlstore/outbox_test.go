@@ -20,14 +20,14 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// mirroredResources are those that clients write.
+// mirroredResources are the resources that clients write.
 func mirroredResources() []adapter.Resource {
 	return []adapter.Resource{
 		adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories, adapter.StockItems,
 	}
 }
 
-// process returns a process that wishes writes to be mirrored or not, and knows some epochs.
+// process returns a process with mirroring as its desired owner or not, which knows some epochs.
 func process(id string, mirror bool, known map[adapter.Resource]int64) outbox.Process {
 	wishes := map[adapter.Resource]bool{}
 	for _, r := range mirroredResources() {
@@ -90,7 +90,7 @@ func (m *mirroredStore) delete(r adapter.Resource, key adapter.Key, view int64) 
 	adaptertest.MustDelete(m, m.store(r), adapter.DeleteParams{Key: key, StoreID: view})
 }
 
-// entries returns what is in the outbox, for people.
+// entries returns the entries of the outbox as readable text.
 func (m *mirroredStore) entries() (all []string) {
 	m.Helper()
 	for _, held := range []bool{false, true} {
@@ -143,7 +143,7 @@ func (m *mirroredStore) clear() {
 	}
 }
 
-// TestOutboxEntries checks what each kind of write enters in the outbox.
+// TestOutboxEntries checks the outbox entries of each kind of write.
 func TestOutboxEntries(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
@@ -179,8 +179,8 @@ func TestOutboxEntries(t *testing.T) {
 	})
 }
 
-// TestOutboxRefused checks that writes are refused, and leave nothing, if the other system has
-// the writes or they are changing sides.
+// TestOutboxRefused checks that writes are refused, and leave nothing, if the other system owns
+// the writes or a handover is in progress.
 func TestOutboxRefused(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
@@ -219,7 +219,7 @@ func TestOutboxRefused(t *testing.T) {
 	})
 }
 
-// TestWriteOwners turns the writes of a resource there and back, with two processes.
+// TestWriteOwners hands the writes of a resource over and back, with two processes.
 func TestWriteOwners(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openDemo(t, e)
@@ -296,7 +296,7 @@ func TestWriteOwners(t *testing.T) {
 	})
 }
 
-// TestOutboxDelivery checks in which order entries are due, and what becomes of them.
+// TestOutboxDelivery checks the order in which entries are due, and their states afterwards.
 func TestOutboxDelivery(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
@@ -354,7 +354,7 @@ func TestOutboxDelivery(t *testing.T) {
 	})
 }
 
-// TestOutboxAttempts checks which attempts count, and what is noted of what was sent.
+// TestOutboxAttempts checks the attempts that count, and the notes about sent values.
 func TestOutboxAttempts(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
@@ -397,8 +397,8 @@ func (m *mirroredStore) only() outbox.Entry {
 	return all[0]
 }
 
-// TestUnknownCreates checks which creates count as unknown: those whose reply was lost, and those
-// of a process that was killed.
+// TestUnknownCreates checks the creates that count as unknown: creates whose reply was lost, and
+// creates of a process that was killed.
 func TestUnknownCreates(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
@@ -429,7 +429,7 @@ func TestUnknownCreates(t *testing.T) {
 		}
 		m.announce(process("only", false, nil))
 		for _, c := range []struct {
-			forget string // before
+			forget string // removed before
 			may    bool
 		}{{"", false}, {"lost", false}, {"killed", true}} {
 			if _, err := box.DiscardCreates(t.Context(), ids[c.forget]); err != nil {
@@ -444,7 +444,7 @@ func TestUnknownCreates(t *testing.T) {
 	})
 }
 
-// TestOutboxCount counts something of each kind.
+// TestOutboxCount counts entries of each kind.
 func TestOutboxCount(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))

@@ -23,8 +23,8 @@ func (m *mirroredStore) export(r adapter.Resource, key adapter.Key) adapter.Aggr
 	return found[0]
 }
 
-// ofProduct returns an exported product as an old shop has it: parts of other kinds than
-// assignments are aggregates of their own.
+// ofProduct returns an exported product as a legacy store has it: parts other than assignments
+// are aggregates of their own.
 func ofProduct(one adapter.Aggregate) (product, images adapter.Aggregate, stock adapter.Record) {
 	product = adapter.Aggregate{Record: one.Record, PartsOf: []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories}}
 	images = adapter.Aggregate{Record: adapter.NewRecord(one.Record.Schema), PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages}}
@@ -61,7 +61,7 @@ func ofProduct(one adapter.Aggregate) (product, images adapter.Aggregate, stock 
 	return product, images, stock
 }
 
-// follow imports what an old shop has, as following it does.
+// follow imports records of a legacy store, as following it does.
 func (m *mirroredStore) follow(batch ...adapter.Aggregate) []adapter.Imported {
 	m.Helper()
 	done, err := m.db.Adapter().Import(m.Context(), batch, adapter.ImportOptions{Existing: adapter.ReplaceExisting, Source: "old"})
@@ -71,7 +71,8 @@ func (m *mirroredStore) follow(batch ...adapter.Aggregate) []adapter.Imported {
 	return done
 }
 
-// conflicts returns the conflicts so far, the first ones first, and forgets nothing.
+// conflicts returns the conflicts so far, in the order in which they occurred, without removing
+// them.
 func (m *mirroredStore) conflicts() (all []outbox.Conflict) {
 	m.Helper()
 	latest, _, err := m.db.Outbox().Conflicts(m.Context(), 100)
@@ -85,7 +86,7 @@ func (m *mirroredStore) conflicts() (all []outbox.Conflict) {
 	return latest
 }
 
-// TestOutboxImports follows an old shop while it still has to be told what clients have changed.
+// TestOutboxImports follows a legacy store that has not received all client writes yet.
 func TestOutboxImports(t *testing.T) {
 	sqltest.EachEngine(t, testOutboxImports)
 }
@@ -189,7 +190,7 @@ func testOutboxImports(t *testing.T, e sqltest.Engine) {
 			t.Fatal(err)
 		}
 		m.delete(adapter.ProductWebsites, assigned.Records[0].Key(), 0)
-		for i := range product.Parts { // those of an old shop have no keys
+		for i := range product.Parts { // a legacy store's assignments have no keys
 			product.Parts[i] = product.Parts[i].Clone()
 			product.Parts[i].Set(product.Parts[i].Schema.Key, adapter.Value{})
 		}
@@ -233,7 +234,7 @@ func testOutboxImports(t *testing.T, e sqltest.Engine) {
 	})
 }
 
-// TestOutboxImages follows an old shop that has to be told of changed images.
+// TestOutboxImages follows a legacy store that has not received changes of images yet.
 func TestOutboxImages(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openGallery(t, e))
@@ -255,7 +256,7 @@ func TestOutboxImages(t *testing.T) {
 		m.update(adapter.ProductImages, 4, 2, attrs{"label": "À nous"})
 		m.delete(adapter.ProductImages, 5, 0)
 		want := map[int64][]string{0: gallery(0), 2: gallery(2)}
-		want[0][3] = "4 - - - " // what saving a product stores besides follows when the old shop has done so
+		want[0][3] = "4 - - - " // values that saving a product stores in addition follow when the legacy store has saved it
 		if done := m.follow(images)[0]; !done.Pending {
 			t.Errorf("%+v", done)
 		}

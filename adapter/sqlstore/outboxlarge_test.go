@@ -13,10 +13,10 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// largeOutbox is how many entries the outbox of TestLargeOutbox has in each state.
+// largeOutbox is the number of entries that the outbox of TestLargeOutbox has in each state.
 const largeOutbox = 100_000
 
-// fill enters as many changes as there are in a large outbox, each of another product.
+// fill enters as many changes as a large outbox has, each of another product.
 func (m *mirroredStore) fill(firstKey int64, parked bool, retry time.Time) {
 	m.Helper()
 	digit := "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
@@ -31,8 +31,8 @@ func (m *mirroredStore) fill(firstKey int64, parked bool, retry time.Time) {
 		key, flag, time.Now().UnixMilli(), retry.UnixMilli(), digit))
 }
 
-// TestLargeOutbox asks an outbox for what the deliverer, the metrics, commands and imports ask
-// for, while 100,000 changes wait and as many are parked, none of which is due.
+// TestLargeOutbox runs the outbox queries of the deliverer, the metrics, commands and imports
+// while 100,000 changes wait and as many are dead letters; none of them is due.
 func TestLargeOutbox(t *testing.T) {
 	nightly.Only(t, "faults")
 	for _, e := range sqltest.Engines() {
@@ -90,8 +90,8 @@ func TestLargeOutbox(t *testing.T) {
 	}
 }
 
-// importPending changes a product as a client does, and then imports as often what the old shop
-// still has. It returns how often what the client has written stayed.
+// importPending changes a product as a client does, and then imports the legacy store's state
+// the given number of times. It returns the number of times that the client's value stayed.
 func (m *mirroredStore) importPending(times int) (kept int) {
 	m.Helper()
 	product, _, _ := ofProduct(m.export(adapter.Products, 1))
@@ -108,7 +108,7 @@ func (m *mirroredStore) importPending(times int) (kept int) {
 	return kept
 }
 
-// drop gives up what is to be delivered of a record.
+// drop drops the pending entries of a record.
 func (m *mirroredStore) drop(r adapter.Resource, key adapter.Key) {
 	m.Helper()
 	sqlstore.Exec(m, m.db, fmt.Sprintf("DELETE FROM outbox_entry WHERE resource = '%s' AND record_key = %d", r, key))

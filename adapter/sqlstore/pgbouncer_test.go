@@ -20,7 +20,7 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// pooled returns how to open a database through a pooler in transaction mode.
+// pooled returns the options to open a database through a pooler in transaction mode.
 func pooled(tb testing.TB, b *pgbouncertest.Bouncer, dsn string) sqlstore.Options {
 	tb.Helper()
 	return sqlstore.Options{
@@ -53,7 +53,7 @@ func TestConformancePgBouncer(t *testing.T) {
 }
 
 // TestPgBouncer opens a store several times at once on an empty database through PgBouncer in
-// transaction mode, and checks what its connections leave in those of the server.
+// transaction mode, and checks that its connections leave nothing in the server's sessions.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.Postgres(t)
@@ -130,7 +130,7 @@ func TestPgBouncer(t *testing.T) {
 	t.Run("nothing is left", func(t *testing.T) { checkLeftNothing(t, bouncer.Through(dsn)) })
 }
 
-// TestPgBouncerSessions opens a store through PgBouncer in session mode, which takes no setting.
+// TestPgBouncerSessions opens a store through PgBouncer in session mode, which needs no setting.
 func TestPgBouncerSessions(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.Postgres(t)
@@ -156,8 +156,8 @@ func TestPgBouncerSessions(t *testing.T) {
 	}
 }
 
-// checkLeftNothing checks as another client of the pooler that sessions have neither settings of
-// Portico's nor prepared statements.
+// checkLeftNothing checks as another client of the pooler that sessions have neither Portico's
+// settings nor prepared statements.
 func checkLeftNothing(t *testing.T, dsn string) {
 	t.Helper()
 	for range 20 { // as many sessions as there are

@@ -87,8 +87,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestPlansOfCalls is TestPlans for the statements of the ID map, and for what is asked of the
-// outbox all the time. TestLargeOutbox measures that on all engines.
+// TestPlansOfCalls is TestPlans for the statements of the ID map, and for the frequent queries
+// of the outbox. TestLargeOutbox measures these on all engines.
 func TestPlansOfCalls(t *testing.T) {
 	var watched sqltest.Statements
 	db := OpenWith(t, Options{DSN: sqltest.Engines()[0].NewDSN(t), Wrap: watched.Wrap})

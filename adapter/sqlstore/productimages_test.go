@@ -70,7 +70,7 @@ func images(tb testing.TB, db *sqlstore.DB) adapter.Store {
 	return adaptertest.StoreOf(tb, db.Adapter(), adapter.ProductImages)
 }
 
-// imageText returns the values of an image that depend on the level; - is null.
+// imageText returns the values of an image that depend on the scope; - is null.
 func imageText(r adapter.Record) string {
 	text := fmt.Sprint(r.Get("id").Int())
 	for _, name := range []string{"label", "position", "exclude"} {

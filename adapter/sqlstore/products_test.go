@@ -67,7 +67,7 @@ func addStoreViewValues(t testing.TB, db *DB) {
 	}
 }
 
-// restricted is an adapter that offers products alone, restricted by its parameters.
+// restricted is an adapter that offers only products, restricted by its parameters.
 type restricted struct {
 	*recordtx.Adapter
 	adaptertest.Bounds
@@ -81,9 +81,9 @@ func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
 	return adaptertest.RestrictedStore{Store: store, Bounds: b.Bounds}, nil
 }
 
-// TestConformanceInStoreViews runs the whole product suite on what store views,
-// websites and categories show, so that every query on the scoped tables is compared
-// with adapter.Apply.
+// TestConformanceInStoreViews runs the whole product suite on the values that store
+// views, websites and categories show, so that every query on the scoped tables is
+// compared with adapter.Apply.
 func TestConformanceInStoreViews(t *testing.T) {
 	sqltest.EachEngineNightly(t, testConformanceInStoreViews)
 }

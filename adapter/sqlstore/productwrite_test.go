@@ -39,8 +39,8 @@ func testCopyStoreViewImages(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestSavesSetUpdatedAt checks that every save sets updated_at of the product, and that
-// a refused one does not.
+// TestSavesSetUpdatedAt checks that every save sets updated_at of the product, and that a
+// refused save does not.
 func TestSavesSetUpdatedAt(t *testing.T) {
 	sqltest.EachEngine(t, testSavesSetUpdatedAt)
 }
@@ -122,7 +122,7 @@ func testSavePreparesStatements(t *testing.T, e sqltest.Engine) {
 	execute(t, db, "UPDATE product SET price = 1 WHERE entity_id = 1")
 	save("three")
 	_, after := watched.Take()
-	if e.Name == "mariadb" { // whose driver prepares what is not kept each time
+	if e.Name == "mariadb" { // its driver prepares uncached statements each time
 		after = slices.DeleteFunc(after, func(text string) bool { return strings.Contains(text, " product_value ") })
 	}
 	if len(before) == 0 || len(after) != 0 {

@@ -97,7 +97,8 @@ func decoded(tb testing.TB, text string, s *adapter.Schemas) *adapter.Dataset {
 	return data
 }
 
-// writeAll changes a store as clients do, so that it holds what no data set of a person does.
+// writeAll changes a store as clients do, so that it holds values that no hand-written data
+// set has.
 func writeAll(tb testing.TB, a adapter.Adapter, s *adapter.Schemas) {
 	tb.Helper()
 	change := func(r adapter.Resource, key adapter.Key, level int64, set attrs) {

@@ -16,8 +16,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
 )
 
-// TestTracedStatements checks on each engine that the statements of a request are traced, those
-// of other work are not, and that no span has a value.
+// TestTracedStatements checks on each engine that the statements of a request are traced, that
+// statements of other work are not, and that no span has a value.
 func TestTracedStatements(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		collector := otlptest.Start(t)

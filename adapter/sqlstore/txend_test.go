@@ -14,9 +14,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// A blockingConnector opens connections like those of a server that hangs: once it is
-// armed, the next COMMIT or ROLLBACK blocks until it is released, even if its context
-// ends.
+// A blockingConnector opens connections to a server that seems to hang: once it is armed,
+// the next COMMIT or ROLLBACK blocks until it is released, even if its context ends.
 type blockingConnector struct {
 	driver.Connector
 	armed   *atomic.Bool

@@ -57,7 +57,7 @@ const stockItemView = `
 	FROM inventory;
 	CREATE VIEW product AS SELECT article_no AS entity_id, CAST(since AS TIME) AS created_at, CAST(since AS TIME) AS updated_at FROM article`
 
-// sqliteTrigger makes the view writable on SQLite, which does not do so itself.
+// sqliteTrigger makes the view writable on SQLite, which has no updatable views.
 const sqliteTrigger = `
 	CREATE TRIGGER stock_item_update INSTEAD OF UPDATE ON stock_item BEGIN
 		UPDATE inventory SET on_hand = NEW.qty WHERE bin = NEW.item_id;

@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestClassifySQLite classifies the error of a write while another connection writes, which waits
-// for nothing here. TestClassify has all others.
+// TestClassifySQLite classifies the error of a write while another connection writes; the write
+// does not wait here. TestClassify covers all other errors.
 func TestClassifySQLite(t *testing.T) {
 	raw, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "shop.db")+"?_pragma=busy_timeout(0)&_txlock=immediate")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package engine knows how the SQL databases differ: SQLite, PostgreSQL, and MySQL or MariaDB.
+// Package engine holds the differences between the SQL databases: SQLite, PostgreSQL, and MySQL or
+// MariaDB.
 //
 // # Principles
 //
@@ -12,6 +13,6 @@
 //
 // # How it is tested
 //
-// With real errors of real servers, and with locks that two processes want. That the tables of all
-// engines agree is tested in package sqlstore.
+// With real errors of real servers, and with locks for which two processes compete. Package sqlstore
+// tests that the tables of all engines agree.
 package engine

@@ -10,8 +10,8 @@ import (
 
 var errDSN = errors.New(`must be "sqlite:" and the path of a file, "postgres://user:password@host:5432/database", or "mysql:user:password@tcp(host:3306)/database"`)
 
-// ValidDSN checks that dsn has one of the forms of [Options.DSN]. The error says which
-// forms are valid, and repeats nothing of dsn, which may hold a password.
+// ValidDSN checks that dsn has one of the forms of sqlstore.Options.DSN. The error lists the
+// valid forms, and repeats nothing of dsn, which may hold a password.
 func ValidDSN(dsn string) error {
 	_, _, err := Of(dsn)
 	return err
@@ -32,8 +32,8 @@ func MediaDir(dsn string) string {
 	}
 }
 
-// Location returns where a database is, for logs: its kind, host and port, and name, or the
-// path of its file, without user and password. It returns "" if dsn is invalid.
+// Location returns the location of a database, for logs: its kind, host and port, and name, or
+// the path of its file, without user and password. It returns "" if dsn is invalid.
 func Location(dsn string) string {
 	e, name, err := Of(dsn)
 	if err != nil {

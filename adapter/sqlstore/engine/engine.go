@@ -19,19 +19,19 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An Engine holds everything in which one kind of database differs from the others.
+// An Engine holds the differences between one kind of database and the others.
 type Engine struct {
 	// System is the name of the database system in traces.
 	System string
-	// validate checks a DSN without the engine's prefix. Its error says what would be
-	// valid, and repeats nothing of the DSN, which may hold a password.
+	// validate checks a DSN without the engine's prefix. Its error lists the valid forms, and
+	// repeats nothing of the DSN, which may hold a password.
 	validate func(dsn string) error
 	// Open opens the pools.
 	Open func(dsn string, o PoolOptions) (Pools, error)
 	// mediaDir returns the folder for media beside a database file; nil for an engine
 	// without database files.
 	mediaDir func(dsn string) string
-	// location returns where the database of a valid DSN is, without user and password.
+	// location returns the location of the database of a valid DSN, without user and password.
 	location func(dsn string) string
 
 	dialect    goose.Dialect
@@ -40,9 +40,10 @@ type Engine struct {
 	commitsChanges bool
 	// tryMigrationLock keeps two processes from migrating at once.
 	tryMigrationLock migrationLock
-	// LockImports keeps two processes from importing at once, as [Imports.Lock] says. It is
-	// given a pool that has a connection to spare, the name that open was given, and how long
-	// the process may be silent, as [Imports.LockWithin] says; 0: as long as it likes.
+	// LockImports keeps two processes from importing at once, as described at importlog.Log.Lock.
+	// It gets a pool that has a connection to spare, the name that Open was given, and how long
+	// the process may be silent, as described at importlog.Log.LockWithin; 0 means without a
+	// limit.
 	LockImports func(ctx context.Context, readers *sql.DB, dsn string, wait, silence time.Duration) (release func() error, err error)
 
 	Flavor sqlbuilder.Flavor
@@ -64,18 +65,18 @@ type Engine struct {
 	// casts holds, for an attribute's kind, the type to which a stored text is cast
 	// before it is compared. Kinds without an entry are compared as text.
 	casts map[adapter.Kind]string
-	// IsTableSQL selects a row for the name of a table, and none for that of a view.
+	// IsTableSQL selects a row for the name of a table, and none for the name of a view.
 	IsTableSQL string
 	// IgnoreDuplicateNonce ends an INSERT of a nonce, so that it changes no row if the
 	// nonce exists already.
 	IgnoreDuplicateNonce string
 	// IgnoreDuplicateNote ends an INSERT into imported_record in the same way.
 	IgnoreDuplicateNote string
-	// Now is an expression for the present time of the database's clock, in milliseconds
-	// since 1970. That of SQLite is this machine's.
+	// Now is an expression for the current time of the database's clock, in milliseconds since
+	// 1970. SQLite uses this machine's clock.
 	Now string
-	// Upsert ends an INSERT, so that it gives the named columns of a row that exists with
-	// the same key, a column or several with commas, the values of the new one.
+	// Upsert ends an INSERT, so that the named columns of an existing row with the same key, a
+	// column or several with commas, get the values of the new row.
 	Upsert func(key string, columns ...string) string
 	// LastKeyFollows is true if the keys that an INSERT of several rows generates are
 	// consecutive, and the last insert id is the last of them. It is not used with
@@ -84,29 +85,29 @@ type Engine struct {
 	// UseReturning is true if an INSERT returns the new key by a RETURNING clause, and
 	// false if the driver reports a last insert id.
 	UseReturning bool
-	// Analyze renews the statistics by which statements are planned; "" for an engine that
-	// does without.
+	// Analyze renews the statistics by which statements are planned; "" for an engine that needs
+	// none.
 	Analyze string
-	// Scrub are statements, outside a transaction, that remove from the files of the database
-	// what deleted rows have left there; none for an engine that cannot do so at once.
+	// Scrub are statements, outside a transaction, that remove the remains of deleted rows from
+	// the files of the database; none for an engine that cannot do so at once.
 	Scrub    []string
 	Counters CounterStatements
 	// Decimal returns the argument of a statement for a decimal.
 	Decimal func(tenThousandths int64) any
-	// Classify returns the kind of a driver's error, and whether the transaction failed
-	// only because of concurrent ones, so that it is worth a retry.
+	// Classify returns the kind of a driver's error, and whether the transaction failed only
+	// because of concurrent ones, so that it is worth a retry.
 	Classify func(error) (kind adapter.ErrorKind, again bool)
-	// Check fails if the server answers but cannot write, as far as the engine can tell; nil for
-	// an engine that always can.
+	// Check fails if the server answers but cannot write, as far as the engine can detect; nil for
+	// an engine that always can write.
 	Check func(ctx context.Context, p Pools) error
-	// HasLost reports whether an error says that the server of a connection does not serve any
-	// more, while another one at the same address may; nil for an engine without such errors.
+	// HasLost reports whether an error means that the server of a connection no longer serves,
+	// while another one at the same address may; nil for an engine without such errors.
 	HasLost func(error) bool
-	// Inspector finds out what a database of the engine is like.
+	// Inspector inspects a database of the engine.
 	Inspector Inspector
 }
 
-// PoolOptions say how an engine opens its pools.
+// PoolOptions configure the pools of an engine.
 type PoolOptions struct {
 	// Create creates a missing database file.
 	Create bool
@@ -117,7 +118,7 @@ type PoolOptions struct {
 	Writers, Readers int
 	// PerTransaction is for a pooler in transaction mode, which gives a connection a session of
 	// the server for one transaction at a time: no statement is prepared, and nothing is left in
-	// the session. Only PostgreSQL can do so.
+	// the session. Only PostgreSQL supports it.
 	PerTransaction bool
 }
 
@@ -136,8 +137,8 @@ func (o PoolOptions) wrap(c driver.Connector) driver.Connector {
 type Pools struct {
 	Writer  *sql.DB
 	Readers *sql.DB // connections that cannot write
-	// CredentialReaders is used to authenticate callers. It may be the same pool as
-	// readers if that has enough connections beside those that long lists occupy.
+	// CredentialReaders is used to authenticate callers. It may be the same pool as Readers if
+	// that has enough connections beside the ones that long lists occupy.
 	CredentialReaders *sql.DB
 	// IsCluster reports whether the server is a node of a cluster whose nodes lock rows for
 	// themselves, as far as connections have been opened; nil for an engine without such clusters.
@@ -167,8 +168,8 @@ func (e *Engine) ListedAsNull(sb *sqlbuilder.SelectBuilder, nulls, attribute str
 	return fmt.Sprintf(e.LikeFormat, nulls, "", sb.Var(InNulls(attribute)))
 }
 
-// InNulls returns the LIKE pattern of a list of attributes that holds one. In their names,
-// which are letters, digits and underscores, only these have a meaning.
+// InNulls returns the LIKE pattern of a list of attributes that holds one. In their names, which
+// are letters, digits and underscores, only underscores have a meaning.
 func InNulls(attribute string) string { return "%," + strings.ReplaceAll(attribute, "_", `\_`) + ",%" }
 
 // Cast returns an expression that converts a stored text to a value of the kind.
@@ -179,8 +180,8 @@ func (e *Engine) Cast(expression string, kind adapter.Kind) string {
 	return expression
 }
 
-// Rebind replaces the question marks of a statement by the engine's parameters. The
-// statement must have no question marks besides.
+// Rebind replaces the question marks of a statement by the engine's parameters. The statement must
+// have no other question marks.
 func (e *Engine) Rebind(text string) string {
 	if !e.numberedParameters {
 		return text
@@ -198,7 +199,7 @@ func (e *Engine) Rebind(text string) string {
 	}
 }
 
-// upsertOnConflict returns the end of an INSERT as SQLite and PostgreSQL write it.
+// upsertOnConflict returns the end of an INSERT for SQLite and PostgreSQL.
 func upsertOnConflict(key string, columns ...string) string {
 	assignments := make([]string, len(columns))
 	for i, name := range columns {
@@ -235,16 +236,16 @@ func AwaitTxEnd(ctx context.Context, end func() error) error {
 	}
 }
 
-// An Inspector has what differs between engines when a database is inspected.
+// An Inspector holds the differences between engines for inspecting a database.
 type Inspector struct {
-	// VersionSQL selects the version of the server as text. describe returns it with the name
-	// of the system, and the oldest version that will do.
+	// VersionSQL selects the version of the server as text. describe returns it with the name of
+	// the system, and the oldest supported version.
 	VersionSQL string
 	Describe   func(version string) (name, oldest string)
-	// CapacitySQL selects how many connections the server lets the user have at a time; "" for an
-	// engine that is no server.
+	// CapacitySQL selects the number of connections that the server grants the user at a time; ""
+	// for an engine without a server.
 	CapacitySQL string
-	// Rights returns the rights that the user lacks to write some tables, and those to change
-	// them, in the words of the server.
+	// Rights returns the rights that the user lacks to write some tables, and the rights that the
+	// user lacks to change them, in the words of the server.
 	Rights func(ctx context.Context, p Pools, tables []string) (writes, changes []string, err error)
 }

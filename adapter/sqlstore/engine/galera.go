@@ -21,8 +21,8 @@ type galeraConnector struct {
 	isNode    *atomic.Bool // whether the server of the latest connection was a node
 }
 
-// syncWait has a node apply what the cluster has committed before it begins a transaction (1), a
-// change outside of one (2) or an insert outside of one (4).
+// syncWait makes a node apply the commits of the cluster before it begins a transaction (1), a change
+// outside of one (2) or an insert outside of one (4).
 const syncWait = "SET SESSION wsrep_sync_wait = 7"
 
 // Connect opens a connection. It refuses a node that does not serve.
@@ -77,7 +77,7 @@ const (
 	nodeNotReady    = 1047 // of MariaDB; the statement has not begun
 )
 
-// errNotReady means that a node of a cluster does not serve: it has lost the others, or takes over
+// errNotReady means that a node of a cluster does not serve: it has lost the others, or is copying
 // their data.
 var errNotReady = errors.New("the node of the Galera cluster is not ready: wsrep_ready is OFF")
 
@@ -102,7 +102,7 @@ func lastColumn(ctx context.Context, conn driver.Conn, text string) (string, err
 }
 
 // checkNode fails if the server is a node of a cluster that cannot write. The node waits until it has
-// applied what the cluster has committed, which one that has lost the others cannot do.
+// applied the commits of the cluster, which a node that has lost the others cannot do.
 func checkNode(ctx context.Context, p Pools) error {
 	if !p.IsCluster() {
 		return nil
@@ -123,7 +123,7 @@ func checkNode(ctx context.Context, p Pools) error {
 	}
 }
 
-// hasLostNode reports whether an error says that the server does not serve, while another node may.
+// hasLostNode reports whether an error means that the server does not serve, while another node may.
 func hasLostNode(err error) bool {
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
 		return e.Number == nodeNotReady

@@ -12,19 +12,19 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
-// A nodeConn is a connection to a node of a Galera cluster. The node rolls a transaction back if one of
-// another node was first, and says so in its answer to the next command. MariaDB (10.11) forgets it if
-// that command prepares or closes a statement: later statements of the transaction then take effect one by
-// one, and COMMIT succeeds. A nodeConn therefore asks whether the transaction is still there: after such
-// commands before it runs a statement, and always before it commits. The error is that of a deadlock, so
-// that the transaction is repeated.
+// A nodeConn is a connection to a node of a Galera cluster. The node rolls a transaction back if a
+// transaction of another node was first, and reports that in its answer to the next command. MariaDB
+// (10.11) forgets it if that command prepares or closes a statement: later statements of the transaction
+// then take effect one by one, and COMMIT succeeds. A nodeConn therefore checks whether the transaction
+// still exists: after such commands before it runs a statement, and always before it commits. The error is
+// the error of a deadlock, so that the transaction is repeated.
 type nodeConn struct {
 	sqlconn.Conn
 	inTx   bool
-	unsure bool // whether the node may have rolled the transaction back without saying so
+	unsure bool // whether the node may have silently rolled the transaction back
 }
 
-// errRolledBack has the number of a deadlock, of which MariaDB makes the same.
+// errRolledBack has the number of a deadlock, which MariaDB also returns for this failure.
 var errRolledBack = &mysql.MySQLError{Number: deadlock, Message: "the node has rolled the transaction back because one of another node was first"}
 
 // requireTx fails if the node has rolled the transaction back.
@@ -39,7 +39,7 @@ func (c *nodeConn) requireTx(ctx context.Context) error {
 	return err
 }
 
-// begin is called before a statement runs.
+// begin checks the transaction, if necessary, before a statement runs.
 func (c *nodeConn) begin(ctx context.Context) error {
 	if !c.inTx || !c.unsure {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Identity returns a text that is the same for the DSNs of one database that differ in nothing but the
-// password, how to connect or how long to wait. It may differ for two DSNs of one database, but is
-// never the same for two databases, or two schemas of one. It returns "" if dsn is invalid.
+// Identity returns a text that is the same for DSNs of one database that differ only in the password
+// and in options for connecting and timeouts. It may differ for two DSNs of one database, but is never
+// the same for two databases, or two schemas of one. It returns "" if dsn is invalid.
 func Identity(dsn string) string {
 	e, name, err := Of(dsn)
 	if err != nil {

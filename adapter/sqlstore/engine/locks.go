@@ -14,17 +14,17 @@ import (
 // ErrImporting means that another process imports into the database.
 var ErrImporting = errors.New("another import into this store is running: run the command again when it has ended")
 
-// A serverLock is a server's lock that a connection holds. Each of the statements lock,
-// unlock and that of lockWithin returns 1 if it succeeded.
+// A serverLock is a server's lock that a connection holds. Each of the statements lock, unlock and
+// lockWithin returns 1 if it succeeded.
 type serverLock struct {
 	lock, unlock string
 	// limitSilence returns a statement after which the server ends the connection when it has
-	// heard nothing for so long; 0 stands for the duration of any import. It returns "" if
-	// there is nothing to do. unlimitSilence undoes it.
+	// received nothing for that time; 0 stands for the duration of any import. It returns "" if no
+	// statement is necessary. unlimitSilence undoes it.
 	limitSilence   func(silence time.Duration) string
 	unlimitSilence string
-	// lockWithin returns a statement that waits for the lock: for so long if the server can
-	// do so, and then for grace less than a connection is given.
+	// lockWithin returns a statement that waits for the lock: for wait if the server can limit the
+	// time, and for less than grace longer otherwise.
 	lockWithin func(wait time.Duration) string
 	grace      time.Duration
 	// isRefused reports whether an error of lockWithin means that the lock was not free.
@@ -42,7 +42,7 @@ func (l serverLock) do(ctx context.Context, conn *sql.Conn, text string) (done b
 // closed, which releases it, too.
 const unlockTimeout = 5 * time.Second
 
-// LockImports takes the lock of imports on a connection of its own.
+// lockImports takes the lock of imports on a connection of its own.
 func (l serverLock) lockImports(ctx context.Context, readers *sql.DB, _ string, wait, silence time.Duration) (release func() error, err error) {
 	conn, err := readers.Conn(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func execIfAny(ctx context.Context, conn *sql.Conn, text string) error {
 	return err
 }
 
-// keepAlive tells a server several times in each span of silence that the process lives, until stop
-// is called or that fails. 0: the server does not ask.
+// keepAlive shows a server several times in each span of silence that the process lives, until stop
+// is called or a statement fails. With 0 it does nothing, as the server has no limit.
 func keepAlive(conn *sql.Conn, silence time.Duration) (stop func()) {
 	if silence == 0 {
 		return func() {}
@@ -105,7 +105,7 @@ func keepAlive(conn *sql.Conn, silence time.Duration) (stop func()) {
 			ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
 			_, err := conn.ExecContext(ctx, "SELECT 1")
 			if cancel(); err != nil {
-				return // so does the release
+				return // the release fails as well
 			}
 		}
 	}()
@@ -115,7 +115,7 @@ func keepAlive(conn *sql.Conn, silence time.Duration) (stop func()) {
 	}
 }
 
-// acquire takes the lock if it is free or released in time. Servers give it to those who wait
+// acquire takes the lock if it is free or released in time. Servers grant it to waiting connections
 // in their order.
 func (l serverLock) acquire(ctx context.Context, conn *sql.Conn, wait time.Duration) (done bool, err error) {
 	if wait <= 0 {
@@ -131,9 +131,9 @@ func (l serverLock) acquire(ctx context.Context, conn *sql.Conn, wait time.Durat
 	return done, err
 }
 
-// lockSQLiteImports locks an empty database beside that of path: an import writes the latter
-// in many transactions. SQLite has no order of those who wait for a lock. So they wait one by
-// one, with the lock of a second database in hand that is for waiting.
+// lockSQLiteImports locks an empty database beside the one of path: an import writes the database
+// of path in many transactions. SQLite does not queue the processes that wait for a lock. So they
+// wait one by one, each holding the lock of a second database that is for waiting.
 func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time.Duration) (release func() error, err error) {
 	if wait <= 0 {
 		return lockFile(ctx, path+"-import", 0, ErrImporting)
@@ -150,8 +150,7 @@ func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time
 	return release, err
 }
 
-// lockRetry is the time between two attempts to lock a file: much shorter than what SQLite
-// itself would wait.
+// lockRetry is the time between two attempts to lock a file, much shorter than SQLite's own wait.
 const lockRetry = 2 * time.Millisecond
 
 // lockFile locks an SQLite database, which it creates. It fails with errLocked if another process
@@ -163,7 +162,7 @@ func lockFile(ctx context.Context, path string, wait time.Duration, errLocked er
 		return nil, err
 	}
 	for {
-		tx, err := beside.BeginTx(context.WithoutCancel(ctx), nil) // which would end with ctx
+		tx, err := beside.BeginTx(context.WithoutCancel(ctx), nil) // ctx would end it
 		if err == nil {
 			return func() error { return errors.Join(tx.Rollback(), beside.Close()) }, nil
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
-// TestImportLockOfFile takes the lock of an SQLite database again at once while another process
-// waits for it, which has it first.
+// TestImportLockOfFile tries to take the lock of an SQLite database again immediately while another
+// process waits for it, and checks that the waiting process gets it first.
 func TestImportLockOfFile(t *testing.T) {
 	dsn := sqltest.Engines()[0].NewDSN(t)
 	first, second := importlog.New(sqltest.Open(t, dsn)), importlog.New(sqltest.Open(t, dsn))

@@ -21,11 +21,11 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate runs the migrations by the connections of pool, which has at least two of a server's, logs
-// them to logger unless that is nil, and returns the names of those that the database lacked. name
-// is what open was given. It waits while another process migrates, for at most [migrationWait]. It
-// takes a lock of the engine itself, because goose creates its own table before it locks, and
-// concurrent processes see that table half created. Tests give further options.
+// Migrate runs the migrations by the connections of pool, which needs at least two for a server,
+// logs them to logger unless that is nil, and returns the names of the migrations that the database
+// lacked. name is the name that Open was given. It waits while another process migrates, for at most
+// [migrationWait]. It takes a lock of the engine itself, because goose creates its own table before
+// it locks, and concurrent processes see that table half created. Tests give further options.
 func (e *Engine) Migrate(ctx context.Context, pool *sql.DB, name string, logger *slog.Logger, options ...goose.ProviderOption) (applied []string, err error) {
 	if e.LockClause != "" { // a new file of SQLite is opened with the lock
 		if versions, err := e.Versions(ctx, pool); err != nil || len(versions.Pending) == 0 {
@@ -47,10 +47,10 @@ func (e *Engine) Migrate(ctx context.Context, pool *sql.DB, name string, logger 
 	return e.runMigrations(ctx, pool, logger, options)
 }
 
-// CheckVersion fails with kind Invalid if the tables are not those of this version: a migration is
-// missing that no other process is making, or a later version has made one after which this one
-// must not run. It waits while another process migrates, for at most [migrationWait]. A database of
-// somebody else, which notes no migrations, will do.
+// CheckVersion fails with kind Invalid if the tables have another version than the program: a
+// migration is missing that no other process is running, or a later version has made one after which
+// this one must not run. It waits while another process migrates, for at most [migrationWait]. A
+// foreign database, which notes no migrations, passes.
 func (e *Engine) CheckVersion(ctx context.Context, pool *sql.DB, name string, logger *slog.Logger) error {
 	versions, err := e.Versions(ctx, pool)
 	if err == nil && len(versions.Pending) > 0 {
@@ -82,7 +82,7 @@ const migrationWait = 10 * time.Minute
 // end CREATE INDEX CONCURRENTLY waits, and could wait no longer than lock_timeout.
 const migrationPoll = 100 * time.Millisecond
 
-// errMigrating says that another process holds the lock of migrations.
+// errMigrating means that another process holds the lock of migrations.
 var errMigrating = errors.New("another process is migrating the database")
 
 // lockMigrations waits for the lock of migrations.

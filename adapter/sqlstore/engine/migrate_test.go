@@ -31,7 +31,7 @@ func openEmpty(t *testing.T, e sqltest.Engine) (db, other *database.DB) {
 	return db, other
 }
 
-// logged passes on each line that is logged.
+// logged sends each logged line.
 type logged chan string
 
 func (l logged) Write(line []byte) (int, error) {
@@ -74,7 +74,7 @@ func TestWaitForMigration(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = <-ended
-			if !migrates { // nobody has made the migrations
+			if !migrates { // no process has made the migrations
 				if adapter.KindOf(err) != adapter.Invalid || !strings.Contains(err.Error(), `run "portico migrate up"`) {
 					t.Errorf("%v, want what to do", err)
 				}
@@ -91,7 +91,7 @@ func TestWaitForMigration(t *testing.T) {
 }
 
 // TestDatabaseOfLaterVersion opens databases to which a later version has added a migration, and
-// perhaps said who may use them.
+// perhaps the oldest version that may use them.
 func TestDatabaseOfLaterVersion(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := sqltest.Open(t, e.NewDSN(t))
@@ -174,7 +174,8 @@ func TestLockOfDeadMigration(t *testing.T) {
 }
 
 // TestIndexesAreBuiltConcurrently checks that migrations of PostgreSQL do not keep writers waiting
-// while they build an index on a table that may be large. Those up to 15 came before any release.
+// while they build an index on a table that may be large. Migrations up to 15 came before any
+// release.
 func TestIndexesAreBuiltConcurrently(t *testing.T) {
 	index, create := regexp.MustCompile(`(?i)CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?\w+\s+ON\s+(\w+)`), regexp.MustCompile(`(?i)CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)`)
 	files, err := fs.Glob(engine.Migrations, "migrations/postgres/*.sql")

@@ -9,10 +9,10 @@ import (
 )
 
 // A migrationLock takes the lock of migrations, or fails with errMigrating if another process has
-// it. name is what open was given.
+// it. name is the name that Open was given.
 type migrationLock func(ctx context.Context, pool *sql.DB, name string) (release func() error, err error)
 
-// migrationLock returns the lock as the database's session has it: the server frees it when the
+// migrationLock returns the lock, held by the database's session: the server frees it when the
 // process dies.
 func (l serverLock) migrationLock(ctx context.Context, pool *sql.DB, _ string) (release func() error, err error) {
 	conn, err := pool.Conn(ctx)
@@ -34,19 +34,19 @@ func (l serverLock) migrationLock(ctx context.Context, pool *sql.DB, _ string) (
 	}, nil
 }
 
-// lockSQLiteMigrations locks an empty database beside that of path. It is taken before the latter
-// is opened for the first time, which may fail while another process does so.
+// lockSQLiteMigrations locks an empty database beside the one of path. It is called before the
+// latter is opened for the first time, which may fail while another process does so.
 func lockSQLiteMigrations(ctx context.Context, _ *sql.DB, path string) (release func() error, err error) {
 	return lockFile(ctx, path+"-migration", 0, errMigrating)
 }
 
 // A galeraLock is the lock of migrations where a database may be a Galera cluster. GET_LOCK is local
-// to a node there, so a row with an expiry is the lock of the cluster: of two nodes that change it
-// at once, certification refuses one.
+// to a node there, so a row with an expiry is the lock of the cluster: if two nodes change it at
+// once, certification refuses one of them.
 type galeraLock struct {
 	serverLock
 	now       string               // Engine.Now
-	contested func(err error) bool // whether others were faster
+	contested func(err error) bool // whether another process was faster
 }
 
 // migrationLock takes the lock of the server, and in a cluster the row.
@@ -80,14 +80,14 @@ func isGalera(ctx context.Context, pool *sql.DB) (bool, error) {
 }
 
 const (
-	// galeraExpiry is after how long others may take the row of a process that has died. A
-	// statement that changes a large table holds up the renewal, too.
+	// galeraExpiry is the time after which other processes may acquire the row of a process that has
+	// died. A statement that changes a large table holds up the renewal, too.
 	galeraExpiry = 2 * time.Minute
-	// galeraRenewals is how often it is renewed in that time.
+	// galeraRenewals is the number of renewals in that time.
 	galeraRenewals = 6
 )
 
-// takeRow takes the row of the cluster, and renews it until it is released.
+// takeRow acquires the row of the cluster, and renews it until it is released.
 func (l galeraLock) takeRow(ctx context.Context, pool *sql.DB) (release func() error, err error) {
 	holder, expiry := rand.Text(), galeraExpiry.Milliseconds()
 	for _, text := range []string{

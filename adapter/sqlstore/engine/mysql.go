@@ -18,7 +18,8 @@ import (
 )
 
 // mysqlEngine returns the engine of MySQL and MariaDB. Transactions run at read
-// committed, so that one that waited for a record's lock sees the latest record.
+// committed, so that a transaction that waited for a record's lock sees the latest
+// record.
 func mysqlEngine() *Engine {
 	return &Engine{
 		System:     "mysql",
@@ -146,7 +147,7 @@ func openMySQL(dsn string, o PoolOptions) (Pools, error) {
 		"time_zone":                "'+00:00'",
 		"innodb_lock_wait_timeout": strconv.Itoa(lockSeconds),
 		"lock_wait_timeout":        strconv.Itoa(lockSeconds), // for schema changes
-		// MySQL takes the second one for a comment: it has no such setting.
+		// MySQL reads the second one as a comment: it has no such setting.
 		"wait_timeout": fmt.Sprintf("%d /*M!100300 , idle_transaction_timeout = %d */", waitSeconds, idleSeconds),
 		// Sort by whole texts, up to the length of a TEXT. The sort buffer must hold at
 		// least fifteen of them.
@@ -167,8 +168,8 @@ func openMySQL(dsn string, o PoolOptions) (Pools, error) {
 	return pools, nil
 }
 
-// classifyMySQL classifies errors by their numbers, nearly all of which MySQL and MariaDB
-// share.
+// classifyMySQL classifies errors by their numbers. MySQL and MariaDB share nearly all of
+// them.
 func classifyMySQL(err error) (kind adapter.ErrorKind, again bool) {
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) {
@@ -181,7 +182,7 @@ func classifyMySQL(err error) (kind adapter.ErrorKind, again bool) {
 	case deadlock, 1020, // deadlock, or another node of a cluster was first; record changed since it was read
 		3101, 1412: // another member of a group was first; table changed since the transaction began
 		return adapter.Unavailable, true
-	case 1180, 3100: // error during COMMIT: nobody knows whether the rest of the cluster has the transaction
+	case 1180, 3100: // error during COMMIT: the rest of the cluster may or may not have the transaction
 		return adapter.Unavailable, false
 	case nodeNotReady: // the node has refused the statement; it goes on refusing
 		return adapter.Unavailable, false

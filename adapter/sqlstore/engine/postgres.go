@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// postgresEngine returns the engine of PostgreSQL. Transactions run at read committed, so
-// that one that waited for a record's lock sees the latest record.
+// postgresEngine returns the engine of PostgreSQL. Transactions run at read committed, so that
+// a transaction that waited for a record's lock sees the latest record.
 func postgresEngine() *Engine {
 	return &Engine{
 		System:     "postgresql",
@@ -138,7 +138,7 @@ func openPostgres(dsn string, o PoolOptions) (Pools, error) {
 	}
 	sessions := &postgresSessions{}
 	if o.PerTransaction {
-		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // which prepares nothing
+		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // this prepares nothing
 		return openServer(
 			scopedConnector{sessions.connector(config.Copy(), "", false), postgresScope(false)},
 			scopedConnector{sessions.connector(config, "", true), postgresScope(true)}, o), nil

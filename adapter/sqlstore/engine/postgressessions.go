@@ -25,8 +25,8 @@ const (
 )
 
 // postgresSettings are the settings of all sessions. They are set by a statement rather than by
-// start-up parameters: poolers refuse unknown parameters, and target_session_attrs of the DSN is
-// to find the server's own default_transaction_read_only.
+// start-up parameters: poolers refuse unknown parameters, and target_session_attrs of the DSN
+// must find the server's own default_transaction_read_only.
 func postgresSettings(readOnly string) string {
 	return "SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET standard_conforming_strings = on;" +
 		" SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = " + readOnly + ";" +
@@ -35,17 +35,17 @@ func postgresSettings(readOnly string) string {
 
 // postgresSessions are the connections to one database in all pools. A failover makes all of
 // them useless, and the first one that notices retires the others: a connection belongs to a
-// generation, and one of an earlier generation is replaced when it is borrowed, which costs no
-// round trip. What notices is
+// generation, and a connection of an earlier generation is replaced when it is borrowed, which
+// costs no round trip. A failover is noticed by
 //
 //   - the check of a borrowed connection, at most one in recheckAfter for each: whether the
 //     server answers and still has the role, primary or standby, that it had at the start of the
 //     session. A server changes its role beneath a session where a standby is promoted, and
 //     behind a proxy or pooler that moves sessions to another server;
-//   - an error that says that the server shuts down, or that it cannot be written.
+//   - an error which means that the server is shutting down, or that it cannot be written.
 type postgresSessions struct{ generation atomic.Int64 }
 
-// A postgresSession is what is known of one connection.
+// A postgresSession is the state of one connection.
 type postgresSession struct {
 	generation int64
 	standby    bool // role of the server at the start
@@ -56,11 +56,11 @@ type postgresSession struct {
 const sessionKey = "portico"
 
 // connector returns a connector for a pool whose sessions have some settings. readers are pools
-// whose statements fail by design if they write, which says nothing of the server.
+// whose statements fail by design if they write, which is no sign of a failover.
 func (p *postgresSessions) connector(config *pgx.ConnConfig, settings string, readers bool) driver.Connector {
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeoutOf(config))
 	if config.ValidateConnect == nil {
-		// A standby shows old records and accepts no writes. A DSN that wants one says
+		// A standby shows old records and accepts no writes. A DSN selects one with
 		// target_session_attrs=standby.
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
@@ -81,7 +81,7 @@ func (p *postgresSessions) connector(config *pgx.ConnConfig, settings string, re
 		return !strings.EqualFold(e.Severity, "FATAL") // as without this function
 	}
 	return stdlib.GetConnector(*config,
-		stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }), // the check is a ping
+		stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }), // the check includes a ping
 		stdlib.OptionResetSession(func(ctx context.Context, conn *pgx.Conn) error { return p.check(ctx, conn.PgConn()) }))
 }
 
@@ -95,7 +95,7 @@ func connectTimeoutOf(config *pgx.ConnConfig) time.Duration {
 	return connectTimeout
 }
 
-// retire has all connections replaced that are as old as conn or older.
+// retire causes all connections that are as old as conn or older to be replaced.
 func (p *postgresSessions) retire(conn *pgconn.PgConn) {
 	if s, ok := conn.CustomData()[sessionKey].(*postgresSession); ok {
 		p.generation.CompareAndSwap(s.generation, s.generation+1) // or another connection has done so
@@ -103,7 +103,7 @@ func (p *postgresSessions) retire(conn *pgconn.PgConn) {
 }
 
 // check fails with driver.ErrBadConn, after which package sql tries another connection, if the
-// server of a borrowed connection is not what it was.
+// server of a borrowed connection has changed its role or does not answer.
 func (p *postgresSessions) check(ctx context.Context, conn *pgconn.PgConn) error {
 	s, ok := conn.CustomData()[sessionKey].(*postgresSession)
 	if !ok || s.generation != p.generation.Load() {

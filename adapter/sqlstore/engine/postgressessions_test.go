@@ -30,7 +30,7 @@ func openPools(t *testing.T, dsn string, o engine.PoolOptions) (*engine.Engine, 
 	return e, pools
 }
 
-// TestPostgresDSN connects by DSNs that name several hosts, or say which kind of server they want.
+// TestPostgresDSN connects by DSNs that name several hosts, or the kind of server to find.
 func TestPostgresDSN(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.Postgres(t)
@@ -129,7 +129,7 @@ func processes(t *testing.T, pool *sql.DB, n int) (ids []int) {
 }
 
 // TestPoolsRetire checks that all pooled connections are replaced once one of them notices that
-// the server is not what it was, and that a mistake of a reader does not have that effect.
+// the server has changed, and that a mistake of a reader does not have that effect.
 func TestPoolsRetire(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -200,8 +200,8 @@ func BenchmarkPoolModes(b *testing.B) {
 	}
 }
 
-// TestPausedPostgres checks that connections to a server that does not answer any more are noticed
-// when they are borrowed, and that then no other one waits for it.
+// TestPausedPostgres checks that connections to a server that no longer answers are noticed when
+// they are borrowed, and that no other connection then waits for it.
 func TestPausedPostgres(t *testing.T) {
 	t.Parallel()
 	server := sqltest.StartPostgres(t)

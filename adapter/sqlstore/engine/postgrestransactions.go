@@ -15,9 +15,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
-// transactionScope is what each transaction begins with where a connection has the session of the
-// server for one transaction only. Everything that it sets ends with the transaction, so that no
-// other client of the pooler finds it.
+// transactionScope holds the statements that set up each transaction where a connection has the
+// session of the server for one transaction only. All their settings end with the transaction, so
+// that no other client of the pooler sees them.
 type transactionScope struct {
 	begin string // begins a transaction of several statements
 	each  string // precedes a statement that is a transaction of its own
@@ -33,7 +33,7 @@ func postgresScope(readOnly bool) transactionScope {
 	return transactionScope{
 		begin: "BEGIN ISOLATION LEVEL READ COMMITTED " + access + "; SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO, YMD';" +
 			" SET LOCAL lock_timeout = '" + lock + "'; SET LOCAL idle_in_transaction_session_timeout = '" + idle + "'",
-		// SET LOCAL has an effect after BEGIN alone.
+		// SET LOCAL has an effect only after BEGIN.
 		each: "SELECT set_config('transaction_read_only', '" + mode + "', true), set_config('timezone', 'UTC', true)," +
 			" set_config('datestyle', 'ISO, YMD', true), set_config('lock_timeout', '" + lock + "', true)",
 	}
@@ -55,9 +55,10 @@ func (c scopedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // A scopedConn has a server's session only while a transaction runs. Statements outside a
-// transaction are sent together with what sets their scope, in one round trip: until the server is
-// asked to end it, all that is sent is one transaction. Their arguments are described by statements
-// without a name, which the driver remembers; nothing is prepared in the session.
+// transaction are sent together with the settings of their scope, in one round trip: until the
+// client asks the server to end it, everything sent is one transaction. Their arguments are
+// described by statements without a name, which the driver remembers; nothing is prepared in the
+// session.
 type scopedConn struct {
 	sqlconn.Conn
 	pgx   *pgx.Conn
@@ -114,7 +115,7 @@ func (c *scopedConn) QueryContext(ctx context.Context, text string, arguments []
 		return nil, err
 	}
 	rows := &scopedRows{results: results, rows: found, types: c.pgx.TypeMap()}
-	rows.more = found.Next() // errors of the statement are those of the query, not of its rows
+	rows.more = found.Next() // errors of the statement are errors of the query, not of its rows
 	rows.ahead = true
 	if err := found.Err(); err != nil {
 		_ = rows.Close()
@@ -126,7 +127,7 @@ func (c *scopedConn) QueryContext(ctx context.Context, text string, arguments []
 // inTransaction reports whether the connection is within a transaction of several statements.
 func (c *scopedConn) inTransaction() bool { return c.pgx.PgConn().TxStatus() != 'I' }
 
-// send sends a statement after what sets its scope, and returns the results of the statement.
+// send sends a statement after the settings of its scope, and returns the results of the statement.
 func (c *scopedConn) send(ctx context.Context, text string, arguments []driver.NamedValue) (pgx.BatchResults, error) {
 	if c.pgx.IsClosed() {
 		return nil, driver.ErrBadConn
@@ -166,7 +167,7 @@ type scopedRows struct {
 	results     pgx.BatchResults
 	rows        pgx.Rows
 	types       *pgtype.Map
-	ahead, more bool // whether the next row has been asked for, and is there
+	ahead, more bool // ahead: the next row has already been read; more: there is one
 }
 
 // Columns returns the names of the columns.
@@ -201,7 +202,7 @@ func (r *scopedRows) Next(into []driver.Value) error {
 	return nil
 }
 
-// value returns a value as package sql takes it, which is the one that the driver returns otherwise.
+// value returns a value in the form that package sql accepts and that the driver returns otherwise.
 func (r *scopedRows) value(field pgconn.FieldDescription, raw []byte) (driver.Value, error) {
 	known, ok := r.types.TypeForOID(field.DataTypeOID)
 	switch {

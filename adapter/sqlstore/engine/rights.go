@@ -25,7 +25,7 @@ func inspectSQLite() Inspector {
 }
 
 // inspectPostgres returns the inspector of PostgreSQL. The tables have identity columns, which
-// version 10 has brought.
+// version 10 introduced.
 func inspectPostgres() Inspector {
 	return Inspector{
 		VersionSQL: "SELECT current_setting('server_version')",
@@ -43,7 +43,7 @@ func inspectPostgres() Inspector {
 // insufficientPrivilege is the SQLSTATE of a statement that the user may not run.
 const insufficientPrivilege = "42501"
 
-// postgresRights tries to create a table, and asks for the rights to those that exist.
+// postgresRights tries to create a table, and queries the rights on the existing tables.
 func postgresRights(ctx context.Context, p Pools, tables []string) (writes, changes []string, err error) {
 	err = tryTable(ctx, p.Writer)
 	var refused *pgconn.PgError
@@ -66,7 +66,7 @@ func postgresRights(ctx context.Context, p Pools, tables []string) (writes, chan
 	return writes, append(changes, rightOn("ownership", others)...), err
 }
 
-// postgresTables returns those of some tables that exist and meet a condition on pg_class.
+// postgresTables returns the given tables that exist and meet a condition on pg_class.
 func postgresTables(ctx context.Context, readers *sql.DB, tables []string, condition string) ([]string, error) {
 	var found string // names have no spaces
 	text := "SELECT COALESCE(string_agg(CAST(relname AS TEXT), ' ' ORDER BY relname), '') FROM pg_class WHERE oid IN (to_regclass('" +

@@ -197,11 +197,11 @@ func (e *Engine) endSpan(span tracing.Span, err error) {
 type statement struct {
 	operation string // its first word, in capitals
 	table     string // the first table that it names; may be empty
-	text      string // of which spans hold the beginning
+	text      string // spans hold the beginning of it
 }
 
-// parseStatement describes a statement by its text. Statements that are written otherwise than
-// those of this package may get a wrong table, or none.
+// parseStatement describes a statement by its text. Statements in another style than this
+// package's may get a wrong table, or none.
 func parseStatement(text string) statement {
 	s := statement{text: text}
 	for rest := text; ; {
@@ -221,8 +221,8 @@ func parseStatement(text string) statement {
 	}
 }
 
-// nextWord returns the first word of a text without quotation marks, or the character that is
-// there instead, and what follows.
+// nextWord returns the first word of a text without quotation marks, or the character in its
+// place, and the rest of the text.
 func nextWord(text string) (word, rest string) {
 	text = strings.TrimLeft(text, " \t\r\n")
 	end := strings.IndexAny(text, " \t\r\n(),;")

@@ -12,18 +12,18 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Versions compares the migrations that a database has with those of this version.
+// Versions compares the migrations of a database with the migrations of this version.
 type Versions struct {
-	// Applied are the migrations that have run, and Pending those that have not. Unknown are
-	// those of Applied that a later version has made.
+	// Applied are the migrations that have run, and Pending the migrations that have not. Unknown
+	// are the applied migrations that a later version has made.
 	Applied, Pending, Unknown []int64
 	// Oldest is the migration that a program must know to use the tables; 0: none. A migration
 	// after which earlier versions must not run enters its number in the table migration_floor,
 	// which the first one creates.
 	Oldest int64
 	newest int64 // of this version
-	// noted: the database notes its migrations. One that does not is empty, or has views with
-	// the names of the tables.
+	// noted: the database notes its migrations. A database without such notes is empty, or has
+	// views with the names of the tables.
 	noted bool
 }
 
@@ -38,7 +38,7 @@ func (v *Versions) checkKnown() error {
 	return &adapter.Error{Kind: adapter.Invalid, Op: opVersion, Err: fmt.Errorf("the database is newer than this program, which knows the migrations up to %d and needs to know those up to %d: use the program of that version, or restore the backup from before the upgrade", v.newest, v.Oldest)}
 }
 
-// Versions reads which migrations a database has.
+// Versions reads the versions of a database's migrations.
 func (e *Engine) Versions(ctx context.Context, pool *sql.DB) (v Versions, err error) {
 	known, err := e.MigrationVersions()
 	if err != nil {
@@ -69,7 +69,7 @@ func (e *Engine) numbers(ctx context.Context, pool *sql.DB, table, text string) 
 	if err != nil {
 		return nil, true, err
 	}
-	defer func() { _ = rows.Close() }() // Err says whether reading has failed
+	defer func() { _ = rows.Close() }() // Err reports whether reading has failed
 	for rows.Next() {
 		var n int64
 		if err := rows.Scan(&n); err != nil {
@@ -81,7 +81,7 @@ func (e *Engine) numbers(ctx context.Context, pool *sql.DB, table, text string) 
 }
 
 // isForeign reports whether a database that notes no migrations has tables or views all the same,
-// which are not Portico's to judge.
+// which Portico does not check.
 func (e *Engine) isForeign(ctx context.Context, pool *sql.DB) bool {
 	for _, name := range []string{"oauth_consumer", "product", "customer", "stock_item", "sales_order"} {
 		if rows, err := pool.QueryContext(ctx, "SELECT 1 FROM "+name+" WHERE 1 = 0"); err == nil {
