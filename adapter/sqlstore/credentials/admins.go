@@ -70,9 +70,9 @@ func (t adminTx) idWithoutTokens(ctx context.Context) (id adapter.Key, err error
 	return id + 1, nil
 }
 
-// Upgrade replaces the password hash old of an administrator by hash, after the
-// password was verified. It changes nothing if the stored hash is not old any more, as
-// the password may have changed meanwhile. Kinds: Unavailable, Internal.
+// Upgrade replaces the password hash old of an administrator by hash, after the password
+// was verified. It changes nothing if the stored hash is no longer old, as the password
+// may have changed meanwhile. Kinds: Unavailable, Internal.
 func (a Admins) Upgrade(ctx context.Context, id adapter.Key, old, hash string) error {
 	return a.db.Write(ctx, "upgrade admin", func(tx *database.Tx) error {
 		_, err := tx.Run(ctx, "UPDATE admin SET password_hash = ? WHERE admin_id = ? AND password_hash = ?", hash, int64(id), old)

@@ -32,7 +32,7 @@ func New(db *database.DB, secretKey string) (*Store, error) {
 	return &Store{db: db, sealer: sealer}, err
 }
 
-// counters returns the counters of the keys of credentials.
+// Counters returns the counters of the keys of credentials.
 func Counters() []engine.Counter {
 	return []engine.Counter{
 		{Table: "oauth_consumer", Column: "consumer_id"}, {Table: "oauth_token", Column: "token_id"},
@@ -40,7 +40,7 @@ func Counters() []engine.Counter {
 	}
 }
 
-// Tables returns the tables of credentials, those that refer to others first.
+// Tables returns the tables of credentials; a table comes before the tables that it refers to.
 func Tables() []string {
 	return []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key"}
 }
@@ -75,8 +75,8 @@ func (c *Store) Consumer(ctx context.Context, key string) (adapter.Consumer, err
 	return consumer, nil
 }
 
-// lookupForm returns the form of a key or token that is unique in the database. It is
-// in lower case, and U+FFFD replaces what some engine cannot store in a text.
+// lookupForm returns the form of a key or token that is unique in the database. It is in
+// lower case, and U+FFFD replaces characters that some engine cannot store in a text.
 func lookupForm(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\uFFFD")), "\x00", "\uFFFD")
 }
@@ -279,8 +279,8 @@ func (c *Store) Revoke(ctx context.Context, token string) error {
 	})
 }
 
-// RemoveConsumer removes the consumer of a key, ignoring letter case, with all its
-// tokens, and returns the number of those. Kinds: NotFound.
+// RemoveConsumer removes the consumer of a key, ignoring letter case, with all its tokens,
+// and returns the number of the tokens. Kinds: NotFound.
 func (c *Store) RemoveConsumer(ctx context.Context, key string) (tokens int64, err error) {
 	err = c.db.Write(ctx, "remove consumer", func(tx *database.Tx) error {
 		var id int64

@@ -12,7 +12,7 @@ import (
 
 var errDisabled = errors.New("the administrator is disabled")
 
-// A DisableReport says what Admins.Disable has revoked.
+// A DisableReport counts the credentials that Admins.Disable has revoked.
 type DisableReport struct {
 	ID     adapter.Key `json:"admin_id"`
 	Tokens int64       `json:"tokens"`   // OAuth tokens of any type
@@ -85,8 +85,8 @@ func (a Admins) ID(ctx context.Context, username string) (id adapter.Key, err er
 	return id, a.db.WrapError(ctx, "find admin", err)
 }
 
-// isDisabled reports whether an administrator is disabled, and locks the row, so that
-// nobody can disable the administrator before the transaction ends. It fails with
+// isDisabled reports whether an administrator is disabled, and locks the row, so that no
+// other transaction can disable the administrator before this one ends. It fails with
 // sql.ErrNoRows if the administrator does not exist.
 func (t adminTx) isDisabled(ctx context.Context, id int64) (bool, error) {
 	if err := t.LockOnNodes(ctx, "admin", id); err != nil {

@@ -147,9 +147,9 @@ func requireOneRow(result sql.Result) error {
 	return err
 }
 
-// Exchange replaces a request token that was authorized with the verifier by a new
-// access token, and returns that. Only one of several concurrent calls succeeds. Kinds:
-// NotFound if there is no such request token any more.
+// Exchange replaces a request token that was authorized with the verifier by a new access
+// token, and returns it. Only one of several concurrent calls succeeds. Kinds: NotFound
+// if there is no such request token any more.
 func (c *Store) Exchange(ctx context.Context, token, verifier string) (adapter.Token, error) {
 	const op = "exchange token"
 	text, secret := newSecret(), newSecret()

@@ -23,12 +23,12 @@ type Foreign struct {
 	CustomerLimits string
 }
 
-// ImportOptions control Credentials.Import.
+// ImportOptions control Store.Import.
 type ImportOptions struct {
 	// Admins makes Import add administrators who do not exist in the database.
 	Admins bool
-	// Replace makes Import overwrite existing credentials that differ from those of the
-	// other system. Without it they are left alone.
+	// Replace makes Import overwrite existing credentials that differ from the other
+	// system's. Without it they stay unchanged.
 	Replace bool
 	// Widened names administrators who are imported, with all rights, even if the other system
 	// limits them and without Admins. WidenCustomers says the same of the tokens of customers.
@@ -47,7 +47,7 @@ type ImportOptions struct {
 	Progress func(done int)
 }
 
-// A Reason says why a credential was not imported. It is shown to people.
+// A Reason is why a credential was not imported. It is shown to people.
 type Reason string
 
 // The reasons that an ImportReport can hold.
@@ -77,7 +77,7 @@ type Tally struct {
 	Added     int            `json:"added"`
 	Updated   int            `json:"updated"`   // changed to match the other system
 	Unchanged int            `json:"unchanged"` // already matching the other system
-	Differing int            `json:"differing"` // different here, and left alone
+	Differing int            `json:"differing"` // different here, and unchanged
 	Skipped   map[Reason]int `json:"skipped,omitempty"`
 }
 
@@ -122,7 +122,7 @@ const (
 // maxNotes bounds ImportReport.Notes, and ImportReport.Limited.
 const maxNotes = 1000
 
-// An ImportReport holds the results of Credentials.Import.
+// An ImportReport holds the results of Store.Import.
 type ImportReport struct {
 	Admins    Tally        `json:"admins"`
 	Consumers Tally        `json:"consumers"`
@@ -138,7 +138,7 @@ const progressEvery = 100
 // pendingID stands for the id of a record that a dry run would add.
 const pendingID = -1
 
-// A credentialImport is the transaction of Credentials.Import.
+// A credentialImport is the transaction of Store.Import.
 type credentialImport struct {
 	c  *Store
 	tx *database.Tx
@@ -179,7 +179,7 @@ func (in *credentialImport) addNote(kind, name, word string) {
 	}
 }
 
-// QueryRow scans the row that a statement finds, and reports whether it finds one.
+// queryRow scans the row that a statement finds, and reports whether it finds one.
 func (in *credentialImport) queryRow(ctx context.Context, text string, arguments []any, into ...any) (bool, error) {
 	err := in.tx.QueryRow(ctx, text, arguments...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -263,8 +263,8 @@ func (in *credentialImport) addAdmin(ctx context.Context, a adapter.Admin) error
 	return err
 }
 
-// importConsumer stores a consumer, or counts why it does not. One that exists is changed
-// only with Replace.
+// importConsumer stores a consumer, or counts the reason for not storing it. An existing
+// consumer is changed only with Replace.
 func (in *credentialImport) importConsumer(ctx context.Context, foreign adapter.Consumer) error {
 	tally := &in.result.Consumers
 	if why := in.refuseConsumer(foreign); why != "" {
@@ -307,7 +307,7 @@ func (in *credentialImport) importConsumer(ctx context.Context, foreign adapter.
 	return err
 }
 
-// refuseConsumer returns why a consumer cannot be stored, or "".
+// refuseConsumer returns the reason why a consumer cannot be stored, or "".
 func (in *credentialImport) refuseConsumer(foreign adapter.Consumer) Reason {
 	switch {
 	case len(foreign.Key) != tokenLength || !database.Storable(foreign.Key, tokenLength):

@@ -62,10 +62,10 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Le
 	}
 }
 
-// importToken stores a token of the old shop for the user to whom it belongs here, or counts
-// why it does not: its user is missing, locked or somebody else. A token that exists here is
-// changed only with Replace, but always revoked if it is revoked there. With DryRun the
-// function only counts.
+// importToken stores a token of the legacy store for the user to whom it belongs here, or
+// counts the reason for not storing it: its user is missing, locked or another person. A
+// token that exists here is changed only with Replace, but always revoked if it is revoked
+// there. With DryRun the function only counts.
 func (in *credentialImport) importToken(ctx context.Context, foreign adapter.LegacyToken) error {
 	tally := &in.result.Tokens
 	t, why, err := in.resolveOwner(ctx, foreign)

@@ -21,10 +21,10 @@ const rekeyBatch = 500
 
 var errNoKey = errors.New("no secret key is configured to encrypt the secrets with")
 
-// Rekey encrypts the secrets of all consumers and tokens under the configured key, in
-// one transaction. old is the key under which they are encrypted so far; secrets stored
-// unencrypted need none. Kinds: Invalid if neither key decrypts a secret or no key is
-// configured, Unavailable, Internal.
+// Rekey encrypts the secrets of all consumers and tokens under the configured key, in one
+// transaction. old is the former key; secrets that are stored unencrypted need none.
+// Kinds: Invalid if neither key decrypts a secret or no key is configured, Unavailable,
+// Internal.
 func (c *Store) Rekey(ctx context.Context, old string) (RekeyReport, error) {
 	const op = "encrypt secrets"
 	if c.sealer.aead == nil {

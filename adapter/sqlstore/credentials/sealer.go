@@ -22,7 +22,7 @@ var (
 	errSealedPrefix = errors.New(`a secret must not begin with "` + sealedPrefix + `"`)
 )
 
-// A sealer encrypts secrets with AES-256-GCM. The zero sealer leaves them as they are.
+// A sealer encrypts secrets with AES-256-GCM. The zero sealer leaves them unchanged.
 type sealer struct{ aead cipher.AEAD }
 
 // newSealer returns a sealer for a configured key of any length; "" means no

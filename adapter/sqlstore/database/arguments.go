@@ -55,7 +55,7 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// StorableText returns a text for people as it is stored, in at most most bytes.
+// StorableText returns a text for people in its stored form, in at most most bytes.
 func StorableText(text string, most int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
 	if len(text) <= most {

@@ -14,7 +14,7 @@ import (
 // A DB is an open database. It is safe for concurrent use.
 type DB struct {
 	Engine *engine.Engine
-	Name   string // which the engine has opened
+	Name   string // as the engine has opened it
 	engine.Pools
 	// The prepared statements of the readers, the writer and the credential readers.
 	ReadStatements, WriteStatements, CredentialStatements *Statements
@@ -23,14 +23,14 @@ type DB struct {
 	direct                                                *engine.Pools // to the server itself; may be nil
 }
 
-// A Options says how Open connects.
+// Options configures Open.
 type Options struct {
-	// DSN names the database, as [ValidDSN] says.
+	// DSN names the database, as described at engine.ValidDSN.
 	DSN string
 	// DirectDSN names the same database without a pooler. Migrations and locks that outlast a
 	// transaction use it. "" stands for DSN.
 	DirectDSN string
-	// PoolOptions say how the pools are opened.
+	// PoolOptions configures the pools.
 	engine.PoolOptions
 	// Trace records a span for each statement of a request whose trace is recorded.
 	Trace bool
@@ -70,7 +70,7 @@ func Open(c Options) (*DB, error) {
 // migration with its lock.
 const directConnections = 4
 
-// openDirect opens the pool of the direct DSN, if there is one. Nothing connects before it is used.
+// openDirect opens the pool of the direct DSN, if there is one. It does not connect yet.
 func (db *DB) openDirect(c Options) error {
 	if c.DirectDSN == "" {
 		return nil
@@ -93,9 +93,9 @@ func (db *DB) openDirect(c Options) error {
 
 var errNoDirectDSN = errors.New("is missing: through a pooler in transaction mode Portico can neither change tables nor take the lock of imports. Set it to the DSN of the database server itself, without the pooler")
 
-// SessionPool returns the pool for what needs a session of the server for more than a
-// transaction: that of the direct DSN, or else pool. Kinds: Invalid if the sessions of pool end with
-// each transaction and there is no direct DSN.
+// SessionPool returns the pool for work that needs a session of the server for more than a
+// transaction: the pool of the direct DSN if there is one, otherwise pool. Kinds: Invalid if the
+// sessions of pool end with each transaction and there is no direct DSN.
 func (db *DB) SessionPool(pool *sql.DB) (*sql.DB, error) {
 	switch {
 	case db.direct != nil:
@@ -126,8 +126,8 @@ func (db *DB) Ping(ctx context.Context) error {
 	return &adapter.Error{Kind: adapter.Unavailable, Op: "ping database", Err: err}
 }
 
-// leaveLost has later statements use new connections if an error says that the server of the old
-// ones does not serve any more.
+// leaveLost makes later statements use new connections if an error means that the server of the old
+// ones no longer serves.
 func (db *DB) leaveLost(err error) {
 	if err != nil && db.Engine.HasLost != nil && db.Engine.HasLost(err) {
 		db.CloseIdle()
@@ -145,8 +145,8 @@ func (db *DB) Close() error {
 	return err
 }
 
-// WrapError converts the error of an operation to those of package adapter: it returns
-// the context's error if ctx has ended, and an *adapter.Error otherwise.
+// WrapError converts the error of an operation to an error of package adapter: it returns the
+// context's error if ctx has ended, and an *adapter.Error otherwise.
 func (db *DB) WrapError(ctx context.Context, op string, err error) error {
 	if err == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // TestDeadlock lets two transactions lock two records in opposite order. The server
-// stops one, which is then retried. SQLite is left out, as it runs one writing
+// aborts one, which is then retried. SQLite is left out, as it runs one writing
 // transaction at a time.
 func TestDeadlock(t *testing.T) {
 	sqltest.EachServer(t, func(t *testing.T, e sqltest.Engine) {

@@ -7,7 +7,7 @@
 //  2. Each pool has one cache of statements ([Statements]), up to a limit. Nothing is evicted:
 //     unusual statements must not displace the common ones.
 //  3. Readers cannot write. Authentication never waits for long lists.
-//  4. Every error that leaves the store is one of package adapter ([DB.WrapError]).
+//  4. Every error that leaves the store is an error of package adapter ([DB.WrapError]).
 //
 // # How it is tested
 //

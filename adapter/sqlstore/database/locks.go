@@ -10,9 +10,9 @@ import (
 
 const takeLock = "UPDATE write_lock SET taken = taken + 1 WHERE name = ?"
 
-// LockName takes the lock of that name, a row of the table write_lock, until the transaction ends. It
-// writes the row: a row that is only read FOR UPDATE is locked on one node of a Galera cluster, but of
-// two transactions that have written it the cluster commits one, and the other is repeated.
+// LockName takes the lock with that name, a row of the table write_lock, until the transaction ends.
+// It writes the row: a row that is only read FOR UPDATE is locked on one node of a Galera cluster, but
+// if two transactions have written it, the cluster commits one, and the other is repeated.
 func (t *Tx) LockName(ctx context.Context, name string) error {
 	if t.DB.Engine.LockClause == "" {
 		return nil // the transaction has locked the whole database

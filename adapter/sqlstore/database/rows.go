@@ -44,7 +44,7 @@ type Row struct {
 	err  error
 }
 
-// First returns the first row of what a query returned. Its Scan must be called.
+// First returns the first row of a query's result. Its Scan must be called.
 func First(rows *sql.Rows, err error) Row { return Row{rows, err} }
 
 // Scan scans the row into dest and closes the rows. It fails with sql.ErrNoRows if there is
@@ -63,7 +63,7 @@ func (r Row) Scan(dest ...any) error {
 	return r.rows.Close()
 }
 
-// EachRowOf runs a statement for some keys at a time: text, a condition on the column, and
+// EachRowOf runs a statement for a few keys at a time: text, a condition on the column, and
 // end.
 func EachRowOf(ctx context.Context, query QueryFunc, keys []adapter.Key, scan func(*sql.Rows) error, text, column, end string) error {
 	for chunk := range slices.Chunk(keys, IDsPerStatement) {

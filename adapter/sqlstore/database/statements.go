@@ -8,19 +8,19 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// maxStatements bounds the prepared statements of one pool. Once it is reached, further
-// statements run unprepared. Nothing is evicted: callers use the common statements
-// first, and a flood of unusual ones must not displace those.
+// maxStatements bounds the prepared statements of one pool. Once it is reached, further statements
+// run unprepared. Nothing is evicted: callers use the common statements first, and a flood of
+// unusual ones must not displace them.
 const maxStatements = 256
 
 // maxBuilt bounds the texts of built statements in the same way: clients choose the attributes that
 // are read, so the number of different ones is unlimited.
 const maxBuilt = 256
 
-// A Statements caches the statements of one pool: the prepared ones by their text, in which
-// parameters are question marks on every engine, and the texts of those that are worth it by what
-// they were built from. Building a statement can take as long as running it. It is safe for
-// concurrent use.
+// A Statements caches the statements of one pool: prepared statements by their text, in which
+// parameters are question marks on every engine, and the texts of frequent built statements by the
+// key that they were built from. Building a statement can take as long as running it. It is safe
+// for concurrent use.
 type Statements struct {
 	engine   *engine.Engine
 	pool     *sql.DB
@@ -49,8 +49,8 @@ func (s *Statements) LookupBuilt(key any) (Built, bool) {
 	return cached, ok
 }
 
-// AddBuilt caches the statement that was built from a key, a comparable value that says everything
-// on which the statement depends. It does nothing if the cache is full.
+// AddBuilt caches the statement that was built from a key, a comparable value that determines the
+// statement completely. It does nothing if the cache is full.
 func (s *Statements) AddBuilt(key any, built Built) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,15 +59,15 @@ func (s *Statements) AddBuilt(key any, built Built) {
 	}
 }
 
-// lookup returns the prepared statement of text, or nil, and whether the cache takes no more.
+// lookup returns the prepared statement of text, or nil, and whether the cache is full.
 func (s *Statements) lookup(text string) (stmt *sql.Stmt, full bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.prepared[text], len(s.prepared) >= maxStatements || !s.prepares
 }
 
-// Prepare returns the prepared statement of text, and prepares it if necessary. It
-// returns nil if the cache takes no more.
+// Prepare returns the prepared statement of text, and prepares it if necessary. It returns nil if
+// the cache is full.
 func (s *Statements) Prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	stmt, full := s.lookup(text)
 	if stmt != nil || full {

@@ -102,7 +102,7 @@ const maxInsertArguments = 8192
 // too many different statements for more rows.
 const maxPreparedRows = 4
 
-// InsertValues inserts any number of rows by few statements, which suffix ends.
+// InsertValues inserts any number of rows by a few statements, which end with suffix.
 func (t *Tx) InsertValues(ctx context.Context, table string, columns []string, rows [][]any, suffix string) error {
 	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
 	for chunk := range slices.Chunk(rows, maxInsertArguments/len(columns)) {
@@ -144,14 +144,14 @@ func (db *DB) Write(ctx context.Context, op string, f func(*Tx) error) error {
 	return db.WrapError(ctx, op, err)
 }
 
-// Retry runs f, and runs it again if it failed only because of concurrent transactions: until most of
-// the time that ctx leaves is over, or, if ctx has no deadline, for retryFor and at least MaxAttempts
-// times.
+// Retry runs f, and repeats it if it failed only because of concurrent transactions. It stops after
+// three quarters of the time until ctx's deadline, or, if ctx has no deadline, after retryFor and at
+// least MaxAttempts runs.
 func (db *DB) Retry(ctx context.Context, f func() error) error {
 	begun := time.Now()
 	least, end := MaxAttempts, begun.Add(retryFor)
 	if deadline, ok := ctx.Deadline(); ok {
-		// What is left is for the caller: it is to learn why nothing was written.
+		// The remaining time is for the caller, who must learn why nothing was written.
 		least, end = 1, begun.Add(deadline.Sub(begun)*3/4)
 	}
 	limit := retryPause
@@ -177,14 +177,14 @@ func (db *DB) Retry(ctx context.Context, f func() error) error {
 }
 
 const (
-	// MaxAttempts is how often a transaction runs at least that fails because of concurrent ones,
-	// unless a deadline ends that.
+	// MaxAttempts is the minimum number of runs of a transaction that fails because of concurrent ones,
+	// unless a deadline ends them.
 	MaxAttempts = 6
-	// retryFor is for how long a transaction is repeated at least.
+	// retryFor is the minimum time for which a transaction is repeated.
 	retryFor = 5 * time.Second
-	// The pause before each further attempt is random, so that those who have met do not meet
-	// again: at most retryPause before the second, and at most twice as long before each
-	// further one, up to longestPause.
+	// The pause before each further attempt is random, so that transactions that have collided do not
+	// collide again: at most retryPause before the second, and at most twice as long before each further
+	// one, up to longestPause.
 	retryPause   = 5 * time.Millisecond
 	longestPause = 250 * time.Millisecond
 )

@@ -2,13 +2,14 @@
 //
 // # Principles
 //
-//  1. The customer, the addresses, the tokens and API keys, what an outbox, an ID map and imports hold
-//     of them are deleted.
-//  2. Orders are records of the shop's books: their numbers, times, lines and amounts stay. What tells
-//     who ordered is overwritten with NULL, also in orders that were placed as a guest with the same
-//     e-mail address. The country of an address stays, because taxes depend on it.
+//  1. The customer, the addresses, the tokens and API keys, and their data in an outbox, an ID map
+//     and logs of imports are deleted.
+//  2. Orders are records of the store's books: their numbers, times, lines and amounts stay. Values
+//     that identify the person who ordered are overwritten with NULL, also in orders that were placed
+//     as a guest with the same e-mail address. The country of an address stays, because taxes depend
+//     on it.
 //  3. Notes in free text that have the e-mail address are deleted, wherever they came from.
-//  4. All of it is one transaction. A receipt counts rows, and names nobody.
+//  4. All of it is one transaction. A receipt counts rows, and contains no names.
 //
 // # How it is tested
 //

@@ -12,17 +12,17 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// Options say what is erased.
+// Options select the data to erase.
 type Options struct {
 	Customer adapter.Key
-	// KeepOrders leaves the orders of the customer as they are, apart from their link to the
+	// KeepOrders leaves the orders of the customer unchanged, apart from their link to the
 	// customer.
 	KeepOrders bool
 	// DryRun counts what would be erased, and changes nothing.
 	DryRun bool
 }
 
-// A Person is what files and notes are searched for.
+// A Person holds the data to search files and notes for.
 type Person struct{ Email, FirstName, LastName string }
 
 // A Count is the number of rows of a table that were erased or overwritten.
@@ -31,11 +31,11 @@ type Count struct {
 	Rows  int64  `json:"rows"`
 }
 
-// A Receipt says what was erased. It names nobody.
+// A Receipt counts the erased data. It contains no names.
 type Receipt struct {
 	Deleted     []Count `json:"deleted"`
 	Overwritten []Count `json:"overwritten"`
-	Orders      int64   `json:"orders"` // that were the customer's, or a guest's of the same address
+	Orders      int64   `json:"orders"` // of the customer, or of a guest with the same address
 }
 
 // errUndo ends the transaction of a dry run.
@@ -74,7 +74,7 @@ func Erase(ctx context.Context, db *database.DB, o Options) (*Receipt, Person, e
 	return e.receipt, e.person, err
 }
 
-// An erasure is one in progress.
+// An erasure is an erasure in progress.
 type erasure struct {
 	Options
 	tx        *database.Tx
@@ -84,7 +84,7 @@ type erasure struct {
 	orders    []int64
 }
 
-// find locks the customer, and finds what belongs to it.
+// find locks the customer, and finds the data that belongs to it.
 func (e *erasure) find(ctx context.Context) (err error) {
 	var email, folded []byte
 	var first, last sql.NullString
@@ -178,7 +178,7 @@ func (e *erasure) each(keys []int64, f func(list string) error) error {
 	return nil
 }
 
-// clearOrders overwrites what tells who ordered.
+// clearOrders overwrites the values that identify the person who ordered.
 func (e *erasure) clearOrders(ctx context.Context) error {
 	if e.KeepOrders {
 		return nil
@@ -198,7 +198,7 @@ func (e *erasure) clearOrders(ctx context.Context) error {
 	)
 }
 
-// deleteNotes deletes what is noted of the customer outside of the records.
+// deleteNotes deletes the notes about the customer outside of the records.
 func (e *erasure) deleteNotes(ctx context.Context) error {
 	key := int64(e.Customer)
 	err := errors.Join(
@@ -230,7 +230,7 @@ func (e *erasure) deleteNotes(ctx context.Context) error {
 			return err
 		}
 	}
-	// What imports could not store is tried again, so only the reason goes.
+	// Records that imports could not store are tried again, so only the reason is removed.
 	return e.run(ctx, &e.receipt.Overwritten, "import_parked", "UPDATE import_parked SET reason = '' WHERE REPLACE(LOWER(reason), ?, '') <> LOWER(reason)", strings.ToLower(e.person.Email))
 }
 

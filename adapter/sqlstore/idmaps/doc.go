@@ -1,4 +1,4 @@
-// Package idmaps stores the ID map of a local replica: which legacy id belongs to which backend id.
+// Package idmaps stores the ID map of a local replica: the mapping of legacy ids to backend ids.
 //
 // The table backend_record also holds the write intents. All writers lock mappings in the same
 // order.

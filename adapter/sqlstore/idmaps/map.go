@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// An Map is an ID map, the table backend_record, which must be a table as in the migrations, not
-// a view.
+// A Map is an ID map, the table backend_record, which must be a table as in the migrations, not a
+// view.
 type Map struct{ db *database.DB }
 
 // New returns the ID map of a database.
@@ -32,10 +32,10 @@ const (
 // selectMappings lacks its condition.
 const selectMappings = "SELECT resource, legacy_id, backend_id, root, owner_id, tag, base, note, changed_at FROM backend_record WHERE "
 
-// selectState reads what says whether somebody writes one mapping's root, or has written it.
+// selectState reads the write intent and the time of the mapping of a root.
 const selectState = "SELECT note, changed_at FROM backend_record WHERE resource = ? AND legacy_id = ?"
 
-// deletePair deletes the mapping of a key, if it is to this backend id.
+// deletePair deletes the mapping of a key if it has this backend id.
 const deletePair = "DELETE FROM backend_record WHERE resource = ? AND legacy_id = ? AND backend_id = ?"
 
 // Statements that store one mapping, with the parameters of mappingArguments. The columns tag
@@ -55,7 +55,7 @@ func (s Map) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapt
 	return s.mappingsBy(ctx, r, "legacy_id", wanted)
 }
 
-// selectVersions reads what VersionsByKey returns. It lacks its condition.
+// selectVersions reads the columns of VersionsByKey. It lacks its condition.
 const selectVersions = "SELECT legacy_id, backend_id, tag, SUBSTR(base, 1, ?), note FROM backend_record WHERE resource = ? AND legacy_id"
 
 // VersionsByKey is MappingsByKey for comparing versions: a base is cut to its first BaseStart
@@ -75,7 +75,7 @@ func (s Map) VersionsByKey(ctx context.Context, r adapter.Resource, keys []adapt
 		}
 		return err
 	}
-	// Pages of lists mostly have keys that follow each other: reading a range, with what is
+	// Pages of lists mostly have keys that follow each other: reading a range, including the keys
 	// between them, takes half the time of looking up each.
 	if first, last := keys[0], keys[len(keys)-1]; int64(last-first) < 2*int64(len(keys)) {
 		err = database.EachRow(ctx, s.db.ReadStatements.Query, scan, selectVersions+" BETWEEN ? AND ?", idmap.BaseStart, string(r), int64(first), int64(last))
@@ -261,8 +261,8 @@ func (s Map) putMappingsIf(ctx context.Context, condition func(*database.Tx) (bo
 	return holds, err
 }
 
-// PutImported stores the mapping of a record that is imported in a transaction. given says whether
-// its key was: then a mapping of the key to the same backend id is replaced.
+// PutImported stores the mapping of a record that is imported in a transaction. given reports whether
+// the record came with its key: then a mapping of the key to the same backend id is replaced.
 func (s Map) PutImported(ctx context.Context, tx *database.Tx, m *idmap.Mapping, given bool) error {
 	if given {
 		if err := tx.Exec(ctx, deletePair, string(m.Resource), int64(m.Key), m.BackendID); err != nil {
@@ -272,7 +272,7 @@ func (s Map) PutImported(ctx context.Context, tx *database.Tx, m *idmap.Mapping,
 	return tx.Exec(ctx, insertMapping, mappingArguments(m, time.Now().UnixMicro())...)
 }
 
-// putMappings stores mappings, of which some are stored already.
+// putMappings stores mappings, some of which are stored already.
 func (s Map) putMappings(ctx context.Context, tx *database.Tx, mappings []idmap.Mapping, stored map[recordID]bool) error {
 	moment := time.Now().UnixMicro()
 	for i := range mappings {
@@ -294,7 +294,7 @@ type recordID struct {
 	key      adapter.Key
 }
 
-// lockStored locks those mappings that are stored already, and returns their ids.
+// lockStored locks the mappings that are stored already, and returns their ids.
 func (s Map) lockStored(ctx context.Context, tx *database.Tx, mappings []idmap.Mapping) (map[recordID]bool, error) {
 	there := map[recordID]bool{}
 	for len(mappings) > 0 {
@@ -342,7 +342,7 @@ func Check(op string, m *idmap.Mapping) error {
 
 var errText = errors.New("must be valid UTF-8 without zero bytes, and not too long")
 
-// DeleteMapping deletes the mapping of a root and those of its parts, or the mapping of a
+// DeleteMapping deletes the mapping of a root and the mappings of its parts, or the mapping of a
 // part. It succeeds when there is none. Kinds: Unavailable, Internal.
 func (s Map) DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	return s.db.Write(ctx, "delete mapping", func(tx *database.Tx) error { return s.DeleteMappings(ctx, tx, r, key) })

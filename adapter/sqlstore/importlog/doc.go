@@ -1,8 +1,8 @@
-// Package importlog notes from which systems records came and what these had.
+// Package importlog stores the systems from which records came, and digests of their values.
 //
-// So a later import can leave out what has not changed. It also notes how far the changes of such a
-// system have come, and which of its records wait to be tried again. One process imports at a time
-// ([Log.Lock]).
+// A later import can therefore leave out unchanged records. The log also stores how far the changes
+// of such a system have been imported, and the dead letters: its records that wait to be tried
+// again. One process imports at a time ([Log.Lock]).
 //
-// It is tested on all engines, with two processes that want the lock.
+// It is tested on all engines, with two processes that compete for the lock.
 package importlog

@@ -60,7 +60,7 @@ func TestImportLockInTurn(t *testing.T) {
 			t.Errorf("%v, want no lock in time", err)
 		}
 		waits, turn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		go func() { // holds the lock all the time but for moments
+		go func() { // holds the lock nearly all the time
 			close(waits)
 			var err error
 			for held := true; err == nil; {

@@ -14,14 +14,14 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 )
 
-// An Source is another system from which records were imported.
+// A Source is another system from which records were imported.
 type Source struct {
-	// Name is that of [adapter.ImportOptions].Source.
+	// Name is the source in [adapter.ImportOptions].
 	Name string
 	// Server identifies the database server, Database and Prefix the tables there.
 	Server, ServerVersion, Database, Prefix string
-	// LogFile, LogPosition and GTID say how far the binary log had got before the first
-	// record was read, as far as that is known: changes from there on may be missing here.
+	// LogFile, LogPosition and GTID are the position of the binary log before the first record was read, as
+	// far as it is known: later changes may be missing here.
 	LogFile     string
 	LogPosition int64
 	GTID        string
@@ -30,24 +30,24 @@ type Source struct {
 	NotedAt   time.Time
 }
 
-// A RangeDigest is a checksum of what another system had in a range of keys when all
-// records of the range were imported.
+// A RangeDigest is a checksum of another system's values in a range of keys when all records of the range
+// were imported.
 type RangeDigest struct {
 	After    adapter.Key // the key before the range
 	Digest   string
 	Settings string // a text that is the same for imports with the same options
 }
 
-// Log notes from which systems records were imported, and what these had.
+// Log stores the systems from which records were imported, and digests of their values.
 type Log struct {
 	db    *database.DB
-	lease *leases.Lease // that writes need; nil: none
+	lease *leases.Lease // required for writes; nil: none
 }
 
-// New returns what is noted of imports into a database.
+// New returns the log of imports into a database.
 func New(db *database.DB) Log { return Log{db: db} }
 
-// Fenced returns what is noted of imports, except that each transaction fails with [ErrLeaseLost], and stores
+// Fenced returns the log of imports, except that each transaction fails with leases.ErrLeaseLost, and stores
 // nothing, if the holder of a lease has lost it.
 func (i Log) Fenced(lease leases.Lease) Log { return Log{i.db, &lease} }
 
@@ -72,9 +72,8 @@ func (i Log) Sources(ctx context.Context) ([]Source, error) {
 	return all, i.db.WrapError(ctx, "read import sources", err)
 }
 
-// NoteSource stores what is known about a system, in place of what was known about
-// the one of that name. NotedAt is set to the present time. Kinds: Invalid, Unavailable,
-// Internal.
+// NoteSource stores a system, in place of a stored one with that name. NotedAt is set to the current time.
+// Kinds: Invalid, Unavailable, Internal.
 func (i Log) NoteSource(ctx context.Context, s Source) error {
 	keys, err := json.Marshal(s.GivenKeys)
 	if err != nil {
@@ -90,8 +89,8 @@ func (i Log) NoteSource(ctx context.Context, s Source) error {
 	})
 }
 
-// Position returns how far the changes of a source have come, or "" if that is not stored.
-// Kinds: Unavailable, Internal.
+// Position returns how far the changes of a source have been imported, or "" if that is not stored. Kinds:
+// Unavailable, Internal.
 func (i Log) Position(ctx context.Context, source string) (string, error) {
 	found, err := database.SelectColumn[string](ctx, i.db.ReadStatements.Query, "SELECT position FROM import_position WHERE source = ?", source)
 	if err != nil || len(found) == 0 {
@@ -105,7 +104,7 @@ const maxSourcePosition = 1 << 20
 
 var errPosition = errors.New("must have at most 1 MiB")
 
-// SetPosition stores how far the changes of a source have come. Kinds: Invalid, Unavailable,
+// SetPosition stores how far the changes of a source have been imported. Kinds: Invalid, Unavailable,
 // Internal.
 func (i Log) SetPosition(ctx context.Context, source, position string) error {
 	if len(position) > maxSourcePosition {
@@ -130,8 +129,8 @@ func (i Log) RangeDigests(ctx context.Context, source, part string, from, before
 	return all, i.db.WrapError(ctx, "read import digests", err)
 }
 
-// RemoveRangeDigests removes the digests of those of a part's ranges that begin at some keys.
-// Kinds: Unavailable, Internal.
+// RemoveRangeDigests removes the digests of a part's ranges that begin at the given keys. Kinds: Unavailable,
+// Internal.
 func (i Log) RemoveRangeDigests(ctx context.Context, source, part string, from ...adapter.Key) error {
 	return leases.Write(ctx, i.db, "remove import digests", i.lease, func(tx *database.Tx) error {
 		for chunk := range slices.Chunk(from, database.IDsPerStatement) {

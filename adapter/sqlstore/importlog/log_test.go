@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
-// TestImportSources stores, replaces and resets what is known about imports.
+// TestImportSources stores, replaces and resets the sources of imports.
 func TestImportSources(t *testing.T) {
 	sqltest.EachEngine(t, testImportSources)
 }

@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// MaxParked is how many records of a part of a source can be parked one by one.
+	// MaxParked is the maximum number of individual dead letters of a part of a source.
 	MaxParked = 10_000
 	// maxParkReason is the length of the longest stored reason, in bytes.
 	maxParkReason = 255
 )
 
-// A Parked record is one of another system that could not be imported. It is tried again
-// later, and the changes of other records go on meanwhile.
+// A Parked record is a dead letter: a record of another system that could not be imported. It
+// is tried again later, and the changes of other records go on meanwhile.
 type Parked struct {
-	// Part is the caller's name for where the other system has the record, such as
+	// Part is the caller's name for the place of the record in the other system, such as
 	// "products". It has at most 64 characters.
 	Part string
-	// Key is that of the record; 0 stands for all records of the part.
+	// Key is the key of the record; 0 stands for all records of the part.
 	Key adapter.Key
-	// Reason says what keeps the record out. It is stored up to 255 bytes and shown to
+	// Reason is why the record cannot be imported. It is stored up to 255 bytes and shown to
 	// people. It must name attributes and not repeat values, which may be personal data.
 	Reason string
-	// Attempts is how often the record was parked since it was last imported.
+	// Attempts is the number of failed attempts since the record was last imported.
 	Attempts int
-	// ParkedAt is when it was parked first, and RetryAt when it is to be tried again, to the
-	// millisecond.
+	// ParkedAt is when the record first became a dead letter, and RetryAt when it is to be
+	// tried again, to the millisecond.
 	ParkedAt, RetryAt time.Time
 }
 
-// Park parks records, or parks them once more: then Reason and RetryAt replace those that are
-// stored, ParkedAt stays, and Attempts grows by one, whatever it is in records. If more than
-// [MaxParked] records of a part would be parked, one with the key 0 replaces them all. Kinds:
-// Invalid, Unavailable, Internal.
+// Park stores records as dead letters. For records that are dead letters already, Reason and
+// RetryAt replace the stored values, ParkedAt stays, and Attempts grows by one, whatever it is
+// in records. If a part would have more than [MaxParked] dead letters, one with the key 0
+// replaces them all. Kinds: Invalid, Unavailable, Internal.
 func (i Log) Park(ctx context.Context, source string, records ...Parked) error {
 	return leases.Write(ctx, i.db, "park records", i.lease, func(tx *database.Tx) error {
 		parts := map[string]Parked{}
@@ -57,7 +57,7 @@ func (i Log) Park(ctx context.Context, source string, records ...Parked) error {
 	})
 }
 
-// park parks one record.
+// park stores one record as a dead letter.
 func (i Log) park(ctx context.Context, tx *database.Tx, source string, p Parked) error {
 	result, err := tx.Run(ctx, "UPDATE import_parked SET reason = ?, attempts = attempts + 1, retry_ms = ? WHERE source = ? AND part = ? AND record_key = ?",
 		database.StorableText(p.Reason, maxParkReason), p.RetryAt.UnixMilli(), source, p.Part, int64(p.Key))
@@ -72,8 +72,8 @@ func (i Log) park(ctx context.Context, tx *database.Tx, source string, p Parked)
 	return err
 }
 
-// limitParked replaces the parked records of a part by one that stands for all of them, if
-// they are too many. last is one of them.
+// limitParked replaces the dead letters of a part by one that stands for all of them, if there
+// are too many. last is one of them.
 func (i Log) limitParked(ctx context.Context, tx *database.Tx, source string, last Parked) error {
 	var count int
 	row := tx.QueryRow(ctx, "SELECT COUNT(*) FROM import_parked WHERE source = ? AND part = ?", source, last.Part)
@@ -87,18 +87,18 @@ func (i Log) limitParked(ctx context.Context, tx *database.Tx, source string, la
 	return i.park(ctx, tx, source, last)
 }
 
-// A ParkedFilter selects parked records.
+// A ParkedFilter selects dead letters.
 type ParkedFilter struct {
 	// Part, if not "", selects the records of a part.
 	Part string
-	// RetryBy, if not zero, selects those to be tried again by then.
+	// RetryBy, if not zero, selects the dead letters to be tried again by then.
 	RetryBy time.Time
 	// Limit is the greatest number of records.
 	Limit int
 }
 
-// Parked returns the parked records of a source that a filter selects, those to be tried again
-// first before others. Kinds: Unavailable, Internal.
+// Parked returns the dead letters of a source that a filter selects, the ones to be tried
+// again first before others. Kinds: Unavailable, Internal.
 func (i Log) Parked(ctx context.Context, source string, f ParkedFilter) ([]Parked, error) {
 	text, arguments := "SELECT part, record_key, reason, attempts, parked_ms, retry_ms FROM import_parked WHERE source = ?", []any{source}
 	if f.Part != "" {
@@ -119,7 +119,7 @@ func (i Log) Parked(ctx context.Context, source string, f ParkedFilter) ([]Parke
 	return all, i.db.WrapError(ctx, "list parked records", err)
 }
 
-// CountParked returns how many records of a source are parked, by part. Kinds: Unavailable,
+// CountParked returns the number of dead letters of a source, by part. Kinds: Unavailable,
 // Internal.
 func (i Log) CountParked(ctx context.Context, source string) (map[string]int64, error) {
 	counts := map[string]int64{}
@@ -133,7 +133,7 @@ func (i Log) CountParked(ctx context.Context, source string) (map[string]int64, 
 	return counts, i.db.WrapError(ctx, "count parked records", err)
 }
 
-// Unpark removes what is parked of some records of a part, or, without keys, of all. Kinds:
+// Unpark removes the dead letters of some records of a part, or, without keys, of all. Kinds:
 // Unavailable, Internal.
 func (i Log) Unpark(ctx context.Context, source, part string, keys ...adapter.Key) error {
 	return leases.Write(ctx, i.db, "unpark records", i.lease, func(tx *database.Tx) error {

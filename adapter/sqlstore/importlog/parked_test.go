@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
-// TestParked parks records, parks them again, selects them, and forgets them.
+// TestParked stores dead letters, stores them again, selects them, and removes them.
 func TestParked(t *testing.T) {
 	sqltest.EachEngine(t, testParked)
 }
@@ -81,7 +81,8 @@ func testParked(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestTooManyParked checks that one entry replaces those of a part that are too many.
+// TestTooManyParked checks that one entry replaces the dead letters of a part if there
+// are too many.
 func TestTooManyParked(t *testing.T) {
 	imports := importlog.New(sqltest.Open(t, sqltest.Engines()[0].NewDSN(t)))
 	records := make([]importlog.Parked, importlog.MaxParked)

@@ -11,32 +11,32 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// ErrLeaseLost says that another process has taken a lease, or that it was released.
+// ErrLeaseLost means that another process has acquired a lease, or that it was released.
 var ErrLeaseLost = errors.New("the lease is lost: another process has taken it over, or it was released")
 
-// A Lease says that one of several processes may do something until another one takes over.
+// A Lease allows one of several processes to do something until another one acquires it.
 type Lease struct {
 	Name   string
-	Holder string // whoever has it, for people and for itself
-	// Token is greater than that of every earlier holder. Transactions of [Adapter.Fenced]
-	// and [Imports.Fenced] compare it.
+	Holder string // name of the holder, for people and for itself
+	// Token is greater than the token of every earlier holder. Transactions of
+	// recordtx.Adapter.Fenced and importlog.Log.Fenced compare it.
 	Token int64
-	// Expires is when another process can take the lease over, at the earliest, by this
-	// machine's clock.
+	// Expires is when another process can acquire the lease, at the earliest, by this machine's
+	// clock.
 	Expires time.Time
 }
 
-// Store elects one of several processes. The clock of the database decides when a lease
-// has expired; with SQLite that is this machine's.
+// Store elects one of several processes. The clock of the database decides when a lease has expired;
+// with SQLite that is this machine's clock.
 type Store struct{ db *database.DB }
 
 // New returns the leases of a database.
 func New(db *database.DB) Store { return Store{db} }
 
-// Acquire takes a lease that nobody holds or that has expired. ok is false if another process
-// holds it. A holder that still has the lease gets it again, under a new token, so that a
-// process that starts again need not wait. No two processes may have the same name. Names of
-// leases have at most 64 characters, holders 255. Kinds: Invalid, Unavailable, Internal.
+// Acquire acquires a lease that has no holder or that has expired. ok is false if another process
+// holds it. A holder that still has the lease gets it again, under a new token, so that a process
+// that starts again need not wait. No two processes may have the same name. Names of leases have at
+// most 64 characters, holders 255. Kinds: Invalid, Unavailable, Internal.
 func (l Store) Acquire(ctx context.Context, name, holder string, ttl time.Duration) (lease Lease, ok bool, err error) {
 	db, begun := l.db, time.Now()
 	err = db.Write(ctx, "acquire lease", func(tx *database.Tx) error {
@@ -65,8 +65,8 @@ func (l Store) Acquire(ctx context.Context, name, holder string, ttl time.Durati
 	return lease, true, nil
 }
 
-// Renew extends a lease, also one that has expired while no other process wanted it. It fails
-// with [ErrLeaseLost] if one has taken it. Kinds: Unavailable, Internal.
+// Renew extends a lease, also a lease that has expired while no other process wanted it. It fails
+// with [ErrLeaseLost] if another process has acquired it. Kinds: Unavailable, Internal.
 func (l Store) Renew(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error) {
 	begun := time.Now()
 	err := l.db.Write(ctx, "renew lease", func(tx *database.Tx) error {
@@ -83,8 +83,8 @@ func (l Store) Renew(ctx context.Context, lease Lease, ttl time.Duration) (Lease
 	return lease, nil
 }
 
-// Release gives a lease up, so that another process can take it at once. It does nothing if
-// one has it already. Kinds: Unavailable, Internal.
+// Release gives a lease up, so that another process can acquire it immediately. It does nothing if
+// another process has it already. Kinds: Unavailable, Internal.
 func (l Store) Release(ctx context.Context, lease Lease) error {
 	return l.db.Write(ctx, "release lease", func(tx *database.Tx) error {
 		_, err := tx.Run(ctx, "UPDATE lease SET holder = '', expires_ms = 0 WHERE name = ? AND holder = ? AND token = ?", lease.Name, lease.Holder, lease.Token)
@@ -92,9 +92,9 @@ func (l Store) Release(ctx context.Context, lease Lease) error {
 	})
 }
 
-// Hold takes a lease, renews it, and calls do, whose context ends when the lease is lost: Hold
-// then fails with [ErrLeaseLost]. valid says whether no other process can have taken it yet, as
-// far as this machine's clock can tell. ok is false if another process holds the lease.
+// Hold acquires a lease, renews it, and calls do, whose context ends when the lease is lost: Hold
+// then fails with [ErrLeaseLost]. valid reports whether no other process can have acquired the lease
+// yet, according to this machine's clock. ok is false if another process holds the lease.
 func (l Store) Hold(ctx context.Context, name, holder string, ttl time.Duration, do func(ctx context.Context, lease Lease, valid func() bool) error) (ok bool, err error) {
 	lease, ok, err := l.Acquire(ctx, name, holder, ttl)
 	if err != nil || !ok {
@@ -134,18 +134,18 @@ func (l Store) Hold(ctx context.Context, name, holder string, ttl time.Duration,
 	return true, err
 }
 
-// renewals is how often a lease is renewed in the time for which it is valid.
+// renewals is the number of renewals of a lease in the time for which it is valid.
 const renewals = 3
 
 // releaseTimeout limits how long a process that ends waits for a store that does not answer. The
 // lease then expires by itself.
 const releaseTimeout = 5 * time.Second
 
-// lockKind, and the name of a lease, is what nodes of a cluster lock for it.
+// lockKind, followed by the name of a lease, is the lock for it between nodes of a cluster.
 const lockKind = "lease "
 
-// check fails with ErrLeaseLost if another process has taken a lease, and otherwise
-// locks it, so that none does before tx has ended.
+// check fails with ErrLeaseLost if another process has acquired a lease, and otherwise locks it, so
+// that no process does before tx has ended.
 func (l Store) check(ctx context.Context, tx *database.Tx, lease Lease) error {
 	if err := tx.LockOnNodes(ctx, lockKind+lease.Name, 0); err != nil {
 		return err
@@ -159,9 +159,9 @@ func (l Store) check(ctx context.Context, tx *database.Tx, lease Lease) error {
 	return err
 }
 
-// Write is [database.DB.Write], except that the transaction fails with ErrLeaseLost, and
-// stores nothing, if the process has lost a lease; nil: it needs none. The lease is the last row that
-// the transaction locks, so that no process waits for it longer than for a commit.
+// Write is [database.DB.Write], except that the transaction fails with ErrLeaseLost, and stores
+// nothing, if the process has lost a lease; if lease is nil, it needs none. The lease is the last row
+// that the transaction locks, so that no process waits for it longer than for a commit.
 func Write(ctx context.Context, db *database.DB, op string, lease *Lease, f func(*database.Tx) error) error {
 	if lease == nil {
 		return db.Write(ctx, op, f)

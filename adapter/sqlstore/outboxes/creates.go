@@ -23,13 +23,14 @@ func (o Store) BeginCreate(ctx context.Context, c outbox.Create) (id int64, err 
 	return id, err
 }
 
-// EndCreate removes a create of which the outcome is known. Kinds: Unavailable, Internal.
+// EndCreate removes a create whose outcome is known. Kinds: Unavailable, Internal.
 func (o Store) EndCreate(ctx context.Context, id int64) error {
 	_, err := o.DiscardCreates(ctx, id)
 	return err
 }
 
-// UnknownCreate notes why the outcome of a create is unknown. Kinds: Unavailable, Internal.
+// UnknownCreate notes the reason why the outcome of a create is unknown. Kinds: Unavailable,
+// Internal.
 func (o Store) UnknownCreate(ctx context.Context, id int64, reason string) error {
 	return o.db.Write(ctx, "note unknown create", func(tx *database.Tx) error {
 		_, err := tx.Run(ctx, "UPDATE outbox_create SET reason = ? WHERE create_id = ?", database.StorableText(reason, maxReason), id)
@@ -37,7 +38,7 @@ func (o Store) UnknownCreate(ctx context.Context, id int64, reason string) error
 	})
 }
 
-// DiscardCreates forgets creates of which nobody knows the outcome. It returns how many there were.
+// DiscardCreates removes creates whose outcome is unknown. It returns the number of removed ones.
 // Kinds: Unavailable, Internal.
 func (o Store) DiscardCreates(ctx context.Context, ids ...int64) (n int64, err error) {
 	err = o.db.Write(ctx, "forget create", func(tx *database.Tx) error {

@@ -12,25 +12,25 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// Which of two systems has the writes of a resource is a row of the table write_owner, so that
-// all processes that clients write through agree on it. The protocol by which it changes, so
-// that no write is lost between the two:
+// The owner of a resource's writes, one of two systems, is a row of the table write_owner, so that all
+// processes that clients write through agree on it. The owner changes by a handover, in which no write is
+// lost between the two:
 //
-//   - Each process announces itself from time to time, with what it is configured to wish for each
-//     resource, and reads the rows. Its row expires if it does not, and the process then
-//     writes nothing of these resources until it has announced itself again.
-//   - If all processes wish something else than the row says, one of them begins the turn: it
-//     sets turning and increments the epoch. From then on no process begins a write.
-//   - A process knows an epoch once its last write under the one before has ended, whichever
-//     side it went to.
-//   - When all processes know the epoch, and the outbox has nothing of the resource, the
-//     turn is completed: the row says the other side, under a new epoch.
-//   - A turn that takes too long is given up under a new epoch, and tried again later.
+//   - Each process announces itself from time to time, with the desired owner by resource from its
+//     configuration, and reads the rows. Its row expires if it does not, and the process then writes nothing
+//     of these resources until it has announced itself again.
+//   - If all processes desire another owner than the row has, one of them begins the handover: it sets
+//     turning and increments the epoch. From then on no process begins a write.
+//   - A process knows an epoch once its last write under the previous epoch has ended, whichever system it
+//     went to.
+//   - When all processes know the epoch, and the outbox has no entry of the resource, the handover is
+//     completed: the row names the other owner, under a new epoch.
+//   - A handover that takes too long is aborted under a new epoch, and tried again later.
 //
-// A transaction that stores a mirrored write locks the row for as long, so that even a process
-// that was paused for long stores none after the turn.
+// A transaction that stores a mirrored write locks the row until it ends, so that even a process that was
+// paused for long stores none after the handover.
 
-// Owners are the rows that say which system has the writes of resources.
+// Owners stores the owners of the writes of resources.
 type Owners struct {
 	db      *database.DB
 	schemas *adapter.Schemas
@@ -41,8 +41,8 @@ func NewOwners(db *database.DB, schemas *adapter.Schemas) Owners {
 	return Owners{db, schemas}
 }
 
-// Announce stores what a process wishes and knows, for a time, and returns all owners. Kinds:
-// Unavailable, Internal.
+// Announce stores the desired owners and known epochs of a process, for a time, and returns all owners.
+// Kinds: Unavailable, Internal.
 func (w Owners) Announce(ctx context.Context, p outbox.Process, ttl time.Duration) (owners []outbox.Owner, err error) {
 	wishes, err := json.Marshal(p.Wishes)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w Owners) Live(ctx context.Context) (bool, error) {
 	return len(found) > 0, w.db.WrapError(ctx, "read processes", err)
 }
 
-// Leave removes the row of a process that writes nothing more. Kinds: Unavailable, Internal.
+// Leave removes the row of a process that no longer writes. Kinds: Unavailable, Internal.
 func (w Owners) Leave(ctx context.Context, id string) error {
 	return w.db.Write(ctx, "leave process", func(tx *database.Tx) error {
 		_, err := tx.Run(ctx, "DELETE FROM write_process WHERE process_id = ?", id)
@@ -96,9 +96,9 @@ func (w Owners) Leave(ctx context.Context, id string) error {
 	})
 }
 
-// Begin begins to turn the writes of a resource: to Portico, which mirrors them, or to the other
-// system. It fails with [*outbox.NoTurnError] while some process wishes otherwise, or if entries are parked
-// that the other system would lack. Further kinds: Unavailable, Internal.
+// Begin begins the handover of a resource's writes: to Portico, which mirrors them, or to the other system.
+// It fails with [*outbox.NoTurnError] while some process desires the other owner, or if there are dead-letter
+// entries that the other system would lack. Further kinds: Unavailable, Internal.
 func (w Owners) Begin(ctx context.Context, r adapter.Resource, mirror bool) error {
 	return w.turn(ctx, r, func(tx *database.Tx, o *outbox.Owner, processes []outbox.Process) error {
 		for _, p := range processes {
@@ -120,13 +120,12 @@ func (w Owners) Begin(ctx context.Context, r adapter.Resource, mirror bool) erro
 	})
 }
 
-// Complete completes a turn that has begun under an epoch. It fails with [*outbox.NoTurnError] while some process
-// does not know the epoch, or entries are to be delivered. Further kinds: Unavailable,
-// Internal.
+// Complete completes the handover that started in epoch. It fails with [*outbox.NoTurnError] while some
+// process does not know the epoch, or entries are to be delivered. Further kinds: Unavailable, Internal.
 func (w Owners) Complete(ctx context.Context, r adapter.Resource, epoch int64) error {
 	return w.turn(ctx, r, func(tx *database.Tx, o *outbox.Owner, processes []outbox.Process) error {
 		if !o.Turning || o.Epoch != epoch {
-			return nil // another process has done so
+			return nil // another process has completed it
 		}
 		for _, p := range processes {
 			if p.Known[r] < epoch {
@@ -144,8 +143,8 @@ func (w Owners) Complete(ctx context.Context, r adapter.Resource, epoch int64) e
 	})
 }
 
-// GiveUp ends a turn that has begun under an epoch without an effect. ended is false if it had
-// ended already. Kinds: Unavailable, Internal.
+// GiveUp aborts the handover that started in epoch. ended is false if it had ended already. Kinds:
+// Unavailable, Internal.
 func (w Owners) GiveUp(ctx context.Context, r adapter.Resource, epoch int64) (ended bool, err error) {
 	err = w.turn(ctx, r, func(_ *database.Tx, o *outbox.Owner, _ []outbox.Process) error {
 		if ended = o.Turning && o.Epoch == epoch; ended {
@@ -218,8 +217,8 @@ func (w Owners) processes(ctx context.Context, tx *database.Tx) (all []outbox.Pr
 	return all, err
 }
 
-// checkOutbox fails if the outbox has something of a resource or of what belongs to the same
-// records; parkedOnly: something that does not go away by itself.
+// checkOutbox fails if the outbox has entries of a resource or of its root, or creates with an unknown
+// outcome. With parkedOnly, only dead-letter entries count, which do not go away by themselves.
 func (w Owners) checkOutbox(ctx context.Context, tx *database.Tx, r adapter.Resource, parkedOnly bool) error {
 	root := r
 	if s := w.schemas.Of(r); s.Root != "" {

@@ -14,28 +14,28 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 )
 
-// An Store has what another system still has to be told of the writes of clients.
+// A Store holds the client writes that another system has not received yet.
 type Store struct {
 	db    *database.DB
-	lease *leases.Lease // that delivering needs; nil: none
+	lease *leases.Lease // required for deliveries; nil: none
 }
 
 // New returns the outbox of a database.
 func New(db *database.DB) Store { return Store{db: db} }
 
-// Fenced returns the outbox, except that each transaction of a delivery fails with [ErrLeaseLost], and
-// stores nothing, if the holder of a lease has lost it.
+// Fenced returns the outbox, except that each transaction of a delivery fails with leases.ErrLeaseLost,
+// and stores nothing, if the holder of a lease has lost it.
 func (o Store) Fenced(lease leases.Lease) Store { return Store{o.db, &lease} }
 
 // maxReason is the length of the longest stored reason, in bytes.
 const maxReason = 255
 
-// maxParkedDue is how many parked entries are due at a time.
+// maxParkedDue bounds the number of dead-letter entries that are due at a time.
 const maxParkedDue = 16
 
-// Due returns entries that are to be delivered now, at most limit, and some parked ones that are to
-// be tried again: of each root at most the first one that is not parked, unless that one waits
-// for its next attempt. Those that have been due for longest come first. Kinds: Unavailable,
+// Due returns the entries that are to be delivered now, at most limit, and some dead-letter ones that
+// are to be tried again: for each root at most its first regular entry, and none while that one waits
+// for its next attempt. The entries that have been due for longest come first. Kinds: Unavailable,
 // Internal.
 func (o Store) Due(ctx context.Context, limit int) ([]outbox.Entry, error) {
 	now := time.Now().UnixMilli()
@@ -48,21 +48,21 @@ func (o Store) Due(ctx context.Context, limit int) ([]outbox.Entry, error) {
 	return due, o.db.WrapError(ctx, "read outbox", err)
 }
 
-// dueBy returns what is due by a time. The index outbox_entry_retry has the entries in the order
-// in which they are due, so that no matter how many wait or are parked, only a few are read. As NOT
-// EXISTS, the condition on earlier entries would have servers join all.
+// dueBy returns the entries that are due by a time. The index outbox_entry_retry has the entries in the
+// order in which they are due, so that only a few are read, regardless of the number of waiting or
+// dead-letter entries. With NOT EXISTS, the condition on earlier entries would make servers join all.
 func (o Store) dueBy(ctx context.Context, by int64, parked bool, limit int) ([]outbox.Entry, error) {
 	return selectEntries(ctx, o.db.ReadStatements.Query, "held = 0 AND parked = ? AND retry_ms <= ?"+
 		" AND COALESCE((SELECT MIN(earlier.entry_id) FROM outbox_entry earlier WHERE earlier.root = outbox_entry.root AND earlier.root_key = outbox_entry.root_key"+
 		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id AND "+isReleased+" ORDER BY retry_ms, entry_id LIMIT ?", database.Flag(parked), by, limit)
 }
 
-// isReleased selects the entries whose root has no write intent: a write that is still in
-// progress at a backend may be refused there, and is then undone here.
+// isReleased selects the entries whose root has no write intent: a write that is still in progress at a
+// backend may be refused there, and is then undone here.
 const isReleased = "COALESCE((SELECT 1 FROM backend_record WHERE backend_record.resource = outbox_entry.root AND backend_record.legacy_id = outbox_entry.root_key AND backend_record.note IS NOT NULL), 0) = 0"
 
-// ByID returns the entries with some ids, in their order, except those that
-// Due leaves out because a write of the root is in progress at a backend. Kinds: Unavailable, Internal.
+// ByID returns the entries with some ids, in their order, except entries that Due leaves out because a
+// write of the root is in progress at a backend. Kinds: Unavailable, Internal.
 func (o Store) ByID(ctx context.Context, ids ...int64) ([]outbox.Entry, error) {
 	arguments := idArguments(ids)
 	all, err := selectEntries(ctx, o.db.ReadStatements.Query, database.InList("entry_id", arguments)+" AND "+isReleased+" ORDER BY entry_id", arguments...)
@@ -71,10 +71,10 @@ func (o Store) ByID(ctx context.Context, ids ...int64) ([]outbox.Entry, error) {
 
 // An EntryFilter selects entries.
 type EntryFilter struct {
-	Parked bool  // only those that are parked
-	Held   bool  // those that are held, in place of the others
-	After  int64 // only those with greater ids
-	Limit  int   // at most so many
+	Parked bool  // only dead-letter entries
+	Held   bool  // only held entries, in place of the others
+	After  int64 // only entries with greater ids
+	Limit  int   // maximum number of entries
 }
 
 // Entries returns the entries that a filter selects, in their order. Kinds: Unavailable,
@@ -100,8 +100,8 @@ func idArguments(ids []int64) []any {
 	return database.PadToPowerOfTwo(arguments)
 }
 
-// Begin notes that some states of an entry are going to be sent. ok is false if the entry has
-// changed since it was read, or is gone: it must be read again then. Kinds: Unavailable, Internal.
+// Begin notes that some states of an entry are going to be sent. ok is false if the entry has changed
+// since it was read, or is gone: it must be read again then. Kinds: Unavailable, Internal.
 func (o Store) Begin(ctx context.Context, e outbox.Entry, states map[string]string) (ok bool, err error) {
 	sent := maps.Clone(e.Sent)
 	if sent == nil {
@@ -128,10 +128,11 @@ func (o Store) Begin(ctx context.Context, e outbox.Entry, states map[string]stri
 	return ok, err
 }
 
-// maxSent is how many sent states of an attribute are noted.
+// maxSent is the number of sent states of an attribute that are noted.
 const maxSent = 8
 
-// EndAll notes that nothing is being sent: whoever sent it has ended. Kinds: Unavailable, Internal.
+// EndAll notes that no delivery is in progress, since the deliverer has ended. Kinds: Unavailable,
+// Internal.
 func (o Store) EndAll(ctx context.Context) error {
 	return leases.Write(ctx, o.db, "end deliveries", o.lease, func(tx *database.Tx) error {
 		_, err := tx.Run(ctx, "UPDATE outbox_entry SET sending = 0 WHERE sending = 1")
@@ -139,9 +140,9 @@ func (o Store) EndAll(ctx context.Context) error {
 	})
 }
 
-// Delivered removes an entry that was delivered as it was read. If a client has changed the
-// record since, the entry stays, and both systems have agreed on the states that were sent. Attributes
-// that could not be sent are held. Kinds: Unavailable, Internal.
+// Delivered removes an entry that was delivered and has not changed since. If a client has changed the
+// record since, the entry stays, with the sent states as the states on which both systems have agreed.
+// Attributes that could not be sent are held. Kinds: Unavailable, Internal.
 func (o Store) Delivered(ctx context.Context, e outbox.Entry, sent map[string]string, held []string) error {
 	return leases.Write(ctx, o.db, "complete delivery", o.lease, func(tx *database.Tx) error {
 		t := Writer{Tx: tx}
@@ -175,7 +176,7 @@ func (o Store) Delivered(ctx context.Context, e outbox.Entry, sent map[string]st
 }
 
 // Failed notes that an attempt to deliver an entry, as it was read before Begin, has failed. If the
-// entry has changed since, it is due again at once. Kinds: Unavailable, Internal.
+// entry has changed since, it is due again immediately. Kinds: Unavailable, Internal.
 func (o Store) Failed(ctx context.Context, e outbox.Entry, f outbox.Failure) error {
 	return leases.Write(ctx, o.db, "note failed delivery", o.lease, func(tx *database.Tx) error {
 		if _, err := tx.Run(ctx, "UPDATE outbox_entry SET sending = 0 WHERE entry_id = ?", e.ID); err != nil {
@@ -196,14 +197,14 @@ func (o Store) Failed(ctx context.Context, e outbox.Entry, f outbox.Failure) err
 	})
 }
 
-// Retry has entries delivered again at once, all parked ones if none are named. It returns how many
-// there are. Kinds: Unavailable, Internal.
+// Retry makes dead-letter entries due again immediately, all of them if no id is given. It returns
+// their number. Kinds: Unavailable, Internal.
 func (o Store) Retry(ctx context.Context, ids ...int64) (int64, error) {
 	return o.change(ctx, "retry deliveries", "UPDATE outbox_entry SET parked = 0, attempts = 0, retry_ms = 0 WHERE parked = 1", ids)
 }
 
-// Discard gives entries up: the other system is not told, and following it then takes over what it
-// has. It returns how many there were. Kinds: Unavailable, Internal.
+// Discard removes entries: the other system does not receive them, and following it then imports its
+// values. It returns the number of removed entries. Kinds: Unavailable, Internal.
 func (o Store) Discard(ctx context.Context, ids ...int64) (int64, error) {
 	if len(ids) == 0 {
 		return 0, nil
@@ -211,7 +212,7 @@ func (o Store) Discard(ctx context.Context, ids ...int64) (int64, error) {
 	return o.change(ctx, "skip deliveries", "DELETE FROM outbox_entry WHERE 1 = 1", ids)
 }
 
-// change runs a statement on some entries, all if none are named.
+// change runs a statement on some entries, on all if no id is given.
 func (o Store) change(ctx context.Context, op, text string, ids []int64) (n int64, err error) {
 	var arguments []any
 	if len(ids) > 0 {
@@ -229,11 +230,11 @@ func (o Store) change(ctx context.Context, op, text string, ids []int64) (n int6
 	return n, err
 }
 
-// An Count counts what is in the outbox of a resource.
+// A Count counts the contents of the outbox of a resource.
 type Count struct {
 	Waiting, Parked, Held int64
-	Unknown               int64     // creates of which nobody knows what has become
-	Oldest                time.Time // when the oldest that waits was entered; zero if there is none
+	Unknown               int64     // creates with an unknown outcome
+	Oldest                time.Time // when the oldest waiting entry was stored; zero if there is none
 }
 
 // Count counts by resource. Kinds: Unavailable, Internal.
@@ -261,7 +262,7 @@ func (o Store) Count(ctx context.Context) (map[adapter.Resource]Count, error) {
 	return counts, o.db.WrapError(ctx, "count outbox", err)
 }
 
-// Conflicts returns the latest conflicts, at most limit, and how many there are. Kinds: Unavailable,
+// Conflicts returns the latest conflicts, at most limit, and the number of all. Kinds: Unavailable,
 // Internal.
 func (o Store) Conflicts(ctx context.Context, limit int) (latest []outbox.Conflict, total int64, err error) {
 	const op = "list conflicts"
@@ -299,14 +300,14 @@ func (o Store) Waiting(ctx context.Context, root outbox.Root) (bool, error) {
 	return len(found) > 0, o.db.WrapError(ctx, "read outbox", err)
 }
 
-// createTimeout is after which a create without an outcome counts as unknown: the process that
+// createTimeout is the age from which a create without an outcome counts as unknown: the process that
 // has sent it no longer waits for the reply.
 const createTimeout = 10 * time.Minute
 
-// isUnknownCreate is the condition of creates of which nobody knows the outcome, with the
-// argument of beforeTimeout.
+// isUnknownCreate is the condition of creates with an unknown outcome, with the argument of
+// beforeTimeout.
 const isUnknownCreate = "(reason <> '' OR created_ms < ?)"
 
-// beforeTimeout returns before which a create without an outcome was begun if it counts as
-// unknown.
+// beforeTimeout returns the time, in milliseconds since 1970, before which a create without an outcome
+// was begun if it counts as unknown.
 func beforeTimeout() int64 { return time.Now().Add(-createTimeout).UnixMilli() }

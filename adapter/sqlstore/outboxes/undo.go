@@ -8,13 +8,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// An Undo undoes what an import has changed of the outbox.
+// An Undo undoes the changes that an import has made to the outbox.
 type Undo struct{ db *database.DB }
 
 // NewUndo returns the undo of the outbox of a database.
 func NewUndo(db *database.DB) Undo { return Undo{db} }
 
-// A pendingEntry is what an import may change of an entry of the outbox.
+// A pendingEntry is the part of an outbox entry that an import may change.
 type pendingEntry struct {
 	ID      int64             `json:"id"`
 	Version int64             `json:"version"`
@@ -34,8 +34,8 @@ func (s Undo) Pending(ctx context.Context, root adapter.Resource, key adapter.Ke
 	return json.Marshal(pending)
 }
 
-// RestorePending implements replica.Replica. An entry that somebody else has changed since the
-// import did is another version, and stays as it is.
+// RestorePending implements replica.Replica. An entry that another writer has changed since
+// the import has another version, and stays unchanged.
 func (s Undo) RestorePending(ctx context.Context, before json.RawMessage) error {
 	if len(before) == 0 {
 		return nil

@@ -17,14 +17,14 @@ import (
 
 var errOtherSide = errors.New("the other system has the writes of this resource now, or will have them in a moment")
 
-// An Writer is a transaction that writes entries of the outbox, as package rules asks it to.
+// A Writer is a transaction that writes entries of the outbox for package rules.
 type Writer struct {
 	*database.Tx
-	Mirrors bool // whether what clients write is entered
+	Mirrors bool // whether client writes are entered
 }
 
-// Mirrored implements rules.Outbox. It locks the row that says so, so that no write is stored
-// under an owner that has changed.
+// Mirrored implements rules.Outbox. It locks the row of the owner, so that no write is stored
+// under a former owner.
 func (t Writer) Mirrored(ctx context.Context, r adapter.Resource) (bool, error) {
 	if !t.Mirrors {
 		return false, nil
@@ -46,7 +46,8 @@ func (t Writer) Mirrored(ctx context.Context, r adapter.Resource) (bool, error) 
 }
 
 // On a cluster a transaction that stores a mirrored write locks one of ownerLocks names, so that
-// such transactions seldom wait for each other, and one that changes the owner locks all.
+// such transactions seldom wait for each other, and a transaction that changes the owner locks
+// all.
 const (
 	ownerLock  = "owner "
 	ownerLocks = 64
@@ -112,12 +113,12 @@ func (t Writer) enqueue(ctx context.Context, e outbox.Entry) error {
 	if err != nil {
 		return err
 	}
-	// What was refused may be accepted now. What has waited keeps its place.
+	// A refused value may be accepted now. An entry that has waited keeps its place.
 	return t.Exec(ctx, "UPDATE outbox_entry SET agreed = ?, removed = ?, gone = ?, identity = ?, version = version + 1, reason = '', attempts = 0, parked = 0, retry_ms = ? WHERE entry_id = ?",
 		agreed, database.Flag(next.Removed), database.Flag(next.Gone), identity, min(now, stored[0].NextRetry.UnixMilli()), next.ID)
 }
 
-// mergeEntries returns a stored entry with what a client has changed since.
+// mergeEntries returns a stored entry, merged with a client's later changes.
 func mergeEntries(stored, e outbox.Entry) outbox.Entry {
 	if e.Removed {
 		e.ID = stored.ID
@@ -129,7 +130,7 @@ func mergeEntries(stored, e outbox.Entry) outbox.Entry {
 	return stored
 }
 
-// removeEntriesOf removes what is to be repeated of a record that is gone, and of its parts.
+// removeEntriesOf removes the entries of a record that is gone, and of its parts.
 func (t Writer) removeEntriesOf(ctx context.Context, e outbox.Entry) error {
 	if e.Resource == e.Root.Resource {
 		return t.Exec(ctx, "DELETE FROM outbox_entry WHERE root = ? AND root_key = ?", string(e.Root.Resource), int64(e.Root.Key))
@@ -156,8 +157,8 @@ func (t Writer) Entries(ctx context.Context, root adapter.Resource, keys []adapt
 	return all, err
 }
 
-// Agree implements rules.Outbox. The entry then is another version: what is being delivered of
-// it may be older.
+// Agree implements rules.Outbox. The entry then has another version, because a delivery in
+// progress may be older.
 func (t Writer) Agree(ctx context.Context, e outbox.Entry) error {
 	agreed, _, err := encodeEntry(&e)
 	if err != nil {
@@ -190,5 +191,5 @@ func (t Writer) NoteConflicts(ctx context.Context, conflicts ...outbox.Conflict)
 	return t.Exec(ctx, "DELETE FROM outbox_conflict WHERE conflict_id <= ?", last[0]-keptConflicts)
 }
 
-// keptConflicts is how many conflicts are noted at least.
+// keptConflicts is the minimum number of conflicts that are kept.
 const keptConflicts = 10_000

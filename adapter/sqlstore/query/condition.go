@@ -29,14 +29,14 @@ type Selection struct {
 	Residual []adapter.Condition // conditions that must be evaluated for each record
 	Order    []string            // empty if SQL cannot produce the order
 	After    string              // condition for the start of the page, "" if SQL cannot express it
-	// Tail is the condition of the records that sort after all those of after, "" if
+	// Tail is the condition of the records that sort after all records of After, "" if
 	// there are none. A second statement reads them, as no index range covers both.
 	Tail string
 	// ResidualOnParts is true if residual conditions concern values that the rows of the
 	// table do not hold.
 	ResidualOnParts bool
 	UsesJoin        bool // the query names an attribute of the joined table
-	arguments       int  // how many more arguments the statement may have
+	arguments       int  // remaining number of arguments that the statement may have
 }
 
 // Attribute returns the schema index of an attribute that a query names, and records

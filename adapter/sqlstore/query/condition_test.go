@@ -26,7 +26,7 @@ func openRecords(t *testing.T, e sqltest.Engine) shop {
 	return shop{db, records.New(db, adapter.NewSchemas())}
 }
 
-// TestPushDown fixes which conditions SQL evaluates, so that a change cannot silently
+// TestPushDown fixes the conditions that SQL evaluates, so that a change cannot silently
 // make lists read every record.
 func TestPushDown(t *testing.T) {
 	sqltest.EachEngine(t, testPushDown)

@@ -10,10 +10,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
-// afterCondition returns the condition of the records after q.After, and the condition
-// of the tail, which sorts after all of those, if there may be one. It returns "" if
-// SQL cannot express the condition exactly. A range of the sorted column comes first,
-// so that an index can be used; the key breaks ties.
+// afterCondition returns the condition of the records after q.After, and the condition of
+// the tail, which sorts after all of these, if there may be one. It returns "" if SQL
+// cannot express the condition exactly. A range of the sorted column comes first, so that
+// an index can be used; the key breaks ties.
 func afterCondition(e *engine.Engine, sb *sqlbuilder.SelectBuilder, t *tables.Table, q *adapter.Query) (after, tail string) {
 	key := int64(q.After.Key)
 	switch {

@@ -11,14 +11,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/query"
 )
 
-// find answers p. sb says which columns are read from which tables; selected holds the
-// conditions of p, of which sb lacks the order and the page; read makes a record of the
-// current row.
+// find answers p. sb selects the columns and tables to read; selected holds the conditions of
+// p; sb lacks their order and page; read makes a record of the current row.
 //
-// The conditions that SQL cannot evaluate exactly are evaluated while the rows are
-// read, so that no more records than the page are held in memory. The result is
-// Partial, which leaves the work to adapter.Apply, only if SQL cannot produce the order
-// or if the rows lack values that the conditions need.
+// The conditions that SQL cannot evaluate exactly are evaluated while the rows are read, so
+// that no more records than the page are held in memory. The result is Partial, which leaves
+// the work to adapter.Apply, only if SQL cannot produce the order or if the rows lack values
+// that the conditions need.
 func (s *Store) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *query.Selection, p *adapter.ListParams, read func(*sql.Rows) (adapter.Record, error)) (*adapter.ListResult, error) {
 	if p.Count && len(selected.Residual) == 0 {
 		return s.count(ctx, sb.Select("COUNT(*)"))
@@ -42,8 +41,8 @@ func (s *Store) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected
 }
 
 // skipByKey replaces the offset of q, a list of all records in the order of their keys, by the
-// key at which its page begins. To find that one, databases scan an index of keys, where an
-// offset would have them read each record before the page.
+// key at which its page begins. To find that key, databases scan an index of keys, where an
+// offset would make them read each record before the page.
 func (s *Store) skipByKey(sb *sqlbuilder.SelectBuilder, selected *query.Selection, p *adapter.ListParams, q *adapter.Query) {
 	key := s.Table.Schema.Key
 	if q.Offset == 0 || q.After != nil || len(q.Where) > 0 || len(p.Filters) > 0 || p.OwnerID != 0 || selected.UsesJoin || q.OrderBy != "" && q.OrderBy != key {
@@ -114,9 +113,9 @@ func (s *Store) eachRecordOf(ctx context.Context, query database.QueryFunc, text
 	return rows.Err()
 }
 
-// A postFilter collects the records of a list. It applies to each row what the
-// statement could not: residual conditions, the start of the page, the offset, and the
-// limits. The zero postFilter keeps all records.
+// A postFilter collects the records of a list. It applies to each row the parts of the query
+// that the statement could not: residual conditions, the start of the page, the offset, and
+// the limits. The zero postFilter keeps all records.
 type postFilter struct {
 	records []adapter.Record
 	limit   int64 // greatest number of records; 0 means no limit
@@ -124,8 +123,8 @@ type postFilter struct {
 	// unused if maxBytes is 0.
 	size, maxBytes int64
 	total          int64 // number of matching records, if counting is set
-	// matcher evaluates what the statement could not; nil if there is nothing. counting
-	// and toSkip, the rest of the offset, are used with a matcher only.
+	// matcher evaluates the conditions that the statement could not; nil if there are none.
+	// counting and toSkip, the rest of the offset, are used only with a matcher.
 	matcher  *adapter.Matcher
 	counting bool
 	toSkip   int64
@@ -145,9 +144,9 @@ func (s *postFilter) prepare(selected *query.Selection, schema *adapter.Schema, 
 	return err
 }
 
-// SetPage adds q's offset to the statement, and q's limit minus the number of records that
-// earlier statements of the same list have found. It adds neither if s has to filter the
-// rows first: it then counts them itself.
+// setPage adds q's offset to the statement, and q's limit minus the number of records that
+// earlier statements of the same list have found. It adds neither if s has to filter the rows
+// first: it then counts them itself.
 func (s *postFilter) setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sqlbuilder.SelectBuilder {
 	if s.matcher == nil {
 		left := *q
@@ -159,8 +158,8 @@ func (s *postFilter) setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sq
 	return sb
 }
 
-// add adds the next record if it matches, and reports whether s needs more. It fails as
-// [adapter.Matcher.Matches] does.
+// add adds the next record if it matches, and reports whether s needs more. It fails like
+// [adapter.Matcher.Matches].
 func (s *postFilter) add(ctx context.Context, r adapter.Record) (more bool, err error) {
 	if s.matcher != nil {
 		selected, err := s.matcher.Matches(ctx, r)

@@ -8,16 +8,16 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
-// The table product_listing materializes which products shoppers may list at which
-// store view (the filter adapter.Listed). It follows from other tables, but no index
-// of theirs could answer the question: to skip or count products, a statement would
-// have to read each product and its status in the website. A scan of the primary key of
+// The table product_listing materializes the products that shoppers may list at each
+// store view (the filter adapter.Listed). It follows from other tables, but no index of
+// theirs could answer the question: to skip or count products, a statement would have to
+// read each product and its status in the website. A scan of the primary key of
 // product_listing reads a deep page some thirty times as fast.
 
-// listFromListing answers p from product_listing, reading the products of the page
-// only, so that skipped products are never read. ok is false if p concerns more than
-// the listing: another order than by id, conditions on other attributes, a category or
-// a website.
+// listFromListing answers p from product_listing and reads only the products of the page,
+// so that skipped products are never read. ok is false if p concerns more than the
+// listing: another order than by id, conditions on other attributes, a category or a
+// website.
 func (s products) listFromListing(ctx context.Context, p *productList, wanted Parts) (result *adapter.ListResult, ok bool, err error) {
 	key := s.Table.Schema.Key
 	isOther := func(name string) bool { return name != key }

@@ -18,8 +18,8 @@ import (
 )
 
 // productImages is the store of product images. An image's label, position and types
-// depend on the level at which it is read (product_parts 2.7), so it is read from a
-// derived table with the values of one level.
+// depend on the scope at which it is read (product_parts 2.7), so it is read from a
+// derived table with the values of one scope.
 type productImages struct {
 	*Store
 	atLevel *tables.Table // the derived table
@@ -36,8 +36,8 @@ func newProductImages(own *Store) productImages {
 }
 
 // imagesAtLevel returns the statement of the derived table for a store view: each value
-// is the one stored there, or else the one of level 0. An empty label counts as not
-// stored. A pointer to no image hides that of level 0.
+// is the value stored there, or else the value of the default scope. An empty label
+// counts as missing. A pointer to no image hides the pointer of the default scope.
 func imagesAtLevel(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBuilder {
 	sb := flavor.NewSelectBuilder()
 	levels := fmt.Sprintf("store_id IN (0, %s) ", sb.Var(storeID))
@@ -56,7 +56,7 @@ func imagesAtLevel(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBu
 	return sb.Select(columns...).From("product_image")
 }
 
-// SelectColumns returns the columns that record scans.
+// selectColumns returns the columns that record scans.
 func (s *productImages) selectColumns() []string {
 	names := s.atLevel.SelectColumns(s.indexes)
 	for _, name := range rules.ImageTypes() {

@@ -103,7 +103,7 @@ func (s products) addPartsBatch(ctx context.Context, query database.QueryFunc, r
 	return nil
 }
 
-// A partsKey holds everything that the text of a parts statement depends on.
+// A partsKey holds everything that determines the text of a parts statement.
 type partsKey struct {
 	ids                                         int  // the number of products, unless listed is set
 	listed                                      bool // reads all listed products from one id to another
@@ -140,12 +140,12 @@ func (s products) partsStatement(ids []any, wanted Parts, p *adapter.ListParams)
 	return text, arguments
 }
 
-// widestRange is the greatest difference between two ids of which the parts are read by a range.
+// widestRange is the greatest difference between two ids whose parts are read by a range.
 const widestRange = 127
 
 // listedRange returns the first and the last of some ids, and the store view, if p lists products
 // that shoppers may see and few other ids lie between: most pages have neighboring ids. Reading a
-// range takes a third of the time of a list of ids, of which SQLite makes a table for each branch. It
+// range takes a third of the time of a list of ids, for which SQLite makes a table in each branch. It
 // returns nil if a list is better.
 func listedRange(ids []any, p *adapter.ListParams) []any {
 	if len(ids) < 3 || !slices.ContainsFunc(p.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed }) {
@@ -165,10 +165,10 @@ func listedRange(ids []any, p *adapter.ListParams) []any {
 // sorting in SQLite.
 func compareKeys(a, b adapter.Record) int { return cmp.Compare(a.Key(), b.Key()) }
 
-// buildPartsStatement returns the text of a parts statement. The branches with prices
-// come first, since they fill most columns: some engines derive the types of the
-// columns from the first branches, and would take columns of NULL for texts. Only
-// statements with prices of rules have the column of their days.
+// buildPartsStatement returns the text of a parts statement. The branches with prices come first,
+// since they fill most columns: some engines derive the types of the columns from the first branches,
+// and would treat columns of NULL as texts. Only statements with prices of rules have the column of
+// their days.
 func (s products) buildPartsStatement(shape partsKey) string {
 	flavor := s.db.Engine.Flavor
 	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
@@ -220,7 +220,7 @@ type productPart struct {
 	price, qty, day    adapter.Value
 }
 
-// cells returns what the columns of a parts statement are read into; withDay is set for one
+// cells returns the destinations of the columns of a parts statement; withDay is set for a statement
 // with prices of rules.
 func (p *productPart) cells(withDay bool) []any {
 	cells := []any{&p.kind, &p.product, &p.attribute, &p.value, &p.id, &p.website, &p.group,
@@ -248,7 +248,7 @@ func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListP
 	return nil
 }
 
-// An override is the value that a product has at a store view.
+// An override is the value of a product at a store view.
 type override struct {
 	record    *adapter.Record
 	attribute string

@@ -11,7 +11,7 @@ import (
 )
 
 // addPointers sets the ids of the images to which the types of at most partsBatch products
-// point at a level.
+// point at a scope.
 func (s products) addPointers(ctx context.Context, query database.QueryFunc, records []adapter.Record, level int64) error {
 	ids := make([]any, 0, partsBatch)
 	byID := make(map[int64]adapter.Record, len(records))
@@ -34,7 +34,7 @@ func (s products) addPointers(ctx context.Context, query database.QueryFunc, rec
 		if !ok {
 			return errPart
 		}
-		r.Set(rules.PointerTo(name), image) // that of the level follows that of the default scope
+		r.Set(rules.PointerTo(name), image) // the pointer of the scope follows the pointer of the default scope
 		return nil
 	}, text, arguments...)
 }

@@ -43,14 +43,14 @@ func newProducts(own, stock *Store) products {
 	return s
 }
 
-// Parts says which on-demand attributes a call asks for.
+// Parts are the on-demand attributes that a call asks for.
 type Parts struct{ groupPrices, tierPrices, rulePrices, image, pointers, stockFlags, StockItem bool }
 
 // prices reports whether any price list is asked for.
 func (w *Parts) prices() bool { return w.groupPrices || w.tierPrices || w.rulePrices }
 
-// Parts returns the on-demand attributes that a query or with names. It fails
-// with kind Unsupported for an attribute that products do not have.
+// RequestedParts returns the on-demand attributes that a query or with names. It fails with
+// kind Unsupported for an attribute that products do not have.
 func (s products) RequestedParts(q *adapter.Query, with []string) (Parts, error) {
 	var w Parts
 	for _, name := range append(tables.QueriedAttributes(q), with...) {
@@ -69,10 +69,10 @@ func (s products) RequestedParts(q *adapter.Query, with []string) (Parts, error)
 	return w, nil
 }
 
-// scopedTable returns the table as p sees it: the columns of the attributes that its
-// query names are expressions for the value of the store view or else that of the
-// default scope. nulls is an expression for the combined list of nulls. It adds the
-// necessary joins to sb.
+// scopedTable returns the table as p sees it: the columns of the attributes that its query
+// names are expressions for the value of the store view, or of the default scope if it has
+// none. nulls is an expression for the combined list of nulls. It adds the necessary joins
+// to sb.
 func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (scoped *tables.Table, nulls string) {
 	nulls = s.Table.Name + ".nulls"
 	added := s.Table.WithAdded(s.db.Engine, sb, &p.Query)
@@ -121,7 +121,7 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (sco
 }
 
 // neverStored returns the condition that the default scope has no value of an attribute, not
-// even null. It has no arguments, as a part of what takes the place of a column.
+// even null. It has no arguments, because it becomes part of a column expression.
 func (s products) neverStored(c *tables.Column, attribute string) string {
 	if c.Null != "" {
 		return c.Name + " IS NULL AND NOT (" + c.Null + ")"
@@ -129,8 +129,8 @@ func (s products) neverStored(c *tables.Column, attribute string) string {
 	return c.Name + " IS NULL AND " + fmt.Sprintf(s.db.Engine.LikeFormat, s.Table.Name+".nulls", "NOT ", "'"+engine.InNulls(attribute)+"'")
 }
 
-// inScope reports whether p, a list at a store view, shows the value of a that the store
-// view may have.
+// inScope reports whether p, a list at a store view, shows a value of a that the store view
+// has.
 func inScope(a *adapter.Attribute, p *adapter.ListParams) bool {
 	return !a.Static && !a.OnDemand && (a.Scope == adapter.ScopeWebsite || !p.WebsiteScope)
 }
@@ -169,15 +169,15 @@ func (s products) rowReader(sc *tables.Scanner, indexes []int) func(*sql.Rows) (
 	return func(rows *sql.Rows) (adapter.Record, error) { return sc.Record(s.Table.Schema, rows) }
 }
 
-// imageFile returns an expression for the file of the image to which the type image
-// points. A pointer to no image at the store view hides that of the default scope.
+// imageFile returns an expression for the file of the image to which the type image points.
+// A pointer to no image at the store view hides the pointer of the default scope.
 func imageFile(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) string {
 	return "(SELECT product_image.file FROM product_image_pointer LEFT JOIN product_image ON product_image.id = product_image_pointer.image_id" +
 		" WHERE product_image_pointer.product_id = product.entity_id AND product_image_pointer.type = 'image'" +
 		" AND product_image_pointer.store_id IN (0, " + sb.Var(imageLevel(p)) + ") ORDER BY product_image_pointer.store_id DESC LIMIT 1)"
 }
 
-// imageLevel returns the level of imageFile.
+// imageLevel returns the scope of imageFile.
 func imageLevel(p *adapter.ListParams) int64 {
 	if p.WebsiteScope {
 		return 0
@@ -191,8 +191,8 @@ const partsBatch = 128
 
 var errPart = errors.New("the statement returned a row of another product")
 
-// newListingTable returns a table with the columns that product_listing alone can
-// answer for t: the key.
+// newListingTable returns a table with the only column that product_listing can provide for
+// t: the key.
 func newListingTable(t *tables.Table) *tables.Table {
 	ids := *t
 	ids.Columns, ids.Nulls = make([]tables.Column, len(t.Columns)), false

@@ -9,11 +9,11 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/query"
 )
 
-// The texts of the two product statements that shop traffic consists of are cached: reading one
+// The texts of the two product statements that make up shop traffic are cached: reading one
 // product, and reading a page of the product listing. Building such a statement takes about a fifth
 // of the time of the whole call.
 
-// A selectKey holds everything that the text of a cached statement depends on.
+// A selectKey holds everything that determines the text of a cached statement.
 type selectKey struct {
 	attributes        string // names of the attributes read, joined by commas; "*" for all
 	image, stockFlags bool
@@ -61,9 +61,8 @@ func (s products) getStatement(key adapter.Key, p *productList, wanted Parts) (t
 	return text, arguments, indexes
 }
 
-// pageStatement returns the statement that reads the page of p from the product
-// listing. The order and the conditions of p must concern ids alone. text is "" when
-// SQL cannot answer p exactly.
+// pageStatement returns the statement that reads the page of p from the product listing. The order
+// and the conditions of p must concern only ids. text is "" when SQL cannot answer p exactly.
 func (s products) pageStatement(p *productList, wanted Parts) (text string, arguments []any, indexes []int, err error) {
 	q := &p.Query
 	shape := newSelectKey(wanted, p.Only)
@@ -93,9 +92,9 @@ func (s products) pageStatement(p *productList, wanted Parts) (text string, argu
 	}
 	page.OrderBy(listingProductID + direction)
 	query.SetPage(page, q)
-	// The subquery finds the ids of the page first, so that the products before it are never
-	// read: neither those that an offset skips nor, by a merge join, those before the mark or
-	// before the first one of the store view.
+	// The subquery finds the ids of the page first, so that the products before it are never read:
+	// neither the products that an offset skips nor, by a merge join, the products before the mark
+	// or before the first one of the store view.
 	page.Select(listingProductID)
 	sb := s.db.Engine.Flavor.NewSelectBuilder()
 	sb.From(sb.BuilderAs(page, "product_listing")).OrderBy(listingProductID + direction)

@@ -14,7 +14,7 @@ import (
 // TestSelectCache builds each statement, uses other parameters, and takes the statement
 // from the cache: text, arguments and indexes must be the same.
 func TestSelectCache(t *testing.T) {
-	for system, dsn := range map[string]string{ // to which nothing connects
+	for system, dsn := range map[string]string{ // none of these is connected to
 		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "shop.db"), "postgres": "postgres://u:p@localhost:1/shop", "mysql": "mysql:u:p@tcp(localhost:1)/shop",
 	} {
 		schemas := adapter.NewSchemas()

@@ -20,7 +20,7 @@ type Store struct {
 	GetSQL  string // reads one record by its key
 	LockSQL string // the same with a lock
 	// OwnIndexes are the schema indexes of the attributes in columns of the table;
-	// allIndexes include those of the joined table.
+	// allIndexes include the attributes of the joined table.
 	OwnIndexes, allIndexes []int
 	ScannerPool            *sync.Pool
 	tables.WritePlan

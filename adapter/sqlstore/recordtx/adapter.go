@@ -22,13 +22,13 @@ func NewAdapter(db *Database) *Adapter {
 type Adapter struct {
 	db     *Database
 	Stores map[adapter.Resource]adapter.Store
-	// what writes need and imports announce, as in [Ruled]
+	// for writes and imports, as in [Ruled]
 	lease        *leases.Lease
 	announcement *importwatch.Announcement
 	mirrors      bool
 }
 
-// rules returns the database as package rules sees it.
+// rules returns the database in the form that package rules uses.
 func (a *Adapter) rules() Ruled {
 	return Ruled{DB: a.db, lease: a.lease, announcement: a.announcement, mirrors: a.mirrors}
 }
@@ -65,7 +65,7 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 	return outcomes, err
 }
 
-// Export reads records as an import stores them, as [adapter.Exporter] says.
+// Export reads records as an import stores them, as described at [adapter.Exporter].
 func (a *Adapter) Export(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
 	return imports.Export(ctx, a.rules(), a.Stores[r], r, after, limit)
 }
@@ -76,9 +76,9 @@ func (a *Adapter) Ping(ctx context.Context) error { return a.db.Ping(ctx) }
 // Close closes the database, as a DB does.
 func (a *Adapter) Close() error { return a.db.Close() }
 
-// Fenced returns an adapter each of whose write transactions fails with [ErrLeaseLost], and
-// stores nothing, if the holder of a lease has lost it. An expired lease that no other process
-// has taken is not lost.
+// Fenced returns an adapter each of whose write transactions fails with leases.ErrLeaseLost, and
+// stores nothing, if the holder of a lease has lost it. An expired lease that no other process has
+// taken is not lost.
 func (a *Adapter) Fenced(lease leases.Lease) *Adapter {
 	fenced := *a
 	fenced.lease = &lease
@@ -86,9 +86,9 @@ func (a *Adapter) Fenced(lease leases.Lease) *Adapter {
 	return &fenced
 }
 
-// Mirrored returns an adapter whose writes are entered in the outbox if the table write_owner
-// says that another system is to repeat them. Its writes of resources that the other system
-// has, or that are about to change sides, fail with kind Unavailable.
+// Mirrored returns an adapter whose writes are entered in the outbox if, according to the table
+// write_owner, another system is to repeat them. Its writes of resources that the other system owns,
+// or for which a handover is in progress, fail with kind Unavailable.
 func (a *Adapter) Mirrored() *Adapter {
 	mirrored := *a
 	mirrored.mirrors = true
@@ -98,7 +98,7 @@ func (a *Adapter) Mirrored() *Adapter {
 
 // CreateWithIntent creates a record of a local replica's backend, and in the same transaction its
 // mapping with the write intent that intent returns for its key. A transaction that is repeated calls
-// intent again. Kinds: those of [adapter.Store.Create], and those of intent.
+// intent again. Kinds: the kinds of [adapter.Store.Create], and the kinds of intent.
 func (a *Adapter) CreateWithIntent(ctx context.Context, p *adapter.CreateParams, intent func(adapter.Key) ([]byte, error)) (adapter.Key, error) {
 	r, d := p.Record.Schema.Resource, a.rules()
 	d.intent = &newIntent{r, intent}
@@ -106,7 +106,7 @@ func (a *Adapter) CreateWithIntent(ctx context.Context, p *adapter.CreateParams,
 }
 
 // UpdateIdle updates a record of a local replica's backend, unless the mapping of its root holds a
-// write intent: it then writes nothing and reports false. Kinds: those of [adapter.Store.Update].
+// write intent: it then writes nothing and reports false. Kinds: the kinds of [adapter.Store.Update].
 func (a *Adapter) UpdateIdle(ctx context.Context, root idmap.Mapping, r adapter.Resource, p *adapter.UpdateParams) (idle bool, err error) {
 	d := a.rules()
 	d.root = &root
@@ -117,11 +117,11 @@ func (a *Adapter) UpdateIdle(ctx context.Context, root idmap.Mapping, r adapter.
 	return true, err
 }
 
-// errNotIdle ends a transaction because somebody is writing the root.
+// errNotIdle ends a transaction because another process is writing the root.
 var errNotIdle = errors.New("the root has a write intent")
 
-// Announced returns an adapter whose imports are announced. Processes that cache records
-// notice them at once, and imports of other adapters within two seconds.
+// Announced returns an adapter whose imports are announced. Processes that cache records notice these
+// imports immediately, and imports of other adapters within two seconds.
 func (a *Adapter) Announced(to *importwatch.Announcement) *Adapter {
 	announced := *a
 	announced.announcement = to
@@ -146,7 +146,7 @@ func (a *Adapter) importAnnounced(ctx context.Context, batch []adapter.Aggregate
 	return imports.Import(ctx, a.rules(), batch, o)
 }
 
-// Trial returns an adapter whose writes fail as those of a do, and change nothing if they do not
+// Trial returns an adapter whose writes fail like the writes of a, and change nothing if they do not
 // fail. It must not create images, which have files.
 func (a *Adapter) Trial() *Adapter {
 	trial := *a

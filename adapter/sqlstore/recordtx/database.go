@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/records"
 )
 
-// A Database is what transactions of records write to.
+// A Database is the database to which transactions of records write.
 type Database struct {
 	*database.DB
 	*records.Set
@@ -19,17 +19,17 @@ type Database struct {
 	growth          growth
 }
 
-// New returns a database with what its records need besides. Kinds: Unavailable, Internal.
+// New wraps db with the record layout and media store. Kinds: Unavailable, Internal.
 func New(ctx context.Context, db *database.DB, records *records.Set, media blobs.Store) (*Database, error) {
 	isTable, err := db.IsTable(ctx, "product_listing")
 	_, isFolder := media.(*blobs.Folder)
 	return &Database{DB: db, Set: records, media: media, mediaObjects: media != nil && !isFolder, hasListingTable: isTable}, err
 }
 
-// Media returns the store of media files, or nil if there is none.
+// Media returns the media store, or nil if there is none.
 func (db *Database) Media() blobs.Store { return db.media }
 
 // A growth counts the records that imports of this process have created. PostgreSQL renews
-// the statistics of its tables from time to time; without them it takes the few rows that a
-// batch concerns for most of a table, and reads all of it for every batch.
+// the statistics of its tables from time to time; without them it mistakes the few rows
+// that a batch concerns for most of a table, and reads all of it for every batch.
 type growth struct{ created atomic.Int64 }

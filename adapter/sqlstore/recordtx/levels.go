@@ -13,7 +13,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
-// Keys returns those of some keys under which there are records, after locking them.
+// Keys returns the given keys under which there are records, after locking these if lock
+// is set.
 func (t *Tx) Keys(ctx context.Context, r adapter.Resource, keys []adapter.Key, lock bool) ([]adapter.Key, error) {
 	of := t.records.Table(r)
 	end := " ORDER BY " + of.KeyColumn()
@@ -46,14 +47,14 @@ func integers(keys []adapter.Key) []int64 {
 	return all
 }
 
-// A levelReader collects what records have at levels, by record and level.
+// A levelReader collects the scoped values of records, by record and scope.
 type levelReader struct {
 	schema *adapter.Schema
 	found  []rules.LevelValues
 	at     map[[2]int64]int
 }
 
-// record returns the record of what a record has at a level.
+// record returns the values that a record has at a scope.
 func (l *levelReader) record(key, level int64) adapter.Record {
 	i, ok := l.at[[2]int64{key, level}]
 	if !ok {
@@ -64,7 +65,7 @@ func (l *levelReader) record(key, level int64) adapter.Record {
 	return l.found[i].Record
 }
 
-// Levels returns what records have of their own at levels.
+// Levels returns the scoped values of records.
 func (t *Tx) Levels(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]rules.LevelValues, error) {
 	l := &levelReader{schema: t.records.Schemas.Of(r), at: map[[2]int64]int{}}
 	var key, level int64
@@ -112,7 +113,7 @@ func (l *levelReader) readProductValue(rows *sql.Rows) error {
 	return err
 }
 
-// Pointers returns to which images the types of products point at levels.
+// Pointers returns, by scope, the images to which the types of products point.
 func (t *Tx) Pointers(ctx context.Context, products []adapter.Key) ([]rules.LevelValues, error) {
 	l := &levelReader{schema: t.records.Schemas.Of(adapter.Products), at: map[[2]int64]int{}}
 	var key, level int64
@@ -126,7 +127,7 @@ func (t *Tx) Pointers(ctx context.Context, products []adapter.Key) ([]rules.Leve
 	return l.found, err
 }
 
-// SetLevels changes what records have at levels.
+// SetLevels changes scoped (store-view) values.
 func (t *Tx) SetLevels(ctx context.Context, r adapter.Resource, changes ...rules.LevelChange) error {
 	switch r {
 	case adapter.Categories:
@@ -159,7 +160,7 @@ func integerArgument(v adapter.Value) any {
 	return v.Int()
 }
 
-// setRows changes values that are one row for each record and level.
+// setRows changes values that are stored as one row for each record and scope.
 func (t *Tx) setRows(ctx context.Context, table, keyColumn string, columns []string, changes []rules.LevelChange, arguments func(adapter.Record) []any) error {
 	var rows [][]any
 	for _, c := range changes {
@@ -185,7 +186,7 @@ func (t *Tx) setRows(ctx context.Context, table, keyColumn string, columns []str
 	return t.InsertValues(ctx, table, append([]string{keyColumn, "store_id"}, columns...), rows, "")
 }
 
-// setProductLevels changes values and pointers to images of products.
+// setProductLevels changes scoped values of products and their pointers to images.
 func (t *Tx) setProductLevels(ctx context.Context, changes []rules.LevelChange) error {
 	var values, pointers [][]any
 	var replaced levelRows
@@ -232,14 +233,14 @@ func (t *Tx) setProductLevels(ctx context.Context, changes []rules.LevelChange) 
 	return t.InsertValues(ctx, "product_image_pointer", []string{"product_id", "store_id", "type", "image_id"}, pointers, "")
 }
 
-// levelRows are rows of products at levels, by what one statement can delete: the rows of
-// the same names at the same level.
+// levelRows are rows of products at scopes, grouped by one statement that can delete
+// them: the rows of the same names at the same scope.
 type levelRows struct {
 	order    []levelNames
 	products map[levelNames][]adapter.Key
 }
 
-// levelNames are the values of a column at a level, joined by commas.
+// levelNames are the values of a column at a scope, joined by commas.
 type levelNames struct {
 	table, column, names string
 	level                int64
@@ -288,7 +289,7 @@ func (t *Tx) Note(ctx context.Context, source string, r adapter.Resource, keys .
 	return t.InsertValues(ctx, "imported_record", []string{"source", "resource", "record_key"}, rows, t.DB.Engine.IgnoreDuplicateNote)
 }
 
-// Forget removes what is noted of records.
+// Forget removes the notes about records.
 func (t *Tx) Forget(ctx context.Context, r adapter.Resource, keys ...adapter.Key) error {
 	for chunk := range slices.Chunk(keys, database.IDsPerStatement) {
 		arguments := database.KeyArguments(chunk)
@@ -299,17 +300,18 @@ func (t *Tx) Forget(ctx context.Context, r adapter.Resource, keys ...adapter.Key
 	return nil
 }
 
-// SetPosition stores how far the changes of a source have come.
+// SetPosition stores how far the changes of a source have been imported.
 func (t *Tx) SetPosition(ctx context.Context, source, position string) error {
 	return importlog.SetPosition(ctx, t.Tx, source, position)
 }
 
-// Position returns the last position of a source, as [adapter.Noter] says.
+// Position returns the last position of a source, as described at [adapter.Noter].
 func (a *Adapter) Position(ctx context.Context, source string) (string, error) {
 	return importlog.New(a.db.DB).Position(ctx, source)
 }
 
-// Noted returns the keys of records that came from a source, as [adapter.Noter] says.
+// Noted returns the keys of records that came from a source, as described at
+// [adapter.Noter].
 func (a *Adapter) Noted(ctx context.Context, source string, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Key, error) {
 	keys, err := database.SelectColumn[adapter.Key](ctx, a.db.ReadStatements.Query,
 		"SELECT record_key FROM imported_record WHERE source = ? AND resource = ? AND record_key > ? ORDER BY record_key LIMIT ?", source, string(r), int64(after), limit)

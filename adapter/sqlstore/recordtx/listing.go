@@ -6,7 +6,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// listingRowsSQL selects the rows that product_listing has to hold.
+// listingRowsSQL selects the rows of product_listing.
 const listingRowsSQL = `SELECT store.store_id, product.entity_id FROM product
 	JOIN product_website ON product_website.product_id = product.entity_id
 	JOIN store ON store.website_id = product_website.website_id
@@ -15,10 +15,10 @@ const listingRowsSQL = `SELECT store.store_id, product.entity_id FROM product
 	WHERE product.status = 1 AND product.visibility <> 1
 		AND (product_value.product_id IS NULL OR product_value.value = '1')`
 
-// listingRowsOfSQL selects the rows that product_listing has to hold of some products, in two
-// conditions on their ids that follow it. It looks up everything by the ids: the subquery in
-// place of a join, the sum and LOWER keep servers without statistics, as they are after an
-// import, from using the indexes of status and attribute, which find most products.
+// listingRowsOfSQL selects the rows of product_listing for some products, with two conditions
+// on their ids after it. It looks up everything by the ids: the subquery in place of a join,
+// the sum and LOWER keep servers without statistics, as they are after an import, from using
+// the indexes of status and attribute, which find most products.
 const listingRowsOfSQL = `SELECT store.store_id, product.entity_id FROM product
 	JOIN product_website ON product_website.product_id = product.entity_id
 	JOIN store ON store.website_id = product_website.website_id

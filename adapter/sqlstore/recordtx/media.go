@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
-// MissingContent returns those of some names of which there are no bytes.
+// MissingContent returns the given names that have no bytes.
 func (d Ruled) MissingContent(ctx context.Context, names []string) ([]string, error) {
 	const op = "look for images"
 	if d.DB.media == nil {
@@ -36,7 +36,7 @@ func (d Ruled) MissingContent(ctx context.Context, names []string) ([]string, er
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return here[name] }), nil
 }
 
-// fileRef returns where the bytes of a file are whose name is taken.
+// fileRef returns the location of the bytes of a file whose name is taken.
 func (db *Database) fileRef(ctx context.Context, name string) (blobs.Ref, error) {
 	file := blobs.Ref{Name: name}
 	if !db.mediaObjects {
@@ -48,7 +48,7 @@ func (db *Database) fileRef(ctx context.Context, name string) (blobs.Ref, error)
 	return file, err
 }
 
-// MediaFiles returns where the bytes of all files are.
+// MediaFiles returns the locations of the bytes of all files.
 func (db *Database) MediaFiles(ctx context.Context, query database.QueryFunc) (files []blobs.Ref, err error) {
 	columns := "file, NULL"
 	if db.mediaObjects {
@@ -65,7 +65,7 @@ func (db *Database) MediaFiles(ctx context.Context, query database.QueryFunc) (f
 	return files, err
 }
 
-// reservedFiles returns those of some names that are taken.
+// reservedFiles returns the given names that are taken.
 func reservedFiles(ctx context.Context, query database.QueryFunc, names []string) ([]string, error) {
 	var reserved []string
 	for chunk := range slices.Chunk(names, database.IDsPerStatement) {
@@ -83,12 +83,12 @@ func reservedFiles(ctx context.Context, query database.QueryFunc, names []string
 	return reserved, nil
 }
 
-// Files returns those of some names of media files that are taken.
+// Files returns the given names of media files that are taken.
 func (t *Tx) Files(ctx context.Context, names ...string) ([]string, error) {
 	return reservedFiles(ctx, t.Query, names)
 }
 
-// FreeNumber returns the first free number of a series from a number on.
+// FreeNumber returns the first free number of a series, from a given one on.
 func (t *Tx) FreeNumber(ctx context.Context, series string, from int64) (int64, error) {
 	taken, err := t.RowExists(ctx, "SELECT 1 FROM media_file WHERE series = ? AND number = ?", series, from)
 	if err != nil || !taken {
@@ -151,8 +151,8 @@ func (c imageContent) Discard() {
 	}
 }
 
-// RemoveUnusedMedia removes those of the named files that the database no longer lists.
-// Other files in the folder may belong to other programs, and stay.
+// RemoveUnusedMedia removes the named files that the database no longer lists. Other files in the
+// folder may belong to other programs, and stay.
 func (db *Database) RemoveUnusedMedia(ctx context.Context, files []blobs.Ref) error {
 	if len(files) == 0 || db.media == nil {
 		return nil
@@ -174,8 +174,8 @@ func (db *Database) RemoveUnusedMedia(ctx context.Context, files []blobs.Ref) er
 	})
 }
 
-// RemoveAbandonedMedia removes the objects of uploads that no row refers to, and returns how many
-// those were.
+// RemoveAbandonedMedia removes the objects of uploads that no row refers to, and returns their
+// number.
 func (db *Database) RemoveAbandonedMedia(ctx context.Context) (removed int, err error) {
 	if db.media == nil || !db.mediaObjects {
 		return 0, nil
@@ -197,7 +197,7 @@ func (db *Database) RemoveAbandonedMedia(ctx context.Context) (removed int, err 
 	return removed, db.WrapError(ctx, "remove abandoned media", err)
 }
 
-// OpenMedia opens a media file, as [DB.OpenMedia] says.
+// OpenMedia opens a media file, as described at sqlstore.DB.OpenMedia.
 func (db *Database) OpenMedia(ctx context.Context, name string) (*adapter.MediaFile, error) {
 	const op = "open media"
 	notFound := &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fs.ErrNotExist}

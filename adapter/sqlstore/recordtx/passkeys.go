@@ -11,8 +11,8 @@ import (
 // nextKeyPattern finds the next key in the text of CounterStatements.describe.
 var nextKeyPattern = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
 
-// passOutside makes the keys that the database chooses later greater than some, on an engine
-// that cannot do so within a transaction.
+// passOutside makes the keys that the database chooses later greater than the given ones, on
+// an engine that cannot do so within a transaction.
 func (db *Database) passOutside(ctx context.Context, passed map[adapter.Resource]adapter.Key) error {
 	if db.Engine.Counters.Describe == nil || len(passed) == 0 {
 		return nil

@@ -29,7 +29,7 @@ func (t *Tx) Websites(ctx context.Context, product adapter.Key) ([]int64, error)
 	return database.SelectColumn[int64](ctx, t.Query, "SELECT website_id FROM product_website WHERE product_id = ?", int64(product))
 }
 
-// At returns a product as shown at a level, with parts.
+// At returns a product as shown at a scope, with parts.
 func (t *Tx) At(ctx context.Context, product adapter.Record, level int64, parts ...string) (adapter.Record, error) {
 	wanted, err := t.records.Products.RequestedParts(&adapter.Query{}, parts)
 	if err != nil {
@@ -45,7 +45,7 @@ func (t *Tx) At(ctx context.Context, product adapter.Record, level int64, parts 
 	return shown[0], err
 }
 
-// SetValues replaces the values that store views have for the attributes that values has.
+// SetValues replaces the values of store views for the attributes that values has.
 func (t *Tx) SetValues(ctx context.Context, product adapter.Key, views []int64, values adapter.Record) error {
 	var names []any
 	var rows [][]any
@@ -157,7 +157,7 @@ func (t *Tx) Saved(ctx context.Context, products ...adapter.Key) error {
 	return nil
 }
 
-// Gallery returns the images of a product with their values at a level.
+// Gallery returns the images of a product with their values at a scope.
 func (t *Tx) Gallery(ctx context.Context, product adapter.Key, level int64) ([]rules.Image, error) {
 	var images []rules.Image
 	err := database.EachRow(ctx, t.Query, func(rows *sql.Rows) error {
@@ -185,7 +185,7 @@ func (t *Tx) Gallery(ctx context.Context, product adapter.Key, level int64) ([]r
 	return images, err
 }
 
-// SetImage stores the values of an image at a level.
+// SetImage stores the values of an image at a scope.
 func (t *Tx) SetImage(ctx context.Context, i *rules.Image, level int64, v rules.ImageValues) error {
 	text := "INSERT INTO product_image_value (label, position, exclude, image_id, store_id) VALUES (?, ?, ?, ?, ?)"
 	if i.Stored {

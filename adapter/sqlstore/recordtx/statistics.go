@@ -6,8 +6,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// firstStatistics is after how many new records the statistics are renewed first, and
-// statisticsFactor after how many times as many they are renewed again.
+// firstStatistics is the number of new records after which the statistics are renewed
+// first, and statisticsFactor multiplies that number for each further renewal.
 const (
 	firstStatistics  = 500
 	statisticsFactor = 4
@@ -29,8 +29,8 @@ func (g *growth) add(outcomes []adapter.Imported) bool {
 	return now-created < due && due <= now
 }
 
-// renewStatistics renews the statistics of all tables after an import, if it is time. Its
-// failure is none of the import: the next plans are slow, not wrong.
+// renewStatistics renews the statistics of all tables after an import, if they are due.
+// Its failure does not fail the import: the next plans are slow, not wrong.
 func (db *Database) renewStatistics(ctx context.Context, outcomes []adapter.Imported) {
 	if db.Engine.Analyze != "" && db.growth.add(outcomes) {
 		_, _ = db.Writer.ExecContext(ctx, db.Engine.Analyze)

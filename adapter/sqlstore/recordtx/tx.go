@@ -14,15 +14,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
 )
 
-// A Tx is a transaction that writes records, as package rules asks it to.
+// A Tx is a transaction that writes records for package rules.
 type Tx struct {
 	*database.Tx
 	outboxes.Writer
 	records *Database
-	// announcement is that of the import; nil: it was not announced.
+	// announcement belongs to the import; nil if it was not announced.
 	announcement *importwatch.Announcement
 	intent       *newIntent
-	// savepoints: Try undoes a failure alone. Otherwise it ends the transaction with
+	// savepoints: Try undoes only the failed write. Otherwise a failure ends the transaction with
 	// errNeedsSavepoints.
 	savepoints bool
 }
@@ -32,15 +32,15 @@ func NewTx(db *Database, tx *database.Tx) *Tx {
 	return &Tx{Tx: tx, Writer: outboxes.Writer{Tx: tx}, records: db}
 }
 
-// A Ruled is the database as package rules sees it.
+// A Ruled is the database in the form that package rules uses.
 type Ruled struct {
 	DB           *Database
-	lease        *leases.Lease             // that writes need; nil: none
+	lease        *leases.Lease             // required for writes; nil: none
 	announcement *importwatch.Announcement // of imports; nil: they are not announced
-	mirrors      bool                      // whether what clients write is entered in the outbox
+	mirrors      bool                      // whether client writes are entered in the outbox
 	trial        bool                      // whether transactions are rolled back at their end
 	intent       *newIntent                // of the record that a transaction creates; nil: it has none
-	root         *idmap.Mapping            // that must have no write intent; nil: any may have one
+	root         *idmap.Mapping            // must have no write intent; nil: no root is checked
 }
 
 // A newIntent is the write intent of a record that is being created, by the key that it gets.
@@ -100,8 +100,8 @@ func (d Ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 	return nil
 }
 
-// Try runs f so that its failure can be undone alone. As failures are rare, and savepoints cost two
-// statements each, the first run of a transaction has none, and a failure has it run once more.
+// Try runs f so that only its failure is undone. As failures are rare, and savepoints cost two
+// statements each, the first run of a transaction has none, and a failure makes it run once more.
 func (t *Tx) Try(ctx context.Context, f func() error) (failure, err error) {
 	if t.savepoints {
 		if _, err := t.Run(ctx, "SAVEPOINT attempt"); err != nil {
@@ -135,7 +135,7 @@ func (t *Tx) isFatal(ctx context.Context, err error) bool {
 var errNeedsSavepoints = errors.New("one of several writes failed")
 
 // touch fails with errNotIdle if the mapping of a root has a write intent. It locks the mapping, so
-// that none is stored before the transaction ends.
+// that no intent is stored before the transaction ends.
 func (t *Tx) touch(ctx context.Context, root *idmap.Mapping) error {
 	if root == nil {
 		return nil
@@ -150,7 +150,7 @@ func (t *Tx) touch(ctx context.Context, root *idmap.Mapping) error {
 // errTrial rolls back a transaction that was only a trial.
 var errTrial = errors.New("it was a trial")
 
-// Changed notes which records an import has changed.
+// Changed marks the records that an import has changed.
 func (t *Tx) Changed(ctx context.Context, changed map[adapter.Resource][]adapter.Key) error {
 	return importwatch.Note(ctx, t.Tx, t.announcement, changed)
 }

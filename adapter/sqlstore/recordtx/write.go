@@ -21,7 +21,7 @@ func (t *Tx) Get(ctx context.Context, r adapter.Resource, key adapter.Key) (adap
 	return record, notFound("get", r, key, err)
 }
 
-// notFound returns err as an error of kind NotFound if it says that there is no row.
+// notFound returns err as an error of kind NotFound if it means that there is no row.
 func notFound(op string, r adapter.Resource, key adapter.Key, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("%s %s %d", op, r, key)}
@@ -60,9 +60,9 @@ func Owners() []adapter.Resource {
 	return []adapter.Resource{adapter.Customers, adapter.Products, adapter.Orders}
 }
 
-// Other returns the key of another record with the same values. Two concurrent
-// transactions can both find none, and a unique index then stops one of them. The index
-// alone would not do: each insert that it refuses uses up a key.
+// Other returns the key of another record with the same values. Two concurrent transactions can both find
+// none, and a unique index then stops one of them. The index alone does not suffice: each insert that it
+// refuses uses up a key.
 func (t *Tx) Other(ctx context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error) {
 	of := t.records.Table(like.Schema.Resource)
 	sb := t.DB.Engine.Flavor.NewSelectBuilder()
@@ -87,7 +87,7 @@ func (t *Tx) Other(ctx context.Context, like adapter.Record, except adapter.Key,
 	return adapter.Key(other), nil
 }
 
-// Find returns the records of which an attribute is one of some values.
+// Find returns the records in which an attribute has one of some values.
 func (t *Tx) Find(ctx context.Context, r adapter.Resource, attribute string, values []adapter.Value, lists ...string) ([]adapter.Record, error) {
 	s := t.records.Records[r]
 	at, _ := s.Table.Schema.Index(attribute)
@@ -140,7 +140,7 @@ func (t *Tx) Find(ctx context.Context, r adapter.Resource, attribute string, val
 	return found, s.AddValues(ctx, t.Query, found)
 }
 
-// distinct returns arguments without those that repeat others.
+// distinct returns arguments without duplicates.
 func distinct(arguments []any) []any {
 	seen := make(map[any]bool, len(arguments))
 	return slices.DeleteFunc(arguments, func(argument any) bool {
@@ -225,8 +225,8 @@ func (t *Tx) insertRows(ctx context.Context, s *records.Store, records []adapter
 	return keys, nil
 }
 
-// insertKeyless runs an INSERT of some rows without keys and returns the keys that the
-// database chose, which ascend as the rows do.
+// insertKeyless runs an INSERT of some rows without keys and returns the keys that the database chose,
+// which ascend in the order of the rows.
 func (t *Tx) insertKeyless(ctx context.Context, text string, arguments []any, n int) ([]adapter.Key, error) {
 	if n == 1 {
 		t.Executed = append(t.Executed, text)
@@ -290,7 +290,7 @@ func (t *Tx) Update(ctx context.Context, current, change adapter.Record) error {
 	return of.ReplaceAdded(ctx, t.Tx, key, change)
 }
 
-// UpdateWhere stores values in all records, except one, that have those of where.
+// UpdateWhere stores values in all records, except one, that have the values of where.
 func (t *Tx) UpdateWhere(ctx context.Context, where, change adapter.Record, except adapter.Key) error {
 	of := t.records.Table(where.Schema.Resource)
 	ub := t.DB.Engine.Flavor.NewUpdateBuilder().Update(of.Name)
@@ -314,7 +314,7 @@ func (t *Tx) UpdateWhere(ctx context.Context, where, change adapter.Record, exce
 	return t.Exec(ctx, text, arguments...)
 }
 
-// Delete deletes a record; the database deletes what belongs to it.
+// Delete deletes a record; the database deletes everything that belongs to it.
 func (t *Tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	return t.Exec(ctx, t.records.Records[r].DeleteSQL, int64(key))
 }

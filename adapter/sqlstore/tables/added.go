@@ -14,9 +14,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// maxAddedJoins bounds the added attributes in one statement. Each takes up to two
-// joins, as each other attribute of products takes one at a store view, and engines join
-// about 60 tables.
+// maxAddedJoins bounds the added attributes in one statement. Each takes up to two joins,
+// as each other attribute of products takes one at a store view, and engines join about
+// 60 tables.
 const maxAddedJoins = 12
 
 // WithAdded returns a table whose columns include the added attributes that a query
@@ -100,7 +100,7 @@ func (t *Table) InsertAdded(ctx context.Context, tx *database.Tx, r adapter.Reco
 	return err
 }
 
-// ReplaceAdded replaces the stored values of those added attributes that change has. A
+// ReplaceAdded replaces the stored values of the added attributes that change has. A
 // value Unset deletes the stored one.
 func (t *Table) ReplaceAdded(ctx context.Context, tx *database.Tx, key adapter.Key, change adapter.Record) error {
 	if !t.Added {

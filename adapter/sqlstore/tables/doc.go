@@ -1,4 +1,4 @@
-// Package tables says how the records of each resource are stored, and turns records into rows and
+// Package tables defines how the records of each resource are stored, and turns records into rows and
 // rows into records.
 //
 // The tables follow the schemas of package adapter: one table for each resource, with columns named as

@@ -117,7 +117,7 @@ func (t *Table) Assign(e *engine.Engine, ub *sqlbuilder.UpdateBuilder, r adapter
 }
 
 // NullNames returns the content of the column nulls after change is stored, and whether
-// it differs from the present content.
+// it differs from the current content.
 func (t *Table) NullNames(current, change adapter.Record) (list string, differs bool) {
 	if !t.Nulls {
 		return "", false
@@ -125,7 +125,7 @@ func (t *Table) NullNames(current, change adapter.Record) (list string, differs 
 	var before, after []string
 	for i, a := range t.Schema.Attributes {
 		if a.Added {
-			continue // a NULL in its row of the value table says so
+			continue // a NULL in its row of the value table stands for it
 		}
 		was, is := current.Values[i].Kind(), change.Values[i].Kind()
 		if was == adapter.Null {

@@ -90,7 +90,7 @@ func Layout(schemas *adapter.Schemas) []*Table {
 }
 
 // newTable returns a table whose columns are named as the attributes of schema. Added
-// attributes have no column. Texts have a folded column as well, except those named in
+// attributes have no column. Texts have a folded column as well, except the attributes in
 // unfolded.
 func newTable(schema *adapter.Schema, name string, unfolded ...string) *Table {
 	t := &Table{Schema: schema, Name: name, Columns: make([]Column, len(schema.Attributes)), Nulls: schema.DistinctNulls}
@@ -122,8 +122,8 @@ func (c *Column) setJoined(name string) { *c = Column{Name: name, Joined: true} 
 // KeyColumn returns the column of the key.
 func (t *Table) KeyColumn() string { return t.Column(t.Schema.Key).Name }
 
-// ColumnIndexes returns the schema indexes of the attributes that have a column, with
-// or without those of the joined table.
+// ColumnIndexes returns the schema indexes of the attributes that have a column, with or
+// without the attributes of the joined table.
 func (t *Table) ColumnIndexes(joined bool) []int {
 	var indexes []int
 	for i, c := range t.Columns {
@@ -157,8 +157,8 @@ func (t *Table) AtStoreView(sb *sqlbuilder.SelectBuilder, storeID int64) *Table 
 	return &view
 }
 
-// SelectColumns returns the columns that a scanner reads: those of the attributes at
-// the given schema indexes, then the list of nulls if the table has one.
+// SelectColumns returns the columns that a scanner reads: the columns of the attributes at the
+// given schema indexes, then the list of nulls if the table has one.
 func (t *Table) SelectColumns(indexes []int) []string {
 	names := make([]string, 0, len(indexes)+1)
 	for _, a := range indexes {

@@ -39,8 +39,8 @@ func (s *Scanner) SetColumns(t *Table, indexes []int) {
 }
 
 // RequestedIndexes narrows a list of attributes, given as their indexes in the schema, to
-// those that a statement has to read: the key, the attributes that the list only names,
-// and those that q filters or orders by. A nil list asks for all attributes.
+// the attributes that a statement has to read: the key, attributes that only the list
+// names, and attributes that q filters or orders by. A nil list asks for all attributes.
 func (t *Table) RequestedIndexes(indexes []int, only []string, q *adapter.Query) []int {
 	if only == nil {
 		return indexes
