@@ -38,7 +38,7 @@ type Options struct {
 	Logger *slog.Logger
 	TLS    *tls.Config // for an https URL; nil means the default
 
-	sent func(trial.Request) // told of every request; nil except in Try
+	sent func(trial.Request) // called for every request; nil except in Try
 }
 
 // IDs translates between legacy ids and the backend's ids. Results omit unknown ids. The
@@ -130,7 +130,8 @@ func unsupported(op, why string) error {
 	return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errors.New(why)}
 }
 
-// notMapped returns the error of an operation that the mapping does not have for this reason.
+// notMapped returns the error of an operation that the mapping does not have, for the given
+// reason.
 func notMapped(k call, reason string) error {
 	why := "the mapping has no " + k.operation
 	if reason != "" {
@@ -139,8 +140,8 @@ func notMapped(k call, reason string) error {
 	return unsupported(k.op(), why)
 }
 
-// errorOf converts err to an adapter.Error of the given kind. An error that already is
-// one, and a context error of ctx, are returned unchanged.
+// errorOf converts err to an adapter.Error of the given kind. An adapter.Error and a context
+// error of ctx are returned unchanged.
 func errorOf(ctx context.Context, kind adapter.ErrorKind, op string, err error) error {
 	if _, known := errors.AsType[*adapter.Error](err); err == nil || known || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err

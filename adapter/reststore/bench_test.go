@@ -19,18 +19,19 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
-// BenchmarkRead compares reads through the adapter, of one product and of a list of 100, with what
-// a read takes in any case. The backend is a process of its own, which replies from memory,
-// immediately or after 20 ms. All variants take turns in short slices:
+// BenchmarkRead compares reads through the adapter, of one product and of a list of 100, with the
+// minimum cost of a read. The backend is a process of its own, which replies from memory,
+// immediately or after 20 ms. All variants alternate in short slices:
 //
-//   - the floor: the same requests, sent with net/http and decoded with encoding/json, and
-//     the read of the local replica;
+//   - the floor: the same requests, sent with net/http and decoded with encoding/json, and the
+//     read of the local replica;
 //   - bare: the requests alone, whose responses are read and not decoded;
 //   - local: the read of the local replica alone.
 //
 // It reports medians: the time and this process's processor time of one read, in microseconds, and
-// those of a read through the adapter as multiples of the floor's and of the bare requests'. The
-// documents are unchanged, as they nearly always are. A list of 100 takes three requests at once.
+// the same figures of a read through the adapter as multiples of the floor's and of the bare
+// requests'. The documents are unchanged, as they nearly always are. A list of 100 takes three
+// requests at once.
 func BenchmarkRead(b *testing.B) {
 	s := openShop(b, fakeShopKind)
 	createProducts(b, adaptertest.StoreOf(b, s, adapter.Products), 100)
@@ -64,7 +65,7 @@ func benchmarkRead(b *testing.B, s *migratedShop, count int, delay time.Duration
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(recorded.sent)}}
 	b.Cleanup(client.CloseIdleConnections)
 
-	// Tests run with a larger heap than the default, which would hide what garbage costs.
+	// Tests run with a larger heap than the default, which would hide the cost of garbage.
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	ours := &variant{run: func() error { return readProducts(b.Context(), store, count) }}
 	bare := &variant{run: func() error { return sendAll(b.Context(), client, url, recorded.sent, discard) }}
@@ -102,7 +103,7 @@ func benchmarkRead(b *testing.B, s *migratedShop, count int, delay time.Duration
 	b.ReportMetric(0, "ns/op")
 }
 
-// readProducts reads the first product, or a list of so many.
+// readProducts reads the first product, or a list of count products.
 func readProducts(ctx context.Context, store adapter.Store, count int) error {
 	if count == 1 {
 		_, err := store.Get(ctx, &adapter.GetParams{Key: 1})

@@ -28,7 +28,7 @@ const (
 	Fault Level = "fault"
 	// Warning: the mapping works, but some records of the backend will not appear.
 	Warning Level = "warning"
-	// Note: something that has to be done besides.
+	// Note: the operator has to do something in addition.
 	Note Level = "note"
 )
 
@@ -41,9 +41,9 @@ func (r Remark) String() string {
 	return f.Error()
 }
 
-// Check returns all faults of a mapping file. If there are none, it returns what may keep
-// records of the backend from being imported, and which records the local replica must have
-// first. It sends nothing, and needs neither a URL nor credentials.
+// Check returns all faults of a mapping file. If there are none, it returns the obstacles that may
+// keep records of the backend from being imported, and the records that the local replica must
+// have first. It sends nothing, and needs neither a URL nor credentials.
 func Check(o Options) (remarks []Remark) {
 	o.setDefaults()
 	o.User, o.Secret = cmp.Or(o.User, "user"), cmp.Or(o.Secret, "secret")
@@ -97,7 +97,8 @@ func (l *loader) adviseOn(m *mapping, r *resource) (warnings []Remark) {
 	return warnings
 }
 
-// givenBy returns the keys of what the expressions of a resource return for new records.
+// givenBy returns the keys of the objects that the expressions of a resource return for new
+// records.
 func (l *loader) givenBy(r *resource) *jq.Keys {
 	const depth = 20
 	given := &jq.Keys{Functions: l.functions}
@@ -109,14 +110,14 @@ func (l *loader) givenBy(r *resource) *jq.Keys {
 	return given
 }
 
-// hasKey reports whether an attribute is among the keys, or the backend's id of the record
-// that it refers to.
+// hasKey reports whether the keys contain an attribute, or the backend's id of the record that it
+// refers to.
 func hasKey(keys *jq.Keys, attribute string) bool {
 	return slices.Contains(keys.Names, attribute) || slices.Contains(keys.Names, attribute+refSuffix)
 }
 
-// requiredRecords returns notes about the resources that records refer to, or need to be seen, and
-// that are not in the mapping.
+// requiredRecords returns notes about the resources outside the mapping that records refer to, or
+// that records need to be visible.
 func (l *loader) requiredRecords(m *mapping) (notes []Remark) {
 	needed := map[adapter.Resource][]string{}
 	for _, r := range m.resources {
@@ -137,10 +138,10 @@ func (l *loader) requiredRecords(m *mapping) (notes []Remark) {
 }
 
 // checkNested checks that the mapping owns the attributes through which clients also write the
-// records of a part that it has, such as the stock items of products.
+// records of a mapped part, such as the stock items of products.
 func (l *loader) checkNested(m *mapping, r *resource) {
 	if r.schema == nil {
-		return // as reported
+		return // reported already
 	}
 	for _, a := range r.schema.Attributes {
 		if a.Nested != nil && m.Resources[a.Nested.Resource] != nil {

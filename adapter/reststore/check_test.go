@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckNested checks that the attribute must be mapped that holds mapped parts.
+// TestCheckNested checks that an attribute that holds mapped parts must be mapped.
 func TestCheckNested(t *testing.T) {
 	const mapping = `name: parts
 resources:
@@ -71,8 +71,8 @@ resources:
 	}
 }
 
-// TestCheckBuiltIn checks that the mappings that others start from give every record what it
-// needs.
+// TestCheckBuiltIn checks that the mappings that operators start from give every record its
+// required values.
 func TestCheckBuiltIn(t *testing.T) {
 	for _, name := range []string{"medusa", "example", "examplegraphql"} {
 		content, ok := Mapping(name)

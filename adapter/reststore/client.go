@@ -39,7 +39,7 @@ type client struct {
 	budget     *retries.Budget
 	metrics    *metrics
 	log        *slog.Logger
-	sent       func(trial.Request) // told of every attempt; may be nil
+	sent       func(trial.Request) // called for every attempt; may be nil
 }
 
 // maxRedirects limits how many redirects a read follows within the backend's host.
@@ -78,8 +78,9 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 	}
-	// Retries of resty are not used, because they know no budget, nor its limit on responses,
-	// because it reads 512 bytes at a time: lists of 100 products take 3 % more time.
+	// Resty's retries are not used, because they know no budget, and neither is its limit on
+	// responses, because it reads 512 bytes at a time: lists of 100 products take 3 % more
+	// time.
 	c.resty = resty.New().
 		SetTransport(c.transport).
 		SetDoNotParseResponse(true).
@@ -122,8 +123,8 @@ type preparedRequest struct {
 	query   url.Values
 	headers map[string]string
 	body    []byte // JSON; nil if there is none
-	// Of a GraphQL request, instead of a body: the document with its variables, and how
-	// often it is repeated.
+	// For a GraphQL request, instead of a body: the document with its variables, and the
+	// number of its repetitions.
 	document    string
 	variables   map[string]any
 	repetitions int
@@ -132,8 +133,8 @@ type preparedRequest struct {
 	id   string // X-Request-Id, the same for all attempts
 }
 
-// A file is a file part of a multipart body. Its field is one of the form or, of a GraphQL
-// request, a variable.
+// A file is a file part of a multipart body. Its field is a field of the form or, for a
+// GraphQL request, a variable.
 type file struct{ field, name, mediaType, content string }
 
 // prepare evaluates the expressions of r and returns the request to send.
@@ -165,7 +166,7 @@ func (c *client) prepare(ctx context.Context, k call, r *request, input any, var
 	return m, nil
 }
 
-// addParameter adds a parameter to the query or, of a GraphQL request, a variable.
+// addParameter adds a parameter to the query or, for a GraphQL request, a variable.
 func (m *preparedRequest) addParameter(name string, value any) {
 	if m.GraphQL != nil {
 		m.variables[name] = value
@@ -246,7 +247,7 @@ func (c *client) send(ctx context.Context, k call, r *request, input any, variab
 }
 
 // startSpan starts the span of one attempt to send a request. It has the path or the operation
-// as the mapping writes it, because that which is sent may hold personal data.
+// as the mapping writes it, because the values sent may hold personal data.
 func (c *client) startSpan(ctx context.Context, m *preparedRequest) (context.Context, tracing.Span) {
 	ctx, span := tracing.Start(ctx, tracing.Client, m.name, "")
 	span.SetString("http.request.method", m.Method)

@@ -103,7 +103,7 @@ func customer(email string) adapter.Record {
 	return attrs{"email": email}.Record(schemas.Of(adapter.Customers))
 }
 
-// TestResponses checks which error a response means, for a read and for a write.
+// TestResponses checks the errors that responses mean, for a read and for a write.
 func TestResponses(t *testing.T) {
 	rules := tinyMappingWith(`
   errors:
@@ -225,7 +225,7 @@ func httpResponse(status int, body string, headers ...string) *http.Response {
 
 const noCustomers = `{"data": {"list": []}}`
 
-// TestRetries checks which requests are repeated, how often and when, on a fake clock.
+// TestRetries checks the requests that are repeated, how often and when, on a fake clock.
 func TestRetries(t *testing.T) {
 	lost := errors.New("connection reset")
 	for _, c := range []struct {

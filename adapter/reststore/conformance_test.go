@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 			adaptertest.Run(t, adaptertest.Harness{
 				// Imports are tested in package replica, with a backend that owns all resources.
 				Open:       func(t *testing.T) adapter.Adapter { return struct{ adapter.Adapter }{openShop(t, kind).Adapter} },
-				Sampled:    func() bool { return sample.Takes(100) }, // lists are the job of sqlstore, which runs the whole suite
+				Sampled:    func() bool { return sample.Takes(100) }, // lists are tested by sqlstore, which runs the whole suite
 				Attributes: func(adapter.Attribute) bool { return nightly.Whole() },
 			})
 		})

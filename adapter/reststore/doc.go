@@ -4,9 +4,9 @@
 //
 // # Principles
 //
-//  1. A backend is data. Everything specific to a backend is in its mapping file: which
-//     requests carry out an operation, where a response holds its documents, which jq
-//     expressions convert documents to attributes and back, and what its errors mean.
+//  1. A backend is data. Everything specific to a backend is in its mapping file: the requests
+//     that carry out an operation, the place of documents in a response, the jq expressions
+//     that convert documents to attributes and back, and the meanings of errors.
 //  2. A mapping file is validated completely before any request is sent. Unknown
 //     attributes and keys, expressions that do not compile, and missing operations are
 //     reported together, each with file, line and path.

@@ -14,7 +14,7 @@ import (
 )
 
 // A document is a document of the backend, with the document that is joined to it. Both are
-// raw: a response is split into documents, and only those that changed are decoded.
+// raw: a response is split into documents, and only changed ones are decoded.
 type document struct {
 	id          string
 	raw, joined jsontext.Value // joined is nil if there is none
@@ -40,7 +40,7 @@ func (c *client) documents(ctx context.Context, g *documentRequest, resp *respon
 	return all, nil
 }
 
-// join fetches the documents to which these refer, and joins them.
+// join fetches the documents to which the given ones refer, and joins them.
 func (b *Backend) join(ctx context.Context, r *resource, k call, documents []document) (err error) {
 	if r.Join == nil {
 		return nil
@@ -73,7 +73,7 @@ func (b *Backend) join(ctx context.Context, r *resource, k call, documents []doc
 	return nil
 }
 
-// anys returns texts as expressions see them.
+// anys converts texts to the type that expressions see.
 func anys(texts []string) []any {
 	all := make([]any, len(texts))
 	for i, t := range texts {
@@ -82,8 +82,8 @@ func anys(texts []string) []any {
 	return all
 }
 
-// tag returns the tag of a document: a hash of the mapping and of the document's bytes or,
-// where the mapping says where that is, of its id and its version.
+// tag returns the tag of a document: a hash of the mapping and of the document's bytes or, if
+// the mapping names the place of the version, of its id and its version.
 func (m *mapping) tag(r *resource, d document) (string, error) {
 	h := sha256.New()
 	_, _ = h.Write(m.fingerprint)
@@ -133,11 +133,11 @@ func (m *mapping) selects(ctx context.Context, g *documentRequest, r *resource, 
 var errNotList = errors.New("is not a list")
 
 // split returns the raw documents of a response: the elements of the list at Items, the value
-// at Item or, with Aliases, the members of data. There are none if it is null; of these
-// members, each may be null. It fails unless the whole body is valid JSON, and for a GraphQL
-// request unless the value is there: it selects that. Documents may have two members of one
-// name here, as finding them takes most of the time: those that are read are decoded, and
-// those that are not have the same bytes as one that was.
+// at Item or, with Aliases, the members of data. There are none if the value is null; with
+// Aliases, each member may be null. split fails unless the whole body is valid JSON, and for
+// a GraphQL request unless the value is there, because the request selects it. Documents may
+// have two members of one name here, as finding these takes most of the time: documents that
+// are read are decoded, and the others have the same bytes as one that was decoded.
 func (g *documentRequest) split(body []byte) (documents []jsontext.Value, err error) {
 	at := g.Items
 	switch {

@@ -36,7 +36,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return "rejected by the mapping: " + r.kind.String() }
 
-// Unwrap returns what the kind "changed" stands for.
+// Unwrap returns the error of the kind "changed".
 func (r *refusal) Unwrap() error {
 	if r.kind.changed {
 		return backend.ErrChanged
@@ -66,7 +66,7 @@ func (e *expression) evalAll(ctx context.Context, limit int, input any, variable
 	}
 }
 
-// values returns the values of all variables, given those that differ from call to call.
+// values returns the values of all variables, given the ones that differ from call to call.
 func (e *expression) values(variables []any) []any { return slices.Concat(variables, e.constants) }
 
 // eval returns the only value of the expression, or nil if it returns none or is missing.
@@ -126,8 +126,8 @@ type compiler struct {
 	functions []*gojq.FuncDef // defined by the mapping
 }
 
-// compile compiles a jq program to e. variables are the names of those that differ from call
-// to call, such as "$item".
+// compile compiles a jq program to e. variables are the names of the variables that differ
+// from call to call, such as "$item".
 func (d *compiler) compile(e *expression, program string, variables []string) (err error) {
 	if e.query, err = gojq.Parse(program); err != nil {
 		return err

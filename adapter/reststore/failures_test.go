@@ -27,7 +27,7 @@ import (
 type failingShop struct {
 	*migratedShop
 	received   atomic.Int64 // requests to the backend since fail
-	writes     atomic.Int64 // of these, those that change the backend
+	writes     atomic.Int64 // requests that change the backend
 	goroutines int          // their number before the shop was opened
 }
 
@@ -144,7 +144,7 @@ func TestBackendFailures(t *testing.T) {
 type failure struct {
 	name   string
 	answer func(http.ResponseWriter, *http.Request) bool
-	tries  int64 // how often a read is sent
+	tries  int64 // number of times that a read is sent
 	after  time.Duration
 	o      guard.Options
 }

@@ -149,7 +149,7 @@ func (s *fakeShop) nextNumber() int { s.next++; return s.next }
 
 func (s *fakeShop) uuid() string { return fmt.Sprintf("8e9f2c1a-0000-4000-8000-%012d", s.nextNumber()) }
 
-// markChanged records when a document was changed. People have a revision, too.
+// markChanged records the time of a document's change. People have a revision, too.
 func (s *fakeShop) markChanged(id string) {
 	s.changes[id] = time.Now()
 	if person, is := s.people[id]; is {

@@ -64,7 +64,7 @@ func (r *request) reads() bool {
 }
 
 // setDocument evaluates the variables of a GraphQL request. With aliases, the first variable
-// of expressions has the ids, and the second is each of them in turn.
+// of expressions has the ids, and the second is each of the ids in turn.
 func (m *preparedRequest) setDocument(ctx context.Context, input any, variables ...any) error {
 	m.document, m.variables = m.GraphQL.Text(), map[string]any{}
 	repeated := m.GraphQL.repeated
@@ -81,7 +81,7 @@ func (m *preparedRequest) setDocument(ctx context.Context, input any, variables 
 	return nil
 }
 
-// setVariables evaluates the variables of a document, whose names rename changes.
+// setVariables evaluates the variables of a document; rename changes their names.
 func (m *preparedRequest) setVariables(ctx context.Context, rename func(string) string, input any, variables ...any) error {
 	for name, e := range m.Variables {
 		v, err := e.eval(ctx, input, variables...)
@@ -99,7 +99,8 @@ func (m *preparedRequest) setVariables(ctx context.Context, rename func(string) 
 }
 
 // graphqlFields returns the fields of a form that uploads the file, whose field is a variable:
-// those of the GraphQL multipart request convention. body is that of the request without it.
+// the fields of the GraphQL multipart request convention. body is the body of the request
+// without it.
 func (f *file) graphqlFields(body []byte) []*resty.MultipartField {
 	positions, _ := gojq.Marshal(map[string]any{"0": []any{"variables." + f.field}})
 	return []*resty.MultipartField{
@@ -109,7 +110,7 @@ func (f *file) graphqlFields(body []byte) []*resty.MultipartField {
 	}
 }
 
-// check makes the connection known to the loader.
+// check sets the connection in the loader.
 func (g *graphqlConnection) check(l *loader, _ place) { l.graphql = g }
 
 func (f *fragments) check(l *loader, p place) {
@@ -129,7 +130,7 @@ func (g *graphqlConnection) fragments() (graphql.Fragments, error) {
 func (o *operation) check(l *loader, p place) {
 	shared, err := l.graphql.fragments()
 	if err != nil {
-		return // as reported
+		return // reported already
 	}
 	if o.Document, err = graphql.Parse(o.text, shared); err != nil {
 		l.reportDocument(p, err)
@@ -147,8 +148,8 @@ func (l *loader) reportDocument(p place, err error) {
 	l.Fault(p, "is not a valid GraphQL document: %v", err)
 }
 
-// checkGraphQL checks a GraphQL request whose document gets variables with these names, as
-// well as those of the mapping.
+// checkGraphQL checks a GraphQL request whose document gets variables with these names, in
+// addition to its own in the mapping.
 func (l *loader) checkGraphQL(p place, r *request, more []string) {
 	for _, name := range []string{"method", "path", "query", "body"} {
 		l.Require(!p.In(name).IsSet(), p.In(name), "must not be used together with graphql")
@@ -157,7 +158,7 @@ func (l *loader) checkGraphQL(p place, r *request, more []string) {
 	l.Require(l.graphql != nil, at, "needs connection.graphql, with the path of GraphQL requests")
 	r.Method = http.MethodPost
 	if l.graphql == nil || l.graphql.Path.code == nil || r.GraphQL.Document == nil {
-		return // as reported
+		return // reported already
 	}
 	r.name = r.GraphQL.Name()
 	r.Path = l.graphql.Path

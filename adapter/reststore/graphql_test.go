@@ -252,8 +252,8 @@ func TestGraphQLRequests(t *testing.T) {
 	})
 }
 
-// TestGraphQLResponses checks which error a response to a GraphQL request means, for a read
-// and for a write.
+// TestGraphQLResponses checks the errors that responses to GraphQL requests mean, for a
+// read and for a write.
 func TestGraphQLResponses(t *testing.T) {
 	const whole = `{"data": {"customers": [], "add": {"id": "x"}, "note": 1, "remove": 1}`
 	for _, c := range []struct {
@@ -305,7 +305,7 @@ func TestGraphQLResponses(t *testing.T) {
 	}
 }
 
-// TestGraphQLSingle checks which responses say that a single document does not exist.
+// TestGraphQLSingle checks the responses to which a single document does not exist.
 func TestGraphQLSingle(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -359,8 +359,8 @@ func TestGraphQLRetries(t *testing.T) {
 	}
 }
 
-// TestGraphQLLogin checks a login by a mutation, whose token is in a header, and that an
-// error that says that the token has expired leads to another login.
+// TestGraphQLLogin checks a login by a mutation, whose token is in a header, and that the
+// error of an expired token leads to another login.
 func TestGraphQLLogin(t *testing.T) {
 	const auth = `
   auth:

@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
-// TestImport checks that records that the shop has are imported into it, too, with their
-// parts, and that one that it refuses stays as it was.
+// TestImport checks that the shop's records are imported into the shop, too, with their
+// parts, and that a record that the shop refuses stays unchanged.
 func TestImport(t *testing.T) {
 	s := openShop(t, fakeShopKind)
 	shop := s.shop.(*fakeShop)

@@ -53,7 +53,7 @@ func (h *joinServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// change changes what the server serves. Requests that were canceled may still be served.
+// change changes the server's data. Requests that were canceled may still be served.
 func (h *joinServer) change(sales string, fails bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func TestScanWhere(t *testing.T) {
 	}
 }
 
-// TestFindAmong checks that with among a response may contain other documents.
+// TestFindAmong checks that a response may contain other documents if among is set.
 func TestFindAmong(t *testing.T) {
 	b := serve(t, joinMapping, nil, (&joinServer{list: `{"id": "a"}, {"id": "b", "key": 7}, {"id": "c", "key": 8}`}).serve)
 	for key, want := range map[adapter.Key]string{7: "b", 8: "c", 9: "not_found"} {

@@ -227,7 +227,7 @@ var kioskKind = newKind(shopKind{
 
 // kioskFailures are failures of GraphQL backends that answer reads with status 200.
 var kioskFailures = func() (all []failure) {
-	// An item with another version than before is fetched again before it is taken over.
+	// An item with another version than before is fetched again before it is applied.
 	unreadable := map[string]string{
 		"a price of true": `{"data": {"items": {"edges": [` + strings.Replace(kioskNode, `"price": 1`, `"price": true`, 1) + `]}}}`,
 		"deep item":       `{"data": {"items": {"edges": [` + strings.Replace(kioskNode, `"code": "x"`, `"code": `+strings.Repeat("[", 100)+strings.Repeat("]", 100), 1) + `]}}}`,
@@ -422,7 +422,7 @@ func (k *kioskResolver) Shoppers(in struct {
 	return kioskShoppers{all[from:min(from+int(in.Take), len(all))], int32(len(all))}
 }
 
-// changeItem changes an item by f, which may refuse that.
+// changeItem changes an item by f, which may refuse the change.
 func (k *kioskResolver) changeItem(no int32, f func(*kioskItem)) kioskResult {
 	it := k.s.Items[no]
 	if it == nil {
@@ -606,7 +606,7 @@ func (k *kioskResolver) RemoveAddress(in struct{ No int32 }) kioskResult {
 	return k.changeAddresses(in.No, func(all []kioskAddress, at int) []kioskAddress { return slices.Delete(all, at, at+1) })
 }
 
-// change calls f with the item and the shopper with a legacy id, as somebody else would
+// change calls f with the item and the shopper with a legacy id, as another program would
 // change them.
 func (s *kiosk) change(legacy int32, f func(*kioskItem, *kioskShopper)) {
 	s.mu.Lock()
@@ -626,8 +626,8 @@ func (s *kiosk) change(legacy int32, f func(*kioskItem, *kioskShopper)) {
 	f(item, shopper)
 }
 
-// TestKiosk checks what the kiosk stores of records that are written, and that its changes
-// are read: the local replica hides both from the conformance suite.
+// TestKiosk checks the values that the kiosk stores for written records, and that its
+// changes are read: the local replica hides both from the conformance suite.
 func TestKiosk(t *testing.T) {
 	s := openShop(t, kioskKind)
 	k := s.shop.(*kiosk)

@@ -61,8 +61,8 @@ func openLiveShop(t *testing.T, mapping string, options reststore.Options) *live
 	return s
 }
 
-// liveTests are the tests of one backend, in the order in which they run: each works with what those
-// before it have left.
+// liveTests are the tests of one backend, in the order in which they run: each uses the state that
+// the tests before it have left.
 type liveTests interface {
 	testPushed()
 	testChangedAtBackend()
@@ -245,7 +245,7 @@ func (s *liveShop) createImage(product int, file string, position int, types ...
 }
 
 // checkAdoptedImage checks that the only image of a product disappears from Portico when it is
-// removed at the backend, and that a scan takes it over with its file when it is there again. set
+// removed at the backend, and that a scan imports it with its file when it is there again. set
 // removes or adds it at the backend.
 func (s *liveShop) checkAdoptedImage(product int, set func(there bool)) {
 	s.Helper()

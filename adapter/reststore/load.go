@@ -22,7 +22,7 @@ type loader struct {
 	graphql *graphqlConnection // nil before it is loaded, and if there is none
 }
 
-// A place is where a mapping file has a value, or could have one.
+// A place is the place of a value in a mapping file, or of a missing one.
 type place = strictyaml.Place
 
 // newLoader returns a loader that calls the methods check of the values it decodes.

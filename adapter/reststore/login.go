@@ -19,11 +19,12 @@ import (
 // need a token share one login request. It is safe for concurrent use.
 type login struct {
 	Request *request `need:"true" vars:"$user $secret" method:"POST"`
-	// Token is the token in the body of the response, TokenHeader the header that has it.
+	// Token is the token in the body of the response; TokenHeader is the header that has
+	// it.
 	Token       *expression
 	TokenHeader string `yaml:"token_header"`
-	// Expired says of an error response that the backend rejects the token, besides those
-	// with the status 401.
+	// Expired is true for error responses by which the backend rejects the token, in
+	// addition to responses with the status 401.
 	Expired *expression
 	Refresh time.Duration `range:"1s 720h"`
 	Header  string        `default:"Authorization"`
@@ -44,9 +45,9 @@ type token struct {
 	issued time.Time
 }
 
-// sendAuthorized sends a request with credentials. If the backend rejects a token, with
-// 401 or as Expired says, it logs in again and repeats the request once, which is safe for
-// writes as well because a request with a rejected token has no effect.
+// sendAuthorized sends a request with credentials. If the backend rejects a token, by
+// status 401 or according to Expired, it logs in again and repeats the request once, which
+// is safe for writes as well because a request with a rejected token has no effect.
 func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
 	in := c.connection.Auth.Login
 	if in == nil {
@@ -69,7 +70,8 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 	return r, err
 }
 
-// rejectsToken reports whether a response with this error says that the token is not valid.
+// rejectsToken reports whether a response with this error means that the token is not
+// valid.
 func (c *client) rejectsToken(ctx context.Context, r *response, err error) bool {
 	known, ok := errors.AsType[*responseError](err)
 	if !ok || r == nil {

@@ -21,10 +21,10 @@ func Mapping(name string) ([]byte, bool) {
 }
 
 // A mapping is a mapping file; example.yaml explains the members. A loader decodes it to the
-// exported fields, in this order: expressions can use the variables and functions before
-// them. Besides the tags of package strictyaml, vars says which variables expressions in a
-// field can use besides those of the file, and method is that of requests without one. The
-// fields that are not exported are derived.
+// exported fields, in this order: expressions can use the variables and functions before them. In
+// addition to the tags of package strictyaml, the tag vars lists the variables that expressions in
+// a field can use besides the file's variables, and method is the method of requests without one.
+// The fields that are not exported are derived.
 type mapping struct {
 	Name       string `need:"true"`
 	Vars       variables
@@ -36,13 +36,13 @@ type mapping struct {
 	resources   []*resource // roots before their parts, each in the order of the file
 }
 
-// connection configures how requests are sent and what errors mean.
+// connection configures how requests are sent and the meanings of errors.
 type connection struct {
-	GraphQL *graphqlConnection // first, because the requests of the others may use it
+	GraphQL *graphqlConnection // first, because the requests of the other fields may use it
 	Auth    auth
 	Headers headers
 	Ping    *request `method:"GET"`
-	// FileHosts are the hosts, besides that of the backend, from which files of parts are read.
+	// FileHosts are the hosts, besides the backend's host, from which files of parts are read.
 	FileHosts []string `yaml:"file_hosts"`
 	Limits    limits
 	Retry     retry
@@ -92,7 +92,7 @@ type rule struct {
 	AnyStatus bool `yaml:"any_status"` // also applied to responses with a success status
 }
 
-// A ruleKind is an error kind or "changed": somebody else has changed the record.
+// A ruleKind is an error kind or "changed": another program has changed the record.
 type ruleKind struct {
 	adapter.ErrorKind
 	changed bool
@@ -128,8 +128,8 @@ type resource struct {
 	Find  *documentRequest `vars:"$key" method:"GET"`
 	Join  *join            `vars:"$ids" method:"GET"`
 	ID    path
-	// Version is where a document has its version; nil if all its bytes are its version. Versions
-	// requests documents that need not have more than their ids and versions.
+	// Version is the place of the version in a document; nil if all its bytes are its version.
+	// Versions requests documents that need not have more than their ids and versions.
 	Version         path
 	Versions        *documentRequest `vars:"$ids $id" method:"GET"`
 	Key, Read, Rest *expression
@@ -148,7 +148,7 @@ type resource struct {
 	root   *resource   // the resource itself, unless it is a part
 	owner  string      // of a part: the attribute with the key of its root record
 	parts  []*resource // of a root
-	// readNames are the keys that Read may return, and restNames those of Rest.
+	// readNames are the keys that Read may return, and restNames the keys that Rest may return.
 	readNames, restNames map[string]bool
 }
 
@@ -156,20 +156,21 @@ type resource struct {
 // GraphQL request has GraphQL and Variables instead of Method, Path, Query and Body.
 type request struct {
 	Method string
-	Path   *template // of a GraphQL request: that of the connection
-	// Query has the parameters. One is omitted if its value is null, and repeated for the
+	Path   *template // for a GraphQL request: the path of the connection
+	// Query has the parameters. A parameter is omitted if its value is null, and repeated for the
 	// elements of a list.
 	Query map[string]*expression
-	// Headers have jq expressions in braces. One that is a single expression is omitted if its
-	// value is null.
+	// Headers have jq expressions in braces. A header that is a single expression is omitted if
+	// its value is null.
 	Headers map[string]*headerText
 	Body    *expression
 	GraphQL *operation
-	// Variables are those of a GraphQL document. One is omitted if its value is null.
+	// Variables are the variables of a GraphQL document. A variable is omitted if its value is
+	// null.
 	Variables map[string]*expression
 
 	at   string // file and line, for errors
-	name string // method and path or, of a GraphQL request, what the document is called
+	name string // method and path or, for a GraphQL request, the name of the document
 	// returnsDocuments: the response is split into documents instead of being decoded, so
 	// any_status rules see it only if it contains none.
 	returnsDocuments bool
@@ -190,7 +191,7 @@ type documentRequest struct {
 }
 
 // pages configures how a list is read page by page: by offset, page number, cursor or last id. The
-// parameters that it names are those of the query, or variables of a GraphQL document.
+// named parameters are parameters of the query, or variables of a GraphQL document.
 type pages struct {
 	Size   int    `default:"100" range:"1 10000"`
 	Limit  string // parameter for Size; "" if there is none
@@ -202,7 +203,7 @@ type pages struct {
 	Cursor *struct {
 		Query string `need:"true"` // parameter for the cursor
 		Next  path   `need:"true"` // of the next cursor
-		More  path   // of a boolean that says whether there is another page
+		More  path   // of a boolean that is true if there is another page
 	}
 }
 
@@ -210,9 +211,9 @@ type pages struct {
 // of a product. The joined document is part of the document and of its tag.
 type join struct {
 	documentRequest
-	From path   `need:"true"` // where a document has the id of its joined document
+	From path   `need:"true"` // place of the id of the joined document in a document
 	As   string `need:"true"` // the key under which expressions see the joined document, or null
-	ID   path   `need:"true"` // where a joined document has its id
+	ID   path   `need:"true"` // place of the id in a joined document
 }
 
 // A step is one request of a write. With Each, it is sent once for every value of Each.

@@ -61,7 +61,7 @@ func newMetrics(reg prometheus.Registerer, m *mapping) *metrics {
 	return all
 }
 
-// A call names what a request is for, as used in metric labels and errors.
+// A call names the purpose of a request, as used in metric labels and errors.
 type call struct{ resource, operation string }
 
 func (c call) op() string { return c.operation + " " + c.resource }

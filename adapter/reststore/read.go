@@ -14,9 +14,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
 
-// Fetch returns the documents with these ids, in any order. It sends requests in parallel
-// with as many ids each as the mapping allows, and omits documents that do not exist. Others
-// than those requested may be among them.
+// Fetch returns the documents with these ids, in any order. It sends requests in parallel with
+// as many ids each as the mapping allows, and omits documents that do not exist. The result
+// may contain documents that were not requested.
 func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
 	k := call{string(root), "fetch"}
 	r, err := b.resource(root, k.op())
@@ -36,8 +36,8 @@ func (b *Backend) fetchDocuments(ctx context.Context, r *resource, k call, ids [
 	})
 }
 
-// inBatches calls request with at most size ids each, without duplicates and empty ids, as
-// often at once as there may be requests in flight. It returns all results.
+// inBatches calls request with at most size ids each, without duplicates and empty ids, with
+// as many concurrent calls as there may be requests in flight. It returns all results.
 func inBatches[T any](ctx context.Context, c *client, ids []string, size int, request func(context.Context, []string) ([]T, error)) ([]T, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(distinct) > 0 && distinct[0] == "" {
@@ -196,7 +196,7 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, e *expression, v
 	return record, unknown, err
 }
 
-// resolve looks up the legacy ids that an object refers to, and counts those that are unknown.
+// resolve looks up the legacy ids that an object refers to, and counts the unknown ones.
 func (b *Backend) resolve(ctx context.Context, r *resource, object map[string]any, keys *documentKeys) error {
 	if len(r.References) == 0 {
 		return nil
@@ -236,9 +236,9 @@ func (e *expression) legacyID(v any) (adapter.Key, error) {
 	return adapter.Key(key), nil
 }
 
-// Scan calls found with the documents of each page, in the backend's order. If the request
-// in the mapping uses $since and since is not zero, they are only those that have changed
-// since then. A nil error means that found has seen all of them.
+// Scan calls found with the documents of each page, in the backend's order. If the request in
+// the mapping uses $since and since is not zero, these are only the documents that have
+// changed since then. A nil error means that found has seen all of them.
 func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
 	k := call{string(root), "scan"}
 	r, err := b.resource(root, k.op())
@@ -252,7 +252,7 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	return b.eachPage(ctx, k, r, r.Scan, from, found)
 }
 
-// maxFindPages bounds how many pages one search for a legacy id reads.
+// maxFindPages bounds the number of pages that one search for a legacy id reads.
 const maxFindPages = 1000
 
 // FindByKey returns the document with a legacy id.
@@ -303,7 +303,7 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 	case len(matches) > 1:
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents have the legacy id %d: remove it from all but one", len(matches), key)}
 	case count > 0 && !r.Find.Among:
-		// Documents that do not match show that the query is wrong, not that there is none.
+		// Documents that do not match mean that the query is wrong, not that there is none.
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: the response to a query for the legacy id %d contains only other documents: correct the query of find", r.Find.request.at, key)}
 	}
 	return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: fmt.Errorf("no document has the legacy id %d", key)}

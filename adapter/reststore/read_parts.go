@@ -11,7 +11,7 @@ import (
 )
 
 // readParts returns the parts of resource p in a document, or nil if the mapping returns
-// null because the document does not say.
+// null because the document has no information about them.
 func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *documentKeys) ([]replica.Item, error) {
 	v, err := p.Items.eval(ctx, input)
 	if err != nil || v == nil {
@@ -45,7 +45,7 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *d
 	return items, nil
 }
 
-// contentURL is the member of a part that says where its file is.
+// contentURL is the member of a part with the URL of its file.
 const contentURL = "content_url"
 
 // readPart converts one part. It reports false for a part that is identified by a
@@ -77,7 +77,7 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 			return item, false, fmt.Errorf("%s: a part has no %s, which identifies it", p.Items.at, name)
 		}
 	}
-	// Attributes that are not backend-owned are only used for newly imported records.
+	// Attributes that are not backend-owned are used only for newly imported records.
 	item.Record, item.Initial = adapter.NewRecord(p.schema), adapter.NewRecord(p.schema)
 	for i, v := range record.Values {
 		if slices.Contains(p.Attributes, p.schema.Attributes[i].Name) {

@@ -117,7 +117,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestRead checks how documents are converted to records.
+// TestRead checks the conversion of documents to records.
 func TestRead(t *testing.T) {
 	const mapping = `name: reading
 resources:
@@ -440,8 +440,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindPages finds documents on any page of a list, reads no page after that, and says when it has
-// given up.
+// TestFindPages finds documents on any page of a list, reads no page after that, and reports when it
+// has given up.
 func TestFindPages(t *testing.T) {
 	content := `name: paged
 resources:

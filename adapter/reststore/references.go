@@ -28,8 +28,8 @@ func (noIDs) Keys(context.Context, adapter.Resource, []string) (map[string]adapt
 // website_id.
 const refSuffix = "_ref"
 
-// A keyCache caches the legacy ids to which the documents of a response refer, as these refer
-// to the same few records. It is safe for concurrent use.
+// A keyCache caches the legacy ids to which the documents of a response refer, because the
+// documents refer to the same few records. It is safe for concurrent use.
 type keyCache struct {
 	mu    sync.Mutex
 	known map[adapter.Resource]map[string]adapter.Key // 0 for ids that the ID map does not have
@@ -72,7 +72,7 @@ func (c *keyCache) get(r adapter.Resource, id string) adapter.Key {
 // documentKeys are the legacy ids that one document refers to.
 type documentKeys struct {
 	*keyCache
-	unresolved map[adapter.Resource][]string // backend ids that have none
+	unresolved map[adapter.Resource][]string // backend ids without legacy ids
 }
 
 // writeIDs are the backend ids to which the records of one write refer.

@@ -18,7 +18,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/reststore/retries"
 )
 
-// maxErrorText limits how many bytes of the response text error rules see.
+// maxErrorText limits the number of bytes of the response text that error rules see.
 const maxErrorText = 4096
 
 // A response is a complete response of the backend.
@@ -31,7 +31,7 @@ type response struct {
 	hasErrors bool
 }
 
-// succeeded reports whether the status is one of success, and there are no GraphQL errors.
+// succeeded reports whether the status means success, and there are no GraphQL errors.
 func (r *response) succeeded() bool { return r.status >= 200 && r.status < 300 && !r.hasErrors }
 
 // interpretResponse returns the error that a response means, or nil.
@@ -57,7 +57,7 @@ func (c *client) interpretResponse(ctx context.Context, r *response) error {
 
 // kind returns the error kind of a response that no rule of the mapping matches. It is
 // Unavailable for GraphQL errors with a success status: they may mean anything. A GraphQL
-// endpoint that is not found is not a record that is not found.
+// endpoint that is not found does not mean a record that is not found.
 func (r *response) kind() adapter.ErrorKind {
 	kind := kindOfStatus(r.status)
 	if r.request.GraphQL != nil && kind == adapter.NotFound {
@@ -139,8 +139,8 @@ func malformed(r *response, err error) error {
 	return &responseError{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: r.request.op, Err: fmt.Errorf("cannot read the response of type %.100q: %w", r.header.Get("Content-Type"), err)}}
 }
 
-// redirectTarget returns scheme and host of a redirect's target. The rest is not fit for a
-// log.
+// redirectTarget returns scheme and host of a redirect's target. The rest must not be
+// logged.
 func redirectTarget(location string) string {
 	if to, err := url.Parse(location); err == nil && to.Scheme != "" && to.Host != "" {
 		return to.Scheme + "://" + to.Host

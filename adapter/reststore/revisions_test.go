@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
-// TestRevisions reads customers, of whom the shop has revisions: whole documents are only fetched
-// after these have changed.
+// TestRevisions reads customers, for which the shop has revisions: whole documents are only
+// fetched after their revisions have changed.
 func TestRevisions(t *testing.T) {
 	s := openShop(t, fakeShopKind)
 	var whole atomic.Int64

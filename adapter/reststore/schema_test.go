@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/jsonschemas"
 )
 
-// TestSchema checks that the JSON Schema accepts the mappings that there are, and refuses
+// TestSchema checks that the JSON Schema accepts the existing mappings, and refuses
 // changes of the small one.
 func TestSchema(t *testing.T) {
 	text, err := Schema(schemas)

@@ -37,19 +37,19 @@ type shopKind struct {
 	start func() shop
 	// ids are the forms of its ids of read-only resources.
 	ids map[adapter.Resource]string
-	// fill creates what Portico cannot write there, or is nil.
+	// fill creates records that Portico cannot write there, or is nil.
 	fill func(context.Context, replica.Replica, shop) error
 	// isWrite reports whether a request changes it.
 	isWrite func(*http.Request) bool
 	// noProducts is the response to a request for products if there are none.
 	noProducts string
-	// failures and writeFailures are those that only this kind can have.
+	// failures and writeFailures are failures that only this kind can have.
 	failures      []failure
 	writeFailures []writeFailure
 	migrated      func() (migratedDemo, error)
 }
 
-// newKind returns a kind whose shops get the demo store, which is moved once for all
+// newKind returns a kind whose shops get the demo store, which is migrated once for all
 // tests.
 func newKind(k shopKind) *shopKind {
 	k.migrated = sync.OnceValues(k.migrateDemo)
@@ -65,7 +65,7 @@ type shopServer struct {
 	// sent a response.
 	intercept   atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 	logins      atomic.Int64
-	connections atomic.Int64 // that are open
+	connections atomic.Int64 // open connections
 
 	mu    sync.Mutex
 	token string
@@ -112,11 +112,11 @@ func (s *shopServer) expire() {
 	s.mu.Unlock()
 }
 
-// migratedDemo is the demo store with part of it moved to a shop: the database of the
+// migratedDemo is the demo store with part of it migrated to a shop: the database of the
 // local replica and the data of the shop.
 type migratedDemo struct{ replica, shop []byte }
 
-// migrateDemo creates the demo store and moves it to a shop.
+// migrateDemo creates the demo store and migrates it to a shop.
 func (k *shopKind) migrateDemo() (done migratedDemo, err error) {
 	folder, err := os.MkdirTemp("", "portico-reststore-")
 	if err != nil {

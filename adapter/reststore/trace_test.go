@@ -14,7 +14,7 @@ import (
 )
 
 // TestTrace checks that each attempt to send a request to the backend has a span within the
-// trace of the client, which the backend gets, and that no span has a value.
+// client's trace, which the backend gets, and that no span has a value.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, mapping, span, template string }{

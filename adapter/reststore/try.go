@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/reststore/trial"
 )
 
-// asSent returns the request for a Trial. A login shows neither query nor body, which have
+// asSent returns the request for a Trial. A login shows neither query nor body, as these contain
 // the password.
 func (m *preparedRequest) asSent(resp *response, err error) trial.Request {
 	sent := trial.Request{For: m.call.op(), Method: m.Method, URL: m.url}
@@ -33,10 +33,10 @@ func (m *preparedRequest) asSent(resp *response, err error) trial.Request {
 	return sent
 }
 
-// Try opens the backend and reads one root record, with the requests of a read: the one with
-// this id of the backend or, if id is "", that which a search for this legacy id finds. References
-// are shown as ids of the backend, so there is no need for an ID map. If the record cannot be read,
-// the error says why, and the trial has what there is.
+// Try opens the backend and reads one root record, with the requests of a read: the record with
+// this id of the backend or, if id is "", the record that a search for this legacy id finds.
+// References are shown as ids of the backend, so there is no need for an ID map. If the record
+// cannot be read, the error is the reason, and the trial holds the data read so far.
 func Try(ctx context.Context, o Options, root adapter.Resource, id string, key adapter.Key) (t *trial.Trial, err error) {
 	t, references := &trial.Trial{}, &trial.IDs{}
 	o.IDs, o.sent = references, func(s trial.Request) { t.Requests = append(t.Requests, s) }
@@ -68,7 +68,7 @@ func Try(ctx context.Context, o Options, root adapter.Resource, id string, key a
 	add := func(r *resource, item replica.Item, isImported bool, from, initially string) error {
 		record, values, err := r.tried(ctx, references, item, from, initially)
 		t.Records = append(t.Records, trial.Record{Resource: r.name, ID: item.ID, Key: item.Key, Imported: isImported, Values: values})
-		if isImported && !r.schema.HasFile { // the file tells what these need
+		if isImported && !r.schema.HasFile { // the file determines their values
 			imported = append(imported, record)
 		}
 		return err
@@ -94,7 +94,8 @@ func (b *Backend) roots() string {
 	return strings.Join(names, ", ")
 }
 
-// fetchTried fetches the document with an id; if that is "", of the record that has the legacy id.
+// fetchTried fetches the document with an id; if that is "", the document of the record with the
+// legacy id.
 func (b *Backend) fetchTried(ctx context.Context, r *resource, id string, key adapter.Key) (d document, err error) {
 	if id == "" {
 		found, err := b.FindByKey(ctx, r.name, key)
@@ -131,7 +132,7 @@ func (b *Backend) fetchTried(ctx context.Context, r *resource, id string, key ad
 	return d, fmt.Errorf("the response has other documents alone, with the ids %s: correct the query of fetch, or the paths of documents and ids", strings.Join(ids[:min(len(ids), most)], ", "))
 }
 
-// tried returns the record that an item becomes if it is imported, and its values.
+// tried returns the record that an item would become by an import, and its values.
 func (r *resource) tried(ctx context.Context, ids IDs, item replica.Item, from, initially string) (adapter.Record, []trial.Value, error) {
 	record := adapter.NewRecord(r.schema)
 	origins := make([]string, len(record.Values))
@@ -162,8 +163,8 @@ func (r *resource) tried(ctx context.Context, ids IDs, item replica.Item, from, 
 	return record, values, nil
 }
 
-// onlyReferences leaves of each reference what the mapping gave: the backend's id or the
-// legacy one. It also does so in nested objects.
+// onlyReferences keeps, for each reference, only the id that the mapping gave: the backend's id or
+// the legacy id. It also does so in nested objects.
 func onlyReferences(object map[string]any) {
 	for _, name := range slices.Collect(maps.Keys(object)) {
 		list, _ := object[name].([]any)

@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/reststore/trial"
 )
 
-// triedMapping reads customers with a login, a join, references, and addresses of which one
-// value is missing.
+// triedMapping reads customers with a login, a join, references, and addresses, of which
+// one value is missing.
 const triedMapping = `name: tried
 connection:
   graphql: {path: /graphql}

@@ -27,14 +27,14 @@ func (l *loader) checkName(p place, name string) bool {
 	return plain
 }
 
-// reserved are names that variables must not have: jq's own and those that differ from
-// call to call.
+// reserved are names that variables must not have: jq's own and the names of variables that differ
+// from call to call.
 var reserved = []string{"ids", "id", "key", "since", "item", "user", "secret", "ENV", "__loc__"}
 
-// variables are those of the file, for the expressions after them.
+// variables are the variables of the file, for the expressions after them.
 type variables map[string]string
 
-// check makes the variables known to the compiler, with the values of the settings.
+// check adds the variables to the compiler, with the values of the settings.
 func (v *variables) check(l *loader, p place) {
 	for name, p := range p.Members() {
 		if slices.Contains(reserved, name) {
@@ -116,8 +116,8 @@ func (t *template) check(l *loader, p place) {
 	}
 }
 
-// interpolate returns jq programs for the pieces of a text with expressions in braces, each of which
-// is followed by escape. It returns nil, and reports why, for an invalid text.
+// interpolate returns jq programs for the pieces of a text with expressions in braces; escape
+// follows each expression. It returns nil, and reports the reason, for an invalid text.
 func (l *loader) interpolate(p place, text, escape string) (program []string) {
 	for rest, found := text, true; found; {
 		var literal string
@@ -141,8 +141,8 @@ func (l *loader) interpolate(p place, text, escape string) (program []string) {
 	return program
 }
 
-// A headerText is the value of a header, with jq expressions in braces. One that is null alone omits
-// the header.
+// A headerText is the value of a header, with jq expressions in braces. A single expression that is
+// null omits the header.
 type headerText struct{ expression }
 
 func (t *headerText) check(l *loader, p place) {
@@ -157,8 +157,8 @@ func (t *headerText) check(l *loader, p place) {
 	}
 }
 
-// expressionEnd returns the index of the brace that ends the expression at the beginning of
-// text. Braces inside of the expression do not end it: up to there it is not valid.
+// expressionEnd returns the index of the brace that ends the expression at the beginning of text.
+// Braces inside of the expression do not end it, because the text up to there is not valid.
 func expressionEnd(text string) (end int, err error) {
 	err = errors.New("there is a { without a matching }")
 	for end, c := range text {
@@ -171,8 +171,8 @@ func expressionEnd(text string) (end int, err error) {
 	return 0, err
 }
 
-// checkKeys reports keys of the objects that the expression at p constructs that are not in
-// names, as far as they are known without running it.
+// checkKeys reports keys of the objects that the expression at p constructs that are not in names,
+// as far as they are known without running it.
 func (l *loader) checkKeys(p place, e *expression, names map[string]bool, more ...string) {
 	if e == nil {
 		return
@@ -280,7 +280,7 @@ func (l *loader) checkResources(p place, m *mapping) {
 	for name, p := range p.Members() {
 		r := m.Resources[adapter.Resource(name)]
 		if r == nil {
-			continue // as reported: resources could not be decoded
+			continue // reported already: resources could not be decoded
 		}
 		r.name, r.schema, r.place = adapter.Resource(name), l.options.Schemas.Of(adapter.Resource(name)), p
 		switch {
@@ -325,7 +325,7 @@ func (l *loader) checkRoot(p place, r *resource) {
 	l.Require(r.Find != nil || r.Create == nil || r.Without.Find != "", p, "has create but no find: without find, Portico cannot tell whether a create without a response succeeded; if the backend cannot find records, give the reason as without: {find: …}")
 }
 
-// checkBatch checks how many documents a request for some ids may be for, if there is one.
+// checkBatch checks the number of documents in a request for some ids, if there is such a request.
 func (l *loader) checkBatch(p place, g *documentRequest) {
 	if g != nil {
 		g.Batch = max(g.Batch, 1)
@@ -360,7 +360,7 @@ func (l *loader) checkPart(p place, r *resource) {
 	}
 }
 
-// checkResource checks what roots and parts share.
+// checkResource checks the members that roots and parts share.
 func (l *loader) checkResource(p place, r *resource) {
 	l.Require(len(r.Attributes) > 0, p, "needs attributes: the names of the backend-owned attributes")
 	for i, name := range r.Attributes {
@@ -399,8 +399,8 @@ func attributeOf(s *adapter.Schema, name string) *adapter.Attribute {
 	return attributeOf(s.Attributes[i].Nested, rest)
 }
 
-// keysOf returns the keys that expressions may return for the attributes that are allowed:
-// their names, and those of the backend's ids next to references.
+// keysOf returns the keys that expressions may return for the allowed attributes: their names, and
+// the names of the backend's ids next to references.
 func (r *resource) keysOf(allowed func(name string) bool) map[string]bool {
 	keys := map[string]bool{}
 	for _, a := range r.schema.Attributes {
@@ -435,7 +435,7 @@ func (l *loader) checkVerb(p place, r *resource, verb string) {
 	}
 }
 
-// verb returns the requests of a write operation, and the reason why there are none.
+// verb returns the requests of a write operation, and the reason if there are none.
 func (r *resource) verb(name string) (steps []*step, without string) {
 	switch name {
 	case "create":

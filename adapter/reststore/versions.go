@@ -24,7 +24,7 @@ func (b *Backend) fetchVersions(ctx context.Context, r *resource, k call, ids []
 	})
 }
 
-// A versionBatch has the ids of documents of which only the versions are known. It is safe for
+// A versionBatch has the ids of documents whose versions alone are known. It is safe for
 // concurrent use.
 type versionBatch struct {
 	backend  *Backend
@@ -41,7 +41,7 @@ var (
 	errOlder = errors.New("the document has another version than was requested before and after")
 )
 
-// read fetches the documents of the batch, once, and reads the one of which d is the version.
+// read fetches the documents of the batch, once, and reads the document whose version is d.
 func (v *versionBatch) read(ctx context.Context, d replica.Document) (item replica.Item, parts map[adapter.Resource][]replica.Item, err error) {
 	b, r := v.backend, v.resource
 	if err := v.fetch(ctx); err != nil {
@@ -51,8 +51,9 @@ func (v *versionBatch) read(ctx context.Context, d replica.Document) (item repli
 	if !there {
 		return item, nil, &adapter.Error{Kind: adapter.Unavailable, Op: v.call.op(), Err: errGone}
 	}
-	// A newer document is no harm: it is read again, because its version is another one. An
-	// older one, from a lagging copy of the backend's data, would pass for this version.
+	// A newer document does no harm: it is read again, because its version is another one. An
+	// older one, from a lagging copy of the backend's data, would be mistaken for this
+	// version.
 	if whole.Version != d.Version {
 		now, err := b.requestDocuments(ctx, r, v.call, r.Versions, []any{d.ID}, d.ID)
 		if err == nil && (len(now) != 1 || now[0].Version != whole.Version) {

@@ -21,14 +21,15 @@ func versionMapping() string {
 `, 1)
 }
 
-// TestVersions checks which requests a fetch of versions sends, and which documents it reads.
+// TestVersions checks the requests that a fetch of versions sends, and the documents that it
+// reads.
 func TestVersions(t *testing.T) {
 	const old, changed = `{"id": "a", "rev": 1, "mail": "old@example.com"}`, `{"id": "a", "rev": 2, "mail": "new@example.com"}`
 	for _, c := range []struct {
 		name     string
 		versions []string // the document in the responses to requests for versions
 		whole    string   // the document in the response to a request for documents
-		mail     string   // what is read; "" for an error
+		mail     string   // value read; "" for an error
 		requests []string
 	}{
 		{"unchanged", []string{old}, old, "old@example.com", []string{"/versions", "/c"}},
@@ -69,7 +70,7 @@ func TestVersions(t *testing.T) {
 }
 
 // TestVersionBatches checks that the documents of a batch are fetched once, and only if one of
-// them is read, and that a version stands for a document wherever that comes from.
+// them is read, and that a version stands for a document from any request.
 func TestVersionBatches(t *testing.T) {
 	var mu sync.Mutex
 	counts := map[string]int{}

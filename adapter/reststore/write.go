@@ -40,7 +40,7 @@ type writeOperation struct {
 	write        *replica.Write
 	input        map[string]any
 	steps        map[string]any                // responses by step name
-	headers      map[string]any                // their headers, by step name; of a step with Each those of the last one
+	headers      map[string]any                // their headers, by step name; the last ones for a step with Each
 	id           string                        // of a new record
 	changed      bool                          // a request that changes the backend has succeeded
 	irreversible bool                          // one of these requests has no undo
@@ -157,7 +157,7 @@ func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 	return w.captureID(ctx, s, responses[0])
 }
 
-// captureID takes the id of the new record from a response. Later expressions see it as
+// captureID reads the id of the new record from a response. Later expressions see it as
 // .id.
 func (w *writeOperation) captureID(ctx context.Context, s *step, resp any) error {
 	v, err := s.ID.eval(ctx, resp)
@@ -171,7 +171,8 @@ func (w *writeOperation) captureID(ctx context.Context, s *step, resp any) error
 	return nil
 }
 
-// sendStep sends one request and returns the decoded response, or nil if nothing needs it.
+// sendStep sends one request and returns the decoded response, or nil if no expression
+// needs it.
 func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, error) {
 	m, err := w.client.prepare(ctx, w.call, &s.request, w.input, item)
 	if err != nil {

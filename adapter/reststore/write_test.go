@@ -205,7 +205,7 @@ func fieldOf(err error) string {
 	return known.Field
 }
 
-// TestInput: a record as expressions see it.
+// TestInput checks the form in which expressions see a record.
 func TestInput(t *testing.T) {
 	m := `name: input
 resources:

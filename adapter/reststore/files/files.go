@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// maxFilePixels bounds the images that are read, as limits.image_pixels does by default for
-	// those that clients send.
+	// maxFilePixels bounds the images that are read, like the default of limits.image_pixels for images
+	// that clients send.
 	maxFilePixels = 40_000_000
 	// maxFileStem bounds the name of a file without its extension, in bytes.
 	maxFileStem = 80
@@ -44,8 +44,8 @@ type Source struct {
 	checker *imagecheck.Checker
 }
 
-// NewSource returns a source of files of at most maxBytes bytes: those of the backend at base, read
-// with its own transport, and those of other hosts, such as "cdn.example:8443".
+// NewSource returns a source of files of at most maxBytes bytes: files of the backend at base, read
+// with its own transport, and files of other hosts, such as "cdn.example:8443".
 func NewSource(base *url.URL, own *http.Transport, hosts []string, maxBytes int64, timeout time.Duration) *Source {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Source{
@@ -59,8 +59,8 @@ var (
 	errNoImage  = errors.New("it is not an image that clients may upload: a whole JPEG, PNG or GIF that is not too large")
 )
 
-// Read reads the image at a URL, which may be relative to that of the backend. Kinds: Invalid for a
-// URL that is not allowed and for what is no image, Unavailable.
+// Read reads the image at a URL, which may be relative to the backend's URL. Kinds: Invalid for a URL
+// that is not allowed and for a file that is not an image; Unavailable.
 func (f *Source) Read(ctx context.Context, address string) (file backend.File, err error) {
 	fault := func(kind adapter.ErrorKind, err error) error {
 		return &adapter.Error{Kind: kind, Op: "read a file", Err: err}
@@ -109,8 +109,7 @@ func (f *Source) Read(ctx context.Context, address string) (file backend.File, e
 
 var notInFileName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// Name returns the name below the folder for media of a file that a path names, which becomes
-// unique when it is stored.
+// Name returns the name, below the folder for media, of the file at a path. The store makes it unique.
 func Name(address, extension string) string {
 	stem := notInFileName.ReplaceAllString(strings.TrimSuffix(path.Base(address), path.Ext(address)), "_")
 	stem = stem[:min(len(stem), maxFileStem)]

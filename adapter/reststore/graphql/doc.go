@@ -1,6 +1,5 @@
 // Package graphql prepares the documents of GraphQL requests and checks responses to them.
-// It knows no schema: whether a backend has the fields of a document is for the backend to
-// say.
+// It knows no schema: only the backend knows whether it has the fields of a document.
 //
 // # Principles
 //

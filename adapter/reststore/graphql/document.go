@@ -154,15 +154,16 @@ type uses struct {
 	available Fragments
 	fragments ast.FragmentDefinitionList
 	variables []*ast.Value // wherever they are used
-	// spreadAt is where the operation uses the fragment that is visited; nil for itself.
+	// spreadAt is where the operation uses the fragment that is visited; nil for the
+	// operation itself.
 	spreadAt    *ast.Position
 	inFragments bool // fragments use variables, too
 	declared    ast.VariableDefinitionList
 	err         error // the first fault
 }
 
-// usesOf returns what an operation uses. It fails if a fragment is not available, and unless
-// the operation declares the variables that it uses, and uses those that it declares.
+// usesOf returns the fragments and variables that an operation uses. It fails if a fragment
+// is not available, and unless the operation declares exactly the variables that it uses.
 func usesOf(operation *ast.OperationDefinition, available Fragments) (uses, error) {
 	u := uses{available: available, declared: operation.VariableDefinitions}
 	u.directives(operation.Directives)
@@ -178,8 +179,8 @@ func usesOf(operation *ast.OperationDefinition, available Fragments) (uses, erro
 	return u, u.err
 }
 
-// fault records a fault, unless there is one before it. Those in a fragment are where the
-// operation uses it.
+// fault records a fault, unless there is one before it. A fault in a fragment is located
+// where the operation uses it.
 func (u *uses) fault(at *ast.Position, format string, name string) {
 	if u.err == nil {
 		u.err = errorAt(cmp.Or(u.spreadAt, at), format, name)
@@ -203,7 +204,7 @@ func (u *uses) selections(set ast.SelectionSet) {
 	}
 }
 
-// spread adds a fragment and what it uses, once.
+// spread adds a fragment and everything that it uses, once.
 func (u *uses) spread(s *ast.FragmentSpread) {
 	if u.fragments.ForName(s.Name) != nil {
 		return

@@ -8,9 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// HasErrors reports whether a response has errors. Its error says that the body is not a
-// response with data; it may be both. It does not look for repeated names inside of the
-// data.
+// HasErrors reports whether a response has errors. It fails if the body is not a response
+// with data; both may be the case. It does not look for repeated names inside the data.
 func HasErrors(body []byte) (has bool, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
 	start, err := d.ReadToken()

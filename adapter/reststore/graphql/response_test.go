@@ -46,7 +46,7 @@ func FuzzHasErrors(f *testing.F) {
 		if err != nil || has {
 			return
 		}
-		var members map[string]json.RawMessage // of repeated names, the last
+		var members map[string]json.RawMessage // with the last of repeated names
 		if err := json.Unmarshal(body, &members); err != nil {
 			t.Fatalf("accepted %q: %v", body, err)
 		}

@@ -1,7 +1,7 @@
 // Package jq has the functions that expressions of mapping files can call in addition to
 // jq's own, reads the numbers in documents and in the results of expressions, evaluates
-// expressions that need no interpreter, and tells which keys the objects have that an
-// expression constructs.
+// expressions that need no interpreter, and finds the keys of the objects that an expression
+// constructs.
 //
 // # Principles
 //

@@ -10,9 +10,9 @@ import (
 // Keys are the keys of the objects that a query constructs, alone or in lists, as far as
 // they are known without running it.
 type Keys struct {
-	Functions []*gojq.FuncDef // those without parameters are followed
+	Functions []*gojq.FuncDef // calls of functions without parameters are followed
 	Names     []string
-	Open      bool // there may be others, such as those that are computed
+	Open      bool // there may be others, such as computed keys
 }
 
 // Add adds the keys of the results of a query. depth limits calls of functions that call

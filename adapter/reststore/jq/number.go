@@ -14,7 +14,7 @@ import (
 // decimalPlaces is the number of decimal places in the contract.
 const decimalPlaces = 4
 
-// ErrNotNumber is the error of a value that is no number.
+// ErrNotNumber is the error of a value that is not a number.
 var ErrNotNumber = errors.New("is not a number")
 
 // MaxNumberLength is the greatest length of a number, in characters.

@@ -39,9 +39,9 @@ import (
 // startTimeout limits the time to start a server, including npm's installation.
 const startTimeout = 20 * time.Minute
 
-// Start starts the backend of the script adapter/reststore/name/start.sh, which ends with the test, or takes
-// the running one that the environment names. It decodes the script's line of JSON to
-// server. It skips the test if the environment requests neither.
+// Start starts the backend of the script adapter/reststore/name/start.sh, which ends with the test, or uses
+// the running one that the environment names. It decodes the script's line of JSON to server. It skips the
+// test if the environment requests neither.
 func Start(tb testing.TB, name string, server any) {
 	tb.Helper()
 	var line []byte

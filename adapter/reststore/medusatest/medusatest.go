@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package medusatest starts Medusa servers for tests, as package livebackend says.
+// Package medusatest starts Medusa servers for tests, by package livebackend.
 //
 // # How it is tested
 //

@@ -39,7 +39,7 @@ func (p Path) String() string {
 	return strings.Join(p, ".")
 }
 
-// Reset makes d read a text, of which objects may have two members of one name.
+// Reset makes d read a text whose objects may have two members of one name.
 func Reset(d *jsontext.Decoder, text []byte) *jsontext.Decoder {
 	d.Reset(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	return d
@@ -103,7 +103,7 @@ func Seek(d *jsontext.Decoder, p Path) (found bool, err error) {
 	return true, nil
 }
 
-// ExpectEnd reads the rest of the JSON value, of which d has reached path p. It fails if
+// ExpectEnd reads the rest of the JSON value of which d has reached path p. It fails if
 // anything follows it, and if a member of the path is repeated.
 func ExpectEnd(d *jsontext.Decoder, p Path) error {
 	for d.StackDepth() > 0 {
@@ -125,7 +125,7 @@ func ExpectEnd(d *jsontext.Decoder, p Path) error {
 	return nil
 }
 
-// token returns the first token of the value at path p of what d reads, or null if it is
+// token returns the first token of the value at path p in d's input, or null if it is
 // missing.
 func token(d *jsontext.Decoder, p Path) (jsontext.Token, error) {
 	if found, err := Seek(d, p); err != nil || !found {

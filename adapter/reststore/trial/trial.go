@@ -1,5 +1,5 @@
-// Package trial has what a mapping makes of one record of the backend, for people who write
-// mapping files.
+// Package trial holds the result of applying a mapping to one record of the backend, for
+// people who write mapping files.
 //
 // # How it is tested
 //
@@ -19,15 +19,17 @@ type Trial struct {
 	Requests []Request       `json:"requests"`
 	Document json.RawMessage `json:"document,omitempty"`
 	Joined   json.RawMessage `json:"joined,omitempty"` // the document that join adds
-	// Excluded: where of scan does not select the document, so scans leave it out.
+	// Excluded: the expression where of scan does not select the document, so scans leave it
+	// out.
 	Excluded bool     `json:"excluded,omitempty"`
 	Records  []Record `json:"records,omitempty"` // the root, then its parts
-	// Lacking names the attributes without which the record and its parts cannot be imported
-	// and that have no value, such as "stock_items.min_qty".
+	// Lacking names the attributes without a value that the import of the record and its parts
+	// requires, such as "stock_items.min_qty".
 	Lacking []string `json:"lacking,omitempty"`
 }
 
-// A Request is a request as it was sent, without headers and without what a login sends.
+// A Request is a request as it was sent, without headers and without the values that a login
+// sends.
 type Request struct {
 	For       string          `json:"for"` // the operation, such as "fetch products"
 	Method    string          `json:"method"`

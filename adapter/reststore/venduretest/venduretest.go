@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package venduretest starts Vendure servers for tests, as package livebackend says.
+// Package venduretest starts Vendure servers for tests, by package livebackend.
 //
 // # How it is tested
 //
@@ -21,7 +21,7 @@ type Vendure struct {
 	User     string `json:"user"`
 	Password string `json:"password"`
 	Location string `json:"location"` // id of the stock location
-	Imported string `json:"imported"` // state of orders that were imported from an old shop
+	Imported string `json:"imported"` // state of orders that were imported from a legacy store
 
 	authorization string
 }
