@@ -6,8 +6,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An Adapter is an adapter whose calls are guarded. Its stores behave as those of the
-// guarded adapter, and may also fail with the errors of [Guard.Do].
+// An Adapter is an adapter whose calls are guarded. Its stores behave like the stores of
+// the guarded adapter, and may also fail with the errors of [Guard.Do].
 type Adapter struct {
 	adapter.Adapter
 	guard *Guard
@@ -107,7 +107,7 @@ func (s *store) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) (
 	return failures, err
 }
 
-// updatesPerTimeout is how many updates of a batch have the time of one call.
+// updatesPerTimeout is the number of updates of a batch that have the time of one call.
 const updatesPerTimeout = 1000
 
 // Delete deletes one record. An error of p.Check counts as an answer of the upstream.

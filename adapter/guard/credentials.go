@@ -6,8 +6,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A CredentialStore stores what authentication and the granting of access need: consumers,
-// tokens, API keys and nonces.
+// A CredentialStore stores the data for authentication and for granting access: consumers, tokens,
+// API keys and nonces.
 type CredentialStore interface {
 	Consumer(ctx context.Context, key string) (adapter.Consumer, error)
 	Token(ctx context.Context, token string) (adapter.Token, error)

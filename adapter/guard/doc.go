@@ -7,11 +7,11 @@
 //  1. Every call first acquires one of a limited number of slots, then asks the breaker, and
 //     then runs with a deadline. A call that gets no slot in time, or that the open breaker
 //     rejects, is not sent: it fails with kind Unavailable and the cause [ErrFull] or
-//     [ErrOpen], and says when to retry. Calls that wait for a slot when the breaker opens
-//     stop waiting, as rejected calls release their slots immediately.
-//  2. Reads and writes have a breaker each, so that Guests read while a database takes no writes.
-//     A breaker opens after a number of consecutive failures. When its time is over, which
-//     differs between processes, it lets one call at a time through as a probe; the first
+//     [ErrOpen], and the time after which to retry. Calls that wait for a slot when the
+//     breaker opens stop waiting, as rejected calls release their slots immediately.
+//  2. Reads and writes have a breaker each, so that guests can read while a database takes no
+//     writes. A breaker opens after a number of consecutive failures. When its time is over,
+//     which differs between processes, it lets one call at a time through as a probe; the first
 //     success closes it.
 //  3. A failure is a failure of the upstream: kind Unavailable, or no answer within the
 //     deadline, which is reported as kind Unavailable with the cause [ErrTimeout].
@@ -19,16 +19,17 @@
 //     kind Unavailable because of other writes of the same records ([adapter.ErrContention]),
 //     or an error of a caller's function that ran on the answer, whatever its type and kind.
 //     It is returned unchanged.
-//  5. Everything else says nothing about the upstream and is ignored by the breaker: a
-//     caller's context that ended, also by its own deadline; kind Internal and panics, as a
-//     bug in one query must neither block all the others nor count as a sign of health. If
-//     such a call was a probe, the next call is the probe. Callers must give calls more time
-//     than [Options.Timeout] and [Options.MaxWait] together, or failures go unnoticed.
+//  5. The breaker ignores all other outcomes, because they carry no information about the
+//     upstream: a caller's context that ended, also by its own deadline; kind Internal and
+//     panics, as a bug in one query must neither block all the others nor count as a sign of
+//     health. If such a call was a probe, the next call is the probe. Callers must give calls
+//     more time than [Options.Timeout] and [Options.MaxWait] together, or failures go
+//     unnoticed.
 //  6. However a call ends, panics included, the guard releases its slot and reports its
 //     outcome to the breaker. The guard waits for the functions that it calls, which must
 //     respect their context: a slot is released when the call has returned.
 //  7. A guard knows nothing about the upstream but its calls. [Guard.Do] guards any call;
-//     Adapter, Credentials, Keys, Grants, Nonces and Media guard those of Portico.
+//     [Guard.Adapter], [Guard.Credentials] and [Guard.Media] guard Portico's own.
 //
 // # How it is tested
 //

@@ -23,7 +23,7 @@ import (
 type faultyAdapter struct {
 	adapter.Adapter
 	// fault, unless nil, runs before each call. If it returns an error, the call fails with
-	// that.
+	// it.
 	fault                 atomic.Pointer[func(context.Context) error]
 	calls, inFlight, most atomic.Int64
 }
@@ -116,7 +116,7 @@ type guarded struct {
 	upstream *faultyAdapter
 	db       *sqlstore.DB
 	metrics  *prometheus.Registry
-	states   *[]string // that the breakers went through
+	states   *[]string // states that the breakers went through
 	stock    adapter.Store
 	products adapter.Store
 }
@@ -158,7 +158,7 @@ func (g *guarded) fail(t *testing.T, times int) {
 	g.failBy(t, times, g.get)
 }
 
-// failBy is fail for calls like this one.
+// failBy is fail for calls like the given one.
 func (g *guarded) failBy(t *testing.T, times int, call func(context.Context) error) {
 	t.Helper()
 	g.upstream.set(unavailableFault)
@@ -169,8 +169,8 @@ func (g *guarded) failBy(t *testing.T, times int, call func(context.Context) err
 	}
 }
 
-// sum returns the sum of a metric's series, or of those with a label of this value unless
-// it is "".
+// sum returns the sum of a metric's series, or of the series that have a label with this
+// value unless it is "".
 func (g *guarded) sum(t *testing.T, metric, value string) (sum float64) {
 	t.Helper()
 	families, err := g.metrics.Gather()

@@ -36,16 +36,16 @@ type Options struct {
 	MaxInFlight int
 	// MaxWait is how long a call waits for a slot; 1 s by default.
 	MaxWait time.Duration
-	// Failures is the number of consecutive failures that open the breaker of the reads or that
+	// Failures is the number of consecutive failures that open the breaker of the reads or the breaker
 	// of the writes; 5 by default.
 	Failures int
 	// OpenFor is how long a breaker stays open at most before it lets a probe through; 2 s by
 	// default. It does so up to a quarter of the time earlier.
 	OpenFor time.Duration
-	// OnStateChange, unless nil, is called on every change of a breaker's state: name is that of
+	// OnStateChange, unless nil, is called on every change of a breaker's state: name is the name of
 	// the upstream or [WritesOf] it, and to is "closed", "half_open" or "open". The calls for one
-	// breaker are serialized and block other calls, and must not call the guard. Only calls change
-	// the state: the breaker becomes half-open with the first call after OpenFor.
+	// breaker are serialized and block other calls, and must not call the guard. Only calls change the
+	// state: the breaker becomes half-open with the first call after OpenFor.
 	OnStateChange func(name, to string)
 }
 
@@ -87,12 +87,12 @@ func New(metrics *Metrics, o Options) *Guard {
 	return g
 }
 
-// jitter is the divisor of the part of [Options.OpenFor] by which a breaker may be open for less. It
-// is drawn once, so that the replicas do not all probe an upstream at the same time.
+// jitter is the divisor of the part of [Options.OpenFor] by which a breaker may be open for less. The
+// part is drawn once, so that the replicas do not all probe an upstream at the same time.
 const jitter = 4
 
-// WritesOf returns the name of the breaker of the writes of an upstream. That of the reads has the name
-// of the upstream.
+// WritesOf returns the name of the breaker of the writes of an upstream. The breaker of the reads has
+// the name of the upstream.
 func WritesOf(name string) string { return name + "_writes" }
 
 func (g *Guard) newBreaker(name string, failures uint32, openFor time.Duration) *breaker {
@@ -131,7 +131,7 @@ func (g *Guard) stateChanged(name string, b *breaker, to gobreaker.State) {
 	}
 }
 
-// Open reports whether the breaker of the reads is open, that is, lets none through. It does not
+// Open reports whether the breaker of the reads is open, that is, lets no call through. It does not
 // change the breaker.
 func (g *Guard) Open() bool { return g.reads.openRemaining() > 0 }
 
@@ -141,11 +141,11 @@ func (g *Guard) InitMetrics(resource string, operations ...string) {
 	g.metrics.initialize(resource, operations...)
 }
 
-// Do calls f, which does an operation on a resource, with a slot, the permission of the breaker of
-// the reads, and a deadline. resource and operation label the metrics and appear in errors. Do returns
-// the error of f or of ctx, or one of kind Unavailable with the cause ErrOpen, ErrFull or
-// ErrTimeout. The breaker counts an error of f by its kind; fs.ErrNotExist counts as kind
-// NotFound if the error has no kind.
+// Do calls f, which does an operation on a resource, with a slot, the permission of the breaker of the
+// reads, and a deadline. resource and operation label the metrics and appear in errors. Do returns the
+// error of f or of ctx, or an error of kind Unavailable with the cause ErrOpen, ErrFull or ErrTimeout.
+// The breaker counts an error of f by its kind; fs.ErrNotExist counts as kind NotFound if the error has
+// no kind.
 func (g *Guard) Do(ctx context.Context, resource, operation string, f func(context.Context) error) error {
 	return g.do(ctx, call{resource: resource, operation: operation}, f)
 }
@@ -153,13 +153,13 @@ func (g *Guard) Do(ctx context.Context, resource, operation string, f func(conte
 // A call describes a call to the guard.
 type call struct {
 	resource, operation string
-	// write: the call counts for the breaker of the writes. A failing write says nothing about
-	// reads, as a database may be read-only for a while.
+	// write: the call counts for the breaker of the writes. A failing write is no sign that reads fail,
+	// as a database may be read-only for a while.
 	write bool
 	// callerRefused reports that a function of the caller failed the call; nil if the call
 	// has no such function.
 	callerRefused *bool
-	// times is how many timeouts the call has, as it does the work of several; 0 is 1.
+	// times is the number of timeouts that the call has, as it does the work of several; 0 is 1.
 	times int
 }
 
@@ -220,8 +220,8 @@ func (g *Guard) endSpan(ctx context.Context, span tracing.Span, c call, err erro
 	span.End()
 }
 
-// failure returns in one word why a call failed, or "" if it did not or nobody waits for it
-// anymore.
+// failure returns in one word why a call failed, or "" if it did not or the caller no longer waits for
+// it.
 func (c call) failure(ctx context.Context, err error) string {
 	switch {
 	case c.answered(err), ctx.Err() != nil:
@@ -255,16 +255,16 @@ func (g *Guard) acquireSlot(ctx context.Context, c call) error {
 	}
 }
 
-// reject counts a call that is not sent, and returns its error. after is how long to wait
-// before a retry; the error rounds it up to whole seconds, at least one.
+// reject counts a call that is not sent, and returns its error. after is the time to wait before a
+// retry; the error rounds it up to whole seconds, at least one.
 func (g *Guard) reject(c call, kind string, cause error, after time.Duration) error {
 	g.metrics.count(c, kind)
 	seconds := max(1, (after+time.Second-1)/time.Second)
 	return &adapter.Error{Kind: adapter.Unavailable, Op: c.op(), Err: cause, RetryAfter: seconds * time.Second}
 }
 
-// timeoutError returns the cause of the error of a call that exceeded its deadline. It
-// includes err if that says more.
+// timeoutError returns the cause of the error of a call that exceeded its deadline. It includes err if
+// that has more information.
 func timeoutError(timeout time.Duration, err error) error {
 	late := fmt.Errorf("%w, %s", ErrTimeout, timeout)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

@@ -25,23 +25,23 @@ type incomparableError []string
 
 func (r incomparableError) Error() string { return r[0] }
 
-// How an outcome counts.
+// The ways in which an outcome counts.
 const (
 	success = "success"
 	failure = "failure"
 	ignored = "nothing"
 )
 
-// An outcome is a call and how it counts.
+// An outcome is a call and the way in which it counts.
 type outcome struct {
 	name   string
 	run    func(*guarded, context.Context) error
 	kind   string // label
 	counts string
-	want   error // in the chain of what the caller sees
+	want   error // in the chain of the caller's error
 }
 
-// TestOutcomes checks how the outcome of a call is counted, what the caller sees, and
+// TestOutcomes checks how the outcome of a call is counted, the error that the caller sees, and
 // whether the breaker counts it as a failure.
 func TestOutcomes(t *testing.T) {
 	failing := func(err error) func(*guarded, context.Context) error {

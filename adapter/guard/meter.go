@@ -10,7 +10,7 @@ import (
 // zero value is ready for use, also by several calls at once.
 type Meter struct{ nanoseconds atomic.Int64 }
 
-// Time returns the sum of the calls that have returned. Calls at the same time count each.
+// Time returns the sum of the calls that have returned. Concurrent calls all count.
 func (m *Meter) Time() time.Duration { return time.Duration(m.nanoseconds.Load()) }
 
 type meterKey struct{}

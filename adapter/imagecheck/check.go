@@ -1,4 +1,5 @@
-// Package imagecheck decides which bytes are an image that a shop accepts, whoever sends them.
+// Package imagecheck decides whether bytes are an image that a shop accepts, whatever their
+// source.
 //
 // # How it is tested
 //
@@ -22,10 +23,10 @@ import (
 // time of decoding a whole image. Encoders write about ten.
 const maxJPEGScans = 200
 
-// A Checker decides which bytes are an image (product_parts 2.4, step 5). It
-// decodes the whole image, since a truncated one is refused. The images that it decodes
-// at the same time have at most maxPixels pixels together, so that small files with large
-// images cannot exhaust the memory.
+// A Checker decides whether bytes are an image (product_parts 2.4, step 5). It decodes the
+// whole image, since a truncated one is refused. The images that it decodes at the same time
+// have at most maxPixels pixels together, so that small files with large images cannot exhaust
+// the memory.
 type Checker struct {
 	maxPixels int64
 	inFlight  *semaphore.Weighted
@@ -38,7 +39,7 @@ func New(maxPixels int64) *Checker {
 
 // An imageFormat is one of the supported image formats.
 type imageFormat struct {
-	// pixels returns how many pixels decode will produce, without decoding.
+	// pixels returns the number of pixels that decode will produce, without decoding.
 	pixels func(content []byte) (int64, error)
 	decode func(io.Reader) error
 }
@@ -70,8 +71,8 @@ func headerPixels(header func(io.Reader) (image.Config, error)) func([]byte) (in
 	}
 }
 
-// MediaType returns the media type of an image, or "" if the bytes are not a valid image
-// or the image is too large. The error is that of ctx.
+// MediaType returns the media type of an image, or "" if the bytes are not a valid image or the
+// image is too large. The error is the error of ctx.
 func (p *Checker) MediaType(ctx context.Context, content []byte) (string, error) {
 	name := http.DetectContentType(content)
 	format, known := imageFormats()[name]

@@ -55,7 +55,7 @@ func aGIF(t testing.TB, pictures, width, height int) []byte {
 // largePNG returns a PNG that claims another size in its header.
 func largePNG(t testing.TB, width, height uint32) []byte {
 	content := aPNG(t, 1, 1)
-	header := content[12:29] // its type, and what its checksum covers
+	header := content[12:29] // its type, and the bytes that its checksum covers
 	binary.BigEndian.PutUint32(header[4:], width)
 	binary.BigEndian.PutUint32(header[8:], height)
 	binary.BigEndian.PutUint32(content[29:], crc32.ChecksumIEEE(header))

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// An Ahead reads files from a source before they are asked for, if reading several at a time
-// is faster. It is not safe for concurrent use.
+// An Ahead reads files from a source before they are requested, if reading several at a time is
+// faster. It is not safe for concurrent use.
 type Ahead struct {
 	source  *Source
-	files   []string // what will probably be asked for, in this order
-	last    int      // the index of the file that was asked for last
+	files   []string // files that will probably be requested, in this order
+	last    int      // the index of the file that was requested last
 	started map[string]*readAhead
 }
 
@@ -21,13 +21,13 @@ type readAhead struct {
 	err     error
 }
 
-// Ahead returns a reader of files that will probably be asked for in this order. It reads
-// ahead only while they are: what is left out is probably not wanted.
+// Ahead returns a reader of files that will probably be requested in this order. It reads ahead
+// only while they are: skipped files are probably not wanted.
 func (s *Source) Ahead(files []string) *Ahead {
 	return &Ahead{source: s, files: files, last: -1, started: map[string]*readAhead{}}
 }
 
-// Read is [Source.Read]. Reads that it has begun end with their contexts.
+// Read is [Source.Read]. Reads in the background end with their contexts.
 func (a *Ahead) Read(ctx context.Context, file string) ([]byte, error) {
 	if _, remote := a.source.files.(*web); !remote {
 		return a.source.Read(ctx, file)

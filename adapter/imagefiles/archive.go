@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxEntries bounds the images of an archive, of which the names are held in memory.
+	// maxEntries bounds the images of an archive, whose names are held in memory.
 	maxEntries = 20_000_000
-	// maxUnpacked bounds what is unpacked from a compressed archive, in bytes.
+	// maxUnpacked bounds the bytes that are unpacked from a compressed archive.
 	maxUnpacked = 1 << 40
 )
 
@@ -27,7 +27,7 @@ var (
 	errUnpacked    = fmt.Errorf("the archive has more than %d bytes of images", int64(maxUnpacked))
 )
 
-// A place is where the bytes of a file are in an archive.
+// A place is the position of the bytes of a file in an archive.
 type place struct{ offset, size int64 }
 
 // An archive is a tar archive that is not compressed.
@@ -105,8 +105,8 @@ func eachImage(ctx context.Context, from io.Reader, f func(image string, header 
 	}
 }
 
-// imageName returns the name below Folder of an entry of an archive. ok is false for others,
-// for copies in other sizes, and for what is not a plain file.
+// imageName returns the name below Folder of an entry of an archive. ok is false for other
+// entries: entries elsewhere, copies in other sizes, and everything that is not a plain file.
 func imageName(header *tar.Header) (name string, ok bool) {
 	if header.Typeflag != tar.TypeReg || isSparse(header) {
 		return "", false

@@ -12,8 +12,8 @@ import (
 // A folder is a media folder on disk.
 type folder struct{ root *os.Root }
 
-// openFolder opens a media folder. The folder of images itself and that of the whole shop do,
-// too.
+// openFolder opens a media folder. path may also be the folder of images itself or the folder
+// of the whole shop.
 func openFolder(path string) (*folder, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func openFolder(path string) (*folder, error) {
 	return nil, fmt.Errorf("%s has no folder %s: name the media folder of the shop", path, Folder)
 }
 
-// read implements files. What is not a file, and what a link leads out of the folder to,
-// counts as missing.
+// read implements files. Everything that is not a file, or to which a link leads out of the
+// folder, counts as missing.
 func (f *folder) read(_ context.Context, name string, max int64) ([]byte, error) {
 	info, err := f.root.Stat(filepath.FromSlash(name))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Folder is where the legacy system keeps its images, below its media folder.
+// Folder is the legacy store's folder of images, below its media folder.
 const Folder = "catalog/product"
 
 // cacheFolder is the folder below Folder that holds copies in other sizes.
@@ -18,7 +18,7 @@ const cacheFolder = "cache/"
 // maxName bounds the name of a file, in bytes.
 const maxName = 1024
 
-// ErrTooLarge says that a file is larger than the limit of its source.
+// ErrTooLarge means that a file is larger than the limit of its source.
 var ErrTooLarge = errors.New("the file is too large")
 
 // A Source has the bytes of images. It is safe for concurrent use.
@@ -27,7 +27,7 @@ type Source struct {
 	max   int64
 }
 
-// files is what the kinds of sources differ in. Names have been checked.
+// files holds the differences between the kinds of sources. Names have been checked.
 type files interface {
 	// read returns the bytes of a file, at most one more than max. A missing file is
 	// fs.ErrNotExist.
@@ -35,9 +35,9 @@ type files interface {
 	Close() error
 }
 
-// Open opens the images of a legacy system. location is its media folder, the http or https
-// URL of that, or a file .tar, .tar.gz or .tgz that contains it. Reading an archive takes as
-// long as the archive is large. Files of more than maxBytes are not read.
+// Open opens the images of a legacy store. location is its media folder, the http or https
+// URL of that folder, or a file .tar, .tar.gz or .tgz that contains it. The time to read an
+// archive grows with its size. Files of more than maxBytes are not read.
 func Open(ctx context.Context, location string, maxBytes int64) (*Source, error) {
 	s := &Source{max: maxBytes}
 	lower := strings.ToLower(location)
@@ -58,9 +58,10 @@ func Open(ctx context.Context, location string, maxBytes int64) (*Source, error)
 	return s, nil
 }
 
-// Read returns the bytes of the image that the legacy system calls file, such as
+// Read returns the bytes of the image that the legacy store calls file, such as
 // "/f/r/front.png". Errors wrap [fs.ErrNotExist] if there is no such file, or its name is not
-// one of a file below the folder of images, and [ErrTooLarge]. Others may pass.
+// the name of a file below the folder of images, and [ErrTooLarge]. Other errors may be
+// transient.
 func (s *Source) Read(ctx context.Context, file string) ([]byte, error) {
 	name, ok := cleanName(file)
 	if !ok {
@@ -76,7 +77,7 @@ func (s *Source) Read(ctx context.Context, file string) ([]byte, error) {
 	return content, nil
 }
 
-// Close releases what the source holds, and removes what it has unpacked.
+// Close releases the resources of the source, and removes its unpacked files.
 func (s *Source) Close() error { return s.files.Close() }
 
 // cleanName returns the path of a file below Folder. ok is false unless that is a plain path

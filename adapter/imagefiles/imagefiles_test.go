@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// maxBytes is the limit of the tests. No file is larger but large.png.
+// maxBytes is the limit of the tests. Only large.png is larger.
 const maxBytes = 100
 
 // images are the files of the tests, by their paths in the media folder.
@@ -221,7 +221,7 @@ func TestUnpackedFolderIsRemoved(t *testing.T) {
 	}
 }
 
-// TestOpenErrors checks what cannot be opened.
+// TestOpenErrors checks the locations that cannot be opened.
 func TestOpenErrors(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, content string) string {
@@ -270,7 +270,7 @@ func readFile(t *testing.T, path string) string {
 	return string(content)
 }
 
-// TestWebAnswers checks what the answers of a web server mean.
+// TestWebAnswers checks the meanings of a web server's answers.
 func TestWebAnswers(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("of another host")) }))
 	defer other.Close()
@@ -318,7 +318,7 @@ func TestWebAnswers(t *testing.T) {
 		name     string
 		want     string
 		is       error
-		passing  bool // an error that may pass
+		passing  bool // a transient error
 		requests int64
 	}{
 		{"found", "found", nil, false, 1},
@@ -376,7 +376,7 @@ func FuzzCleanName(f *testing.F) {
 	})
 }
 
-// TestAhead checks that files are fetched several at a time, as long as they are asked for in
+// TestAhead checks that files are fetched several at a time, as long as they are requested in
 // the expected order, and none twice.
 func TestAhead(t *testing.T) {
 	var mu sync.Mutex
@@ -392,7 +392,7 @@ func TestAhead(t *testing.T) {
 			if waiting.Add(1) == parallelRequests {
 				close(together)
 			}
-			<-together // unless all are asked for at a time, the test hangs
+			<-together // unless all are requested at the same time, the test hangs
 		}
 		_, _ = w.Write([]byte(name))
 	}))

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// Limits of requests to the web server of the legacy system. parallelRequests is low, as
+	// Limits of requests to the web server of the legacy store. parallelRequests is low, as
 	// the server still has the shop to serve.
 	parallelRequests = 8
 	fileTimeout      = time.Minute
 	headerTimeout    = 20 * time.Second
-	// attempts is how often a file is asked for that the server does not give for a reason
-	// that may pass.
+	// attempts is the number of requests for a file that the server does not return for a
+	// transient reason.
 	attempts     = 4
 	firstBackoff = 200 * time.Millisecond
 	maxRedirects = 3
@@ -101,8 +101,8 @@ func (w *web) read(ctx context.Context, name string, max int64) ([]byte, error) 
 	}
 }
 
-// readOnce sends one request. A refusal of the client's fault is a missing file, except for
-// those that ask to come back later.
+// readOnce sends one request. A 4xx status counts as a missing file, except 401, 408 and 429,
+// after which the file may still come.
 func (w *web) readOnce(ctx context.Context, name string, max int64) ([]byte, error) {
 	response, err := w.resty.R().SetContext(ctx).Get(w.base + "/" + escapePath(name))
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *web) readOnce(ctx context.Context, name string, max int64) ([]byte, err
 	}
 }
 
-// escapePath returns a path as a URL has it.
+// escapePath returns a path in the form that a URL has.
 func escapePath(name string) string {
 	segments := strings.Split(name, "/")
 	for i, s := range segments {

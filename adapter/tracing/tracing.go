@@ -1,13 +1,13 @@
-// Package tracing records the spans of a trace with the API of OpenTelemetry: what the work
-// on a request is made of, and what it waits for.
+// Package tracing records the spans of a trace with the API of OpenTelemetry: the parts of the
+// work on a request, and the calls for which it waits.
 //
 // The server starts the first span of a request with [StartServer]. All other packages call
-// [Start], which records a span only below one that is recorded: without tracing, for
-// requests that are not sampled, and for work that belongs to no request it does nothing and
-// allocates nothing. So nobody else needs to know whether tracing is on.
+// [Start], which records a span only below one that is recorded: without tracing, for requests
+// that are not sampled, and for work that belongs to no request it does nothing and allocates
+// nothing. So no other package needs to know whether tracing is on.
 //
-// Spans hold names of calls, resources, tables and operations, counts and statuses, and never
-// what clients send in queries, bodies and headers, or what the store holds: errors are
+// Spans hold names of calls, resources, tables and operations, counts and statuses. They never
+// hold values that clients send in queries, bodies and headers, or stored values: errors are
 // recorded by their kind, because their texts may quote values.
 package tracing
 
@@ -24,7 +24,7 @@ import (
 // Scope is the name under which all spans are recorded.
 const Scope = "github.com/portico-commerce/portico"
 
-// A Kind says on which side of a request between programs a span is.
+// A Kind is the role of a span in a request between programs.
 type Kind = trace.SpanKind
 
 // The kinds of the spans that [Start] starts.
@@ -45,8 +45,8 @@ func StartServer(ctx context.Context, tracer trace.Tracer, header http.Header, n
 	return ctx, Span{span}
 }
 
-// Start starts a span that is named after an operation and, unless it is empty, what that is
-// done to. The caller must end the span.
+// Start starts a span that is named after an operation and, unless it is empty, the object of
+// the operation. The caller must end the span.
 func Start(ctx context.Context, kind Kind, operation, object string) (context.Context, Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -60,7 +60,7 @@ func Start(ctx context.Context, kind Kind, operation, object string) (context.Co
 	return ctx, Span{span}
 }
 
-// Recording reports whether [Start] would record a span below that of ctx.
+// Recording reports whether [Start] would record a span below the span of ctx.
 func Recording(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }
 
 // Recording reports whether anything is recorded, so that attributes are worth computing.
@@ -87,8 +87,8 @@ func (s Span) SetInt(key string, value int) {
 	}
 }
 
-// Fail marks the span as failed. kind is one of few words for what went wrong, such as the
-// kind of an error; it must not quote the error.
+// Fail marks the span as failed. kind is one of few words for the failure, such as the kind of
+// an error; it must not quote the error.
 func (s Span) Fail(kind string) {
 	if s.Recording() {
 		s.span.SetAttributes(attribute.String("error.type", kind))
@@ -116,8 +116,8 @@ func ID(ctx context.Context) string {
 // up.
 func Sampled(ctx context.Context) bool { return trace.SpanContextFromContext(ctx).IsSampled() }
 
-// Inject replaces the headers traceparent and tracestate of a request that is sent by those of
-// the span that ctx holds. Without a span it leaves them as they are.
+// Inject replaces the headers traceparent and tracestate of a request to send by the headers of
+// the span that ctx holds. Without a span it leaves them unchanged.
 func Inject(ctx context.Context, header http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return
@@ -126,5 +126,5 @@ func Inject(ctx context.Context, header http.Header) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
-// StateHeader is the header that carries what the tracing systems of callers have noted.
+// StateHeader is the header that carries the notes of callers' tracing systems.
 const StateHeader = "Tracestate"

@@ -16,8 +16,8 @@ const (
 	traceparent = "00-" + traceID + "-00f067aa0ba902b7-01"
 )
 
-// TestNothingIsAllocated checks that what packages call for a span costs no memory while
-// nothing is recorded.
+// TestNothingIsAllocated checks that the calls of other packages for a span allocate no
+// memory while nothing is recorded.
 func TestNothingIsAllocated(t *testing.T) {
 	unsampled := trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}))
 	header := http.Header{}
@@ -46,8 +46,8 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-// TestHeaders checks which trace the headers of a request belong to, and which headers the
-// requests get that are sent for it.
+// TestHeaders checks the trace to which the headers of a request belong, and the headers
+// of the requests that are sent for it.
 func TestHeaders(t *testing.T) {
 	tests := []struct {
 		name, parent, state string

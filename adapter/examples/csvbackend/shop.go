@@ -21,8 +21,8 @@ import (
 
 // A shop keeps customers in a CSV file, one a line. It implements [replica.Backend].
 //
-// The file is the truth for the attributes in columns, and for whether a customer exists.
-// All else that the contract knows of customers, such as their password and their website,
+// The file owns the attributes in columns, and decides whether a customer exists. All
+// other data that the contract has of customers, such as their password and their website,
 // is in Portico's own database, the local replica.
 type shop struct {
 	file    string
@@ -48,7 +48,7 @@ func newShop(folder string, schemas *adapter.Schemas) *shop {
 // Name returns the name that metrics and the log use.
 func (s *shop) Name() string { return "csv" }
 
-// Resources declares what the shop owns: three attributes of customers.
+// Resources declares the attributes that the shop owns: three attributes of customers.
 func (s *shop) Resources() []replica.BackendResource {
 	return []replica.BackendResource{{
 		Resource: adapter.Customers, Root: adapter.Customers, Attributes: attributes(),
@@ -70,8 +70,8 @@ func (s *shop) Fetch(_ context.Context, _ adapter.Resource, ids []string) ([]rep
 	return s.documents("fetch customers", func(row []string) bool { return slices.Contains(ids, row[idColumn]) })
 }
 
-// Scan passes all customers to found. The file does not say since when they are as they
-// are, so since plays no part.
+// Scan passes all customers to found. The file does not record when customers changed, so
+// since is ignored.
 func (s *shop) Scan(_ context.Context, _ adapter.Resource, _ time.Time, found func([]replica.Document) error) error {
 	documents, err := s.documents("scan customers", func([]string) bool { return true })
 	if err != nil || len(documents) == 0 {
@@ -141,7 +141,7 @@ func setAttributes(row []string, w *replica.Write) {
 
 func numberOf(key adapter.Key) string { return strconv.FormatInt(int64(key), 10) }
 
-// documents returns the rows that wanted selects.
+// documents returns the documents of the rows that wanted selects.
 func (s *shop) documents(op string, wanted func(row []string) bool) ([]replica.Document, error) {
 	rows, err := s.rows(op)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *shop) document(row []string) replica.Document {
 			for i, name := range attributes() {
 				item.Record.Set(name, adapter.TextValue(row[firstAttribute+i]))
 			}
-			// What a customer has besides who comes from the file.
+			// The initial values that do not come from the file.
 			for name, value := range map[string]int64{"website_id": 1, "group_id": 1, "store_id": 0, "disable_auto_group_change": 0} {
 				item.Initial.Set(name, adapter.IntegerValue(value))
 			}
@@ -202,7 +202,7 @@ func (s *shop) rows(op string) ([][]string, error) {
 	return rows[1:], nil
 }
 
-// change replaces the file by what edit makes of its rows. An error of edit is returned
+// change replaces the rows of the file by the result of edit. An error of edit is returned
 // unchanged, and nothing is written.
 func (s *shop) change(op string, edit func(rows [][]string) ([][]string, error)) error {
 	s.mu.Lock()

@@ -47,7 +47,7 @@ func (s *shopProcess) command(arguments ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command and returns what it prints.
+// run runs a command and returns its output.
 func (s *shopProcess) run(arguments ...string) string {
 	s.t.Helper()
 	c := s.command(arguments...)
@@ -99,7 +99,7 @@ func (s *shopProcess) writeCustomers(lines string) {
 
 func (s *shopProcess) customers() string { return filepath.Join(s.folder, "shop", "customers.csv") }
 
-// seed fills the local replica with the demo store, without customers and what is theirs.
+// seed fills the local replica with the demo store, without customers and their records.
 func (s *shopProcess) seed() {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "demo", "dataset.json"))
@@ -177,7 +177,7 @@ func TestLegacyClient(t *testing.T) {
 		}
 	}
 
-	// The first scan takes the customers over one by one, soon after the start.
+	// The first scan imports the customers one by one, soon after the start.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, list := send(http.MethodGet, "/customers", ""); strings.Contains(list, `"firstname":"Ada"`) && strings.Contains(list, `"firstname":"Bob"`) {
 			break
@@ -200,7 +200,7 @@ func TestLegacyClient(t *testing.T) {
 	}
 }
 
-// TestHelpHasTheSettings checks that the backend's settings are among those of the program.
+// TestHelpHasTheSettings checks that the program's settings include the backend's.
 func TestHelpHasTheSettings(t *testing.T) {
 	s := newShopProcess(t)
 	s.writeCustomers("")

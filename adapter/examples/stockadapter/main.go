@@ -1,8 +1,7 @@
-// This program is Portico in front of a warehouse that knows stock and nothing else: an
-// example of an adapter that is written in Go, outside Portico's repository. It has all
-// commands of portico. Calls for stock items are served from a JSON file, and all others are
-// answered as methods that are not implemented, unless routes send them to the legacy
-// system.
+// This program is Portico in front of a warehouse that knows only stock: an example of an
+// adapter that is written in Go, outside Portico's repository. It has all commands of
+// portico. Calls for stock items are served from a JSON file, and all others are answered as
+// methods that are not implemented, unless routes send them to the legacy store.
 //
 //	stockadapter serve --adapter warehouse
 package main

@@ -36,8 +36,8 @@ func newWarehouse(file string, schemas *adapter.Schemas) *warehouse {
 // Name returns the name that metrics and the log use.
 func (w *warehouse) Name() string { return "warehouse" }
 
-// Store returns the store of stock items. Kinds: Unsupported for all other resources, by
-// which Portico knows that the warehouse does not offer them.
+// Store returns the store of stock items. Kinds: Unsupported for all other resources, which tells
+// Portico that the warehouse does not offer them.
 func (w *warehouse) Store(r adapter.Resource) (adapter.Store, error) {
 	if r != adapter.StockItems {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
@@ -102,8 +102,8 @@ func (w *warehouse) Create(context.Context, *adapter.CreateParams) (adapter.Key,
 	return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "create stock item"}
 }
 
-// Update changes one stock item. Portico has checked and completed what the client sent, so
-// the values that p.Change returns are stored as they are.
+// Update changes one stock item. Portico has checked and completed the client's values, so the
+// values that p.Change returns are stored unchanged.
 func (w *warehouse) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	const op = "update stock item"
 	w.writes.Lock()
@@ -148,9 +148,9 @@ func (w *warehouse) find(op string, items []adapter.Record, key adapter.Key) (in
 	return at, nil
 }
 
-// merge returns current with the values of change; absent ones stay. Kinds: Invalid for a
-// value of another kind than its attribute, for none of a required one, and for another value of a
-// read-only one.
+// merge returns current with the values of change; absent ones stay. Kinds: Invalid for a value of
+// another kind than its attribute, for an empty value of a required attribute, and for a changed
+// value of a read-only attribute.
 func merge(op string, current, change adapter.Record) (adapter.Record, error) {
 	for i, a := range current.Schema.Attributes {
 		value := change.Values[i]
@@ -216,7 +216,7 @@ func (w *warehouse) read(op string) ([]adapter.Record, error) {
 	return items, nil
 }
 
-// valueOf returns a value of the file, or the absent value for one that no attribute has.
+// valueOf returns a value of the file, or the absent value for a value that no attribute has.
 func valueOf(v any) adapter.Value {
 	switch v := v.(type) {
 	case nil:

@@ -38,7 +38,7 @@ func writeDemoStock(t *testing.T) (file string) {
 	return w.file
 }
 
-// TestConformance runs what of the conformance suite applies to stock items.
+// TestConformance runs the tests of the conformance suite that apply to stock items.
 func TestConformance(t *testing.T) {
 	notOffered := map[adapter.Resource]string{}
 	for _, r := range adapter.Resources() {

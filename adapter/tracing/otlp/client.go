@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// attempts is how often a batch is sent that the collector cannot take yet.
+	// attempts is the number of times that a batch is sent that the collector cannot take
+	// yet.
 	attempts = 3
 	// defaultPause is the time between two attempts, unless the collector names another one,
 	// which counts up to maxPause.
@@ -85,7 +86,8 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	}
 }
 
-// post sends a body once. For an error that may pass it returns after what time to try again.
+// post sends a body once. For a transient error it returns the time to wait before the next
+// attempt.
 func (c *client) post(ctx context.Context, body []byte) (wait time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
@@ -118,7 +120,7 @@ func (c *client) post(ctx context.Context, body []byte) (wait time.Duration, err
 	}
 }
 
-// retryAfter returns the pause that an answer asks for, or else the given one.
+// retryAfter returns the pause that an answer asks for, or otherwise the given one.
 func retryAfter(header http.Header, pause time.Duration) time.Duration {
 	seconds, err := strconv.Atoi(header.Get("Retry-After"))
 	if err != nil || seconds <= 0 {

@@ -19,13 +19,13 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestUpload checks what happens after each answer of the collector.
+// TestUpload checks the client's reaction to each answer of the collector.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
-		statuses []int // of one answer after the other
-		sent     int   // how often the spans are sent
+		statuses []int // of successive answers
+		sent     int   // number of times that the spans are sent
 		want     string
 	}{
 		{"taken", []int{200}, 1, ""},

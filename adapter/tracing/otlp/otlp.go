@@ -29,14 +29,14 @@ type Options struct {
 	Endpoint string
 	// Header is sent with each request to Endpoint. It may hold credentials.
 	Header http.Header
-	// Sample is the share of the traces without a parent that are recorded, 0 to 1. Those
-	// with a parent are recorded if it is.
+	// Sample is the share of the traces without a parent that are recorded, 0 to 1. A trace
+	// with a parent is recorded if the parent is.
 	Sample float64
 	Log    *slog.Logger
 }
 
-// Limits on what waits to be sent: at most queued spans, whose attributes have at most
-// valueLength characters each.
+// Limits of the spans that wait to be sent: at most queued spans, whose attributes have at
+// most valueLength characters each.
 const (
 	queued       = 4096
 	batch        = 512
@@ -47,8 +47,8 @@ const (
 	exportTimeout = 10 * time.Second
 )
 
-// A Provider records spans and sends them to a collector. Spans beyond those that may wait are
-// dropped, so that no request waits for the collector.
+// A Provider records spans and sends them to a collector. It drops the spans that do not fit
+// into the queue, so that no request waits for the collector.
 type Provider struct{ sdk *sdktrace.TracerProvider }
 
 // New returns a provider. It sends nothing before there are spans. The variables
@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) (*Provider, error) {
 	)}, nil
 }
 
-// Tracer returns what starts the spans of requests.
+// Tracer returns the tracer that starts the spans of requests.
 func (p *Provider) Tracer() trace.Tracer { return p.sdk.Tracer(tracing.Scope) }
 
 // Close sends the spans that wait, until ctx ends, and ends the provider.
@@ -91,8 +91,8 @@ func (p *Provider) Close(ctx context.Context) error {
 // logInterval is the shortest time between two log lines about spans that were not sent.
 const logInterval = time.Minute
 
-// An exporter sends spans, and logs what it could not send. It reports no errors to the SDK,
-// which would print them.
+// An exporter sends spans, and logs the spans that it could not send. It reports no errors to
+// the SDK, which would print them.
 type exporter struct {
 	inner sdktrace.SpanExporter
 	log   *slog.Logger

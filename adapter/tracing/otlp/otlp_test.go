@@ -77,7 +77,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestSampling checks which requests are traced.
+// TestSampling checks the requests that are traced.
 func TestSampling(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -108,8 +108,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestCollectorRefuses checks that spans which are not taken are logged once, without the
-// credentials.
+// TestCollectorRefuses checks that refused spans are logged once, without the credentials.
 func TestCollectorRefuses(t *testing.T) {
 	t.Parallel()
 	collector := otlptest.Start(t)
@@ -157,7 +156,7 @@ func TestCollectorHangs(t *testing.T) {
 	}
 }
 
-// TestNoCollector checks that a collector which is not there is logged without its address.
+// TestNoCollector checks that an unreachable collector is logged without its address.
 func TestNoCollector(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nil)

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A Span is a span that a [Receiver] has got. Ids are hexadecimal; Parent is empty for the
-// first span of a trace.
+// A Span is a span that a [Receiver] has received. Ids are hexadecimal; Parent is empty
+// for the first span of a trace.
 type Span struct {
 	Trace, ID, Parent, State string
 	Name                     string
@@ -52,29 +52,29 @@ func Start(tb testing.TB) *Receiver {
 	return r
 }
 
-// SetStatus sets the status of all further answers. With one that is not 200 the receiver
-// takes no spans.
+// SetStatus sets the status of all further answers. With a status other than 200 the
+// receiver takes no spans.
 func (r *Receiver) SetStatus(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status = status
 }
 
-// Spans returns the spans that have come.
+// Spans returns the received spans.
 func (r *Receiver) Spans() []Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.spans)
 }
 
-// Text returns all that has come, in a readable form.
+// Text returns everything received, in a readable form.
 func (r *Receiver) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.text.String()
 }
 
-// Headers returns the headers of the requests that have come.
+// Headers returns the headers of the received requests.
 func (r *Receiver) Headers() []http.Header {
 	r.mu.Lock()
 	defer r.mu.Unlock()
