@@ -72,5 +72,5 @@ func NewSchemas() *Schemas {
 func (all *Schemas) Of(r Resource) *Schema { return all.of[r] }
 
 // A Key is the integer id by which the contract addresses a record, its legacy id. Keys are
-// positive, except that of the customer group of guests, and are never reused.
+// positive, except the key of the customer group of guests, and are never reused.
 type Key int64

@@ -75,7 +75,7 @@ func postgresTables(ctx context.Context, readers *sql.DB, tables []string, condi
 	return strings.Fields(found), err
 }
 
-// rightOn describes a right that is missing on tables, of which it names one.
+// rightOn describes a right that is missing on tables, and names one of them.
 func rightOn(right string, tables []string) []string {
 	switch len(tables) {
 	case 0:
