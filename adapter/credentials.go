@@ -83,15 +83,15 @@ type Admin struct {
 	Disabled     bool   // neither the administrator nor a holder of the administrator's tokens may log in
 }
 
-// A LegacyAdmin is an administrator with the rights that the legacy system gives them.
+// A LegacyAdmin is an administrator with the rights that the legacy store gives them.
 type LegacyAdmin struct {
 	Admin
-	// Limits says, for people, what the administrator may do in the legacy system if that is
-	// less than everything; "" stands for everything.
+	// Limits describes, for people, the administrator's rights in the legacy store if these
+	// are limited; "" stands for all rights.
 	Limits string
 }
 
-// A LegacyToken is a token of the legacy system, with the ids it has there.
+// A LegacyToken is a token of the legacy store, with the ids it has there.
 type LegacyToken struct {
 	Token
 	// CustomerEmail is the e-mail address of the customer CustomerID in the legacy store,

@@ -22,5 +22,5 @@ type (
 	ImportedRecord      = local.ImportedRecord
 )
 
-// NewListing returns a Listing of a list that begins.
+// NewListing returns an empty Listing, for a list that begins.
 func NewListing() *Listing { return backend.NewListing() }

@@ -35,7 +35,8 @@ type memoryBackend struct {
 	docs   map[adapter.Resource]map[string]*memoryDoc
 	calls  map[string]int
 	closed bool
-	// unlisted is the id of a document that scans leave out, which then say that they may lack records.
+	// unlisted is the id of a document that scans leave out; they then report that they may lack
+	// records.
 	unlisted string
 	// files holds the bytes of images that were created, by key.
 	files map[adapter.Key]string

@@ -28,12 +28,11 @@ func (a *Adapter) scanPeriodically(ctx context.Context, interval time.Duration) 
 // changes, because the backend's clock may differ.
 const scanOverlap = 5 * time.Minute
 
-// Scan reconciles the local replica with the backend once: it first resolves pending write
-// intents, then imports new documents and takes over changed ones. It returns after all
-// resources have been scanned, with the errors of those that failed. A list that may lack records
-// is no error: it is logged once and counted, and the next scan reads it again. As no scan shows that a record
-// does not exist, none deletes one. Scans do not overlap: a second call waits for the first.
-// Kinds: Unavailable, Internal.
+// Scan reconciles the local replica with the backend once: it first resolves pending write intents, then
+// imports new documents and applies changed ones. It returns after all resources have been scanned, with the
+// errors of the resources that failed. A list that may lack records is not an error: it is logged once and
+// counted, and the next scan reads it again. As no scan proves that a record does not exist, none deletes
+// one. Scans do not overlap: a second call waits for the first. Kinds: Unavailable, Internal.
 func (a *Adapter) Scan(ctx context.Context) error {
 	if err := a.checkOpen("scan " + a.Name()); err != nil {
 		return err

@@ -127,11 +127,11 @@ func TestScanReconciles(t *testing.T) {
 	}
 }
 
-// TestIncompleteScan leaves a product out of the backend's list. The scan is reported, and repeated from where it
-// began, so that the product is found once it is listed; what is not listed is not deleted.
+// TestIncompleteScan leaves a product out of the backend's list. The scan is reported, and repeated from
+// where it began, so that the product is found once it is listed; unlisted records are not deleted.
 func TestIncompleteScan(t *testing.T) {
 	f := newFixture(t)
-	f.scan() // from now on only what has changed is listed
+	f.scan() // from now on only changed documents are listed
 	known, before := f.id(adapter.Products, 1), f.keys(adapter.Products, adapter.Query{})
 	list := func(unlisted string) {
 		f.memory.mu.Lock()
@@ -163,7 +163,7 @@ func TestIncompleteScan(t *testing.T) {
 		t.Errorf("findings: %v", found)
 	}
 
-	// A process whose first scan is incomplete reads all again, not only what has changed since.
+	// A process whose first scan is incomplete reads all documents again, not only later changes.
 	d := placeOrder(f, 4711)
 	f.memory.mu.Lock()
 	d.changed = time.Time{}

@@ -14,14 +14,14 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// TestIncompleteList checks that a scan says when documents may be missing from the pages of a list, after it
-// has passed on all that is listed, and that a search does not say then that there is no document.
+// TestIncompleteList checks that a scan reports that documents may be missing from the pages of a list, after
+// it has passed on all listed documents, and that a search then does not report that there is no document.
 func TestIncompleteList(t *testing.T) {
 	const offsets, cursors = "{offset: o, limit: l, size: 2}", "{cursor: {query: c, next: next}}"
 	for _, c := range []struct {
 		name, pages string
 		listed      []string // the ids of each page
-		totals      []int    // that each page names; nil: none
+		totals      []int    // totals of the pages; nil: none
 		want        string   // the error; "" for none
 	}{
 		{"whole", offsets, []string{"a b", "c d"}, []int{4, 4}, ""},

@@ -20,7 +20,8 @@ import (
 )
 
 // TestMedusaLists makes 240 products in one request, which share their times of creation, and changes every
-// fourth, which moves it in Medusa's tables. A scan lists each of them once, and a later record has a greater id.
+// fourth, which moves it in Medusa's tables. A scan lists each of them once, and a later record has a greater
+// id.
 func TestMedusaLists(t *testing.T) {
 	const products = 240
 	m := medusatest.Start(t)
@@ -33,7 +34,7 @@ func TestMedusaLists(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = b.Close() })
 
-	prefix := fmt.Sprintf("batch-%d-", time.Now().UnixNano()) // a running Medusa keeps those of earlier tests
+	prefix := fmt.Sprintf("batch-%d-", time.Now().UnixNano()) // a running Medusa keeps the products of earlier tests
 	product := func(i int) object {
 		name := fmt.Sprint(prefix, i)
 		return object{

@@ -62,8 +62,9 @@ func (b *Backend) fetchPage(ctx context.Context, k call, r *resource, g *documen
 // errLastPage ends eachPage.
 var errLastPage = errors.New("no more pages are needed")
 
-// eachPage calls found with the documents of each page that has any, until it returns an error, which
-// eachPage returns. After the last page it returns an error if documents may be missing.
+// eachPage calls found with the documents of each page that has any, until found returns an error,
+// which eachPage returns, or errLastPage. After the last page it returns an error if documents may be
+// missing.
 func (b *Backend) eachPage(ctx context.Context, k call, r *resource, g *documentRequest, variable any, found func([]replica.Document) error) error {
 	p := &pager{pages: g.Pages, listing: replica.NewListing()}
 	for {

@@ -338,7 +338,7 @@ func testImportDisablesAdmins(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestImportLimitedCredentials imports users to whom the other system allows less than everything.
+// TestImportLimitedCredentials imports users with limited rights in the other system.
 func TestImportLimitedCredentials(t *testing.T) { sqltest.EachEngine(t, testImportLimitedCredentials) }
 
 func testImportLimitedCredentials(t *testing.T, e sqltest.Engine) {
@@ -374,7 +374,7 @@ func testImportLimitedCredentials(t *testing.T, e sqltest.Engine) {
 	customers.State = credentials.LimitedWidened
 	run("customers are widened", "little", credentials.ImportOptions{WidenCustomers: true}, 2, here, credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedHere}, customers)
 
-	// What is here stays, whatever Replace says, and is still revoked.
+	// Tokens that are here stay, regardless of Replace, and are still revoked.
 	from.tokens[1].Secret, from.tokens[5].Revoked = name32("other"), true
 	run("replacing", "little", credentials.ImportOptions{Replace: true}, 0, here, credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedHere},
 		credentials.LimitedUser{Limits: "little", State: credentials.LimitedOut})

@@ -31,14 +31,13 @@ type Backend interface {
 	// Fetch returns the documents of a root resource with these backend ids, in any order, without
 	// documents that no longer exist. The caller ignores documents with other ids.
 	Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]Document, error)
-	// Scan passes all documents of a root resource to found in batches, or, where the
-	// backend can tell, at least those that changed at or after since. The zero time stands
-	// for the beginning. Scan stops at the first error of found and returns it. Kinds:
-	// Unsupported where the backend cannot list its documents; Unavailable, also with an
-	// [IncompleteListError].
+	// Scan passes all documents of a root resource to found in batches, or, where the backend can
+	// select them, at least the documents that changed at or after since. The zero time stands for the
+	// beginning. Scan stops at the first error of found and returns it. Kinds: Unsupported where the
+	// backend cannot list its documents; Unavailable, also with an [IncompleteListError].
 	Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]Document) error) error
-	// FindByKey returns the document that carries a legacy id. Kinds: NotFound; Unsupported
-	// where documents carry none; Unavailable if it was not found and may exist.
+	// FindByKey returns the document that carries a legacy id. Kinds: NotFound; Unsupported where
+	// documents carry none; Unavailable if it was not found but may exist.
 	FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (Document, error)
 	// Create creates a record and returns its backend id, "" for a part without an id.
 	// Kinds: Conflict, Invalid, Unsupported, NotFound when the root of the part is gone.

@@ -5,24 +5,24 @@ import (
 	"hash/maphash"
 )
 
-// maxListedIDs bounds how many ids of a list are compared with those before them. Of a longer list, ids
+// maxListedIDs bounds the number of ids of a list that are compared with earlier ones. In a longer list, ids
 // that are repeated later are not noticed unless the total differs.
 const maxListedIDs = 4 << 20
 
-// A Listing finds out whether the pages of a list have all documents, each once. Where the order of the list
-// has ties, such as a time that the products of one batch share, a backend may return one document on two
-// pages, and another one on none.
+// A Listing determines whether the pages of a list have all documents, each once. Where the order of the
+// list has ties, such as a time that the products of one batch share, a backend may return one document on
+// two pages, and another one on none.
 type Listing struct {
 	seed     maphash.Seed
 	seen     map[uint64]struct{} // hashes of ids: eight bytes for each document
 	most     int                 // the greatest length of seen
 	listed   int
 	repeated int
-	total    int64 // what the last page said; -1 before
+	total    int64 // total of the last page; -1 before
 	greatest int64 // the greatest total
 }
 
-// NewListing returns a Listing of a list that begins.
+// NewListing returns an empty Listing, for a list that begins.
 func NewListing() *Listing {
 	return &Listing{seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}, most: maxListedIDs, total: -1, greatest: -1}
 }
@@ -55,18 +55,18 @@ func (l *Listing) Err() error {
 	return e
 }
 
-// An IncompleteListError, in the chain of an error of kind Unavailable, says that a scan has passed on all
-// that the backend listed, and that records may be missing among them. A record that is not listed may
-// still exist.
+// An IncompleteListError, in the chain of an error of kind Unavailable, means that a scan has passed on all
+// documents that the backend listed, but that records may be missing among them. A record that is not listed
+// may still exist.
 type IncompleteListError struct {
-	Listed   int   // documents, those that were listed again included
+	Listed   int   // documents, repeated ones included
 	Distinct int   // documents with different ids
 	Total    int64 // the last number of all documents that the backend named; -1 if it names none
 	// Fell: the backend named a greater total before, so that pages by offset have moved.
 	Fell bool
 }
 
-// Error says what shows that records may be missing.
+// Error returns the signs that records may be missing.
 func (e *IncompleteListError) Error() string {
 	text := fmt.Sprintf("%d records are listed", e.Listed)
 	if e.Distinct < e.Listed {

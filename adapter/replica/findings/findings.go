@@ -40,7 +40,7 @@ const (
 	// UnreadableDocument: a document of the backend does not have the form that the mapping
 	// file expects.
 	UnreadableDocument Kind = "unreadable"
-	// IncompleteList: the backend lists a record twice, or another number of records than it says, so
-	// that others may be missing.
+	// IncompleteList: the backend lists a record twice, or its total differs from the number of
+	// listed records, so that other records may be missing.
 	IncompleteList Kind = "incomplete_list"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// maxWarnings bounds how many messages a Logger remembers.
+// maxWarnings bounds the number of messages that a Logger remembers.
 const maxWarnings = 10_000
 
 // A Logger logs each warning only once. It is safe for concurrent use.
@@ -24,8 +24,8 @@ type Logger struct {
 	count  atomic.Int64
 }
 
-// WarnOnce logs a message about a record, with more attributes for the log alone, unless it has logged
-// it before. id is the backend id, or the legacy id where that is unknown; "" for a message about all records.
+// WarnOnce logs a message about a record, with more attributes for the log alone, unless it has logged it
+// before. id is the backend id, or the legacy id where that is unknown; "" for a message about all records.
 func (l *Logger) WarnOnce(message string, r adapter.Resource, id string, more ...any) {
 	if l.count.Load() >= maxWarnings {
 		return

@@ -9,25 +9,24 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 )
 
-// Import stores the consumers, access tokens and, if o.Admins is set, administrators of
-// another system, all or none. It matches them with existing ones by key, token and
-// username.
+// Import stores the consumers, access tokens and, if o.Admins is set, administrators of another
+// system, all or none. It matches them with existing ones by key, token and username.
 //
 //   - A consumer keeps its id if that is free.
-//   - A token is imported if its consumer and its owner exist: a customer with the same id
-//     and e-mail address, an administrator with the same username. A token that is revoked
-//     in one of the systems is revoked here, regardless of the options.
+//   - A token is imported if its consumer and its owner exist: a customer with the same id and
+//     e-mail address, an administrator with the same username. A token that is revoked in one of
+//     the systems is revoked here, regardless of the options.
 //   - An administrator who is inactive in the other system is disabled here as by
-//     DisableAdmin, regardless of the options, and no token of theirs is imported. An
+//     Admins.Disable, regardless of the options, and no token of theirs is imported. An
 //     administrator with a password hash of unknown form cannot log in.
-//   - Every administrator may do everything here, and every Customer what the interface offers
-//     Customers. An administrator to whom the other system allows less is neither added nor gets
-//     further tokens, unless o.Widened names them; for the tokens of customers
+//   - Every administrator has all rights here, and every Customer all rights that the interface
+//     offers Customers. An administrator with limited rights in the other system is not added
+//     and gets no further tokens, unless o.Widened names them; for the tokens of customers
 //     o.WidenCustomers decides. Tokens that are here stay.
 //
-// Kinds: Conflict if another process adds credentials at the same time; Internal for
-// secrets that the configured key does not decrypt; Unavailable. An error of one of the
-// sequences is wrapped.
+// Kinds: Conflict if another process adds credentials at the same time; Internal for secrets
+// that the configured key does not decrypt; Unavailable. An error of one of the sequences is
+// wrapped.
 func (c *Store) Import(ctx context.Context, from Foreign, o ImportOptions) (ImportReport, error) {
 	const op = "import credentials"
 	var done ImportReport

@@ -19,7 +19,7 @@ type Foreign struct {
 	Admins    iter.Seq2[adapter.LegacyAdmin, error]
 	Consumers iter.Seq2[adapter.Consumer, error]
 	Tokens    iter.Seq2[adapter.LegacyToken, error]
-	// CustomerLimits says what Customers may do there, as [adapter.LegacyAdmin].Limits does.
+	// CustomerLimits describes the limits of Customers there, like [adapter.LegacyAdmin].Limits.
 	CustomerLimits string
 }
 
@@ -31,7 +31,7 @@ type ImportOptions struct {
 	// system's. Without it they stay unchanged.
 	Replace bool
 	// Widened names administrators who are imported, with all rights, even if the other system
-	// limits them and without Admins. WidenCustomers says the same of the tokens of customers.
+	// limits them and without Admins. WidenCustomers does the same for the tokens of customers.
 	Widened        []string
 	WidenCustomers bool
 	// DryRun makes Import report its results without storing anything.
@@ -39,7 +39,7 @@ type ImportOptions struct {
 	// Expected, if not nil, reports in a dry run whether a customer who does not exist
 	// would have been imported by now.
 	Expected func(customer adapter.Key) bool
-	// Lease, if not nil, makes Import fail with [ErrLeaseLost], and store nothing, if its
+	// Lease, if not nil, makes Import fail with leases.ErrLeaseLost, and store nothing, if its
 	// holder has lost it.
 	Lease *leases.Lease
 	// Progress, if not nil, is called from time to time with the number of credentials
@@ -65,7 +65,7 @@ const (
 	NoCustomer  Reason = "its customer is not here"
 	// OtherCustomer keeps out a token that would act for a different person here.
 	OtherCustomer Reason = "the customer of its id has another e-mail address here"
-	// Limited keeps out who could do more here than in the other system.
+	// Limited keeps out a user who would have more rights here than in the other system.
 	Limited      Reason = "may do less in the old system than here"
 	LimitedOwner Reason = "its owner may do less in the old system than here"
 	NoOwner      Reason = "it belongs to nobody"
@@ -95,19 +95,19 @@ type ImportNote struct {
 	Outcome string `json:"word"` // "added", "updated", "differs" or a Reason
 }
 
-// A LimitedUser is an administrator, or Customers, to whom the other system allows less than this
-// one, which gives all rights to every user of a kind.
+// A LimitedUser is an administrator, or all Customers, with fewer rights in the other system than
+// here, where every user of a kind has all rights.
 type LimitedUser struct {
-	// ID and Username are those of an administrator in the other system; 0 and "" stand for all
+	// ID and Username identify an administrator in the other system; 0 and "" stand for all
 	// Customers.
 	ID       int64  `json:"id,omitempty"`
 	Username string `json:"username,omitempty"`
-	Limits   string `json:"limits"` // what they may do there, for people
-	// State says whether they have all rights here.
+	Limits   string `json:"limits"` // their rights there, for people
+	// State is whether they have all rights here.
 	State LimitedState `json:"state"`
 }
 
-// A LimitedState says what has become of a [LimitedUser].
+// A LimitedState is the result of the import for a [LimitedUser].
 type LimitedState string
 
 const (
@@ -115,7 +115,7 @@ const (
 	LimitedOut LimitedState = "not imported"
 	// LimitedHere has all rights here from before. No further tokens are imported.
 	LimitedHere LimitedState = "here"
-	// LimitedWidened has all rights here, as the options say.
+	// LimitedWidened has all rights here, because of the options.
 	LimitedWidened LimitedState = "widened"
 )
 
@@ -128,7 +128,7 @@ type ImportReport struct {
 	Consumers Tally        `json:"consumers"`
 	Tokens    Tally        `json:"tokens"`
 	Notes     []ImportNote `json:"named,omitempty"` // the first 1000
-	// Limited are the first 1000 users who can do less in the other system.
+	// Limited are the first 1000 users with fewer rights in the other system.
 	Limited []LimitedUser `json:"limited,omitempty"`
 }
 
@@ -145,9 +145,9 @@ type credentialImport struct {
 	ImportOptions
 	consumers, admins map[int64]int64 // id in this database by the id in the other system
 	disabledAdmins    map[int64]bool  // by the id in the other system: inactive there, or disabled here
-	limitedAdmins     map[int64]bool  // by the id in the other system: may do less there, and are not widened
-	// customersLimited: Customers may do less there, and are not widened. customersHere: tokens of
-	// theirs are here all the same.
+	limitedAdmins     map[int64]bool  // by the id in the other system: have fewer rights there, and are not widened
+	// customersLimited: Customers have fewer rights there, and are not widened. customersHere:
+	// tokens of theirs are here all the same.
 	customersLimited, customersHere bool
 	processed                       int
 	result                          ImportReport
@@ -199,10 +199,10 @@ func (in *credentialImport) freeID(ctx context.Context, table, column string, id
 	return id, err
 }
 
-// importAdmin finds the administrator of that user name, for the tokens that follow, and
-// creates it if Admins is set. One that exists is never changed, except that it is disabled
-// if the old shop has disabled it. One to whom the old shop does not allow everything is created
-// only if Widened names it. With DryRun the function only counts.
+// importAdmin finds the administrator of that user name, for the tokens that follow, and creates
+// it if Admins is set. An existing administrator is never changed, except that it is disabled if
+// the legacy store has disabled it. An administrator with limited rights in the legacy store is
+// created only if Widened names it. With DryRun the function only counts.
 func (in *credentialImport) importAdmin(ctx context.Context, a adapter.LegacyAdmin) error {
 	in.disabledAdmins[a.ID] = a.Disabled
 	tally := &in.result.Admins

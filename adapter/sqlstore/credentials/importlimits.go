@@ -6,7 +6,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// addLimited reports a user who can do less in the other system.
+// addLimited reports a user with fewer rights in the other system.
 func (in *credentialImport) addLimited(u LimitedUser) {
 	if len(in.result.Limited) < maxNotes {
 		in.result.Limited = append(in.result.Limited, u)
@@ -18,8 +18,8 @@ func (in *credentialImport) isWidened(username string) bool {
 	return slices.ContainsFunc(in.Widened, func(name string) bool { return adapter.Fold(name) == adapter.Fold(username) })
 }
 
-// limitAdmin reports whether an administrator gets no rights here, since the other system allows
-// them less. isHere: they have rights here already.
+// limitAdmin reports whether an administrator gets no rights here, because the other system
+// limits their rights. isHere means that they have rights here already.
 func (in *credentialImport) limitAdmin(a adapter.LegacyAdmin, isHere bool) bool {
 	if a.Limits == "" || a.Disabled {
 		return false
@@ -37,7 +37,8 @@ func (in *credentialImport) limitAdmin(a adapter.LegacyAdmin, isHere bool) bool 
 	return !isWidened
 }
 
-// reportCustomers reports that Customers can do less in the other system, after all tokens.
+// reportCustomers reports that Customers have fewer rights in the other system, after all
+// tokens.
 func (in *credentialImport) reportCustomers(limits string) {
 	switch {
 	case limits == "":

@@ -36,7 +36,8 @@ type Engine struct {
 
 	dialect    goose.Dialect
 	migrations string // folder of its migrations
-	// commitsChanges: the server commits each change of a table at once, see migrationsteps.go.
+	// commitsChanges: the server commits each change of a table immediately, see
+	// migrationsteps.go.
 	commitsChanges bool
 	// tryMigrationLock keeps two processes from migrating at once.
 	tryMigrationLock migrationLock

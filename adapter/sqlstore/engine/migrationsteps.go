@@ -14,15 +14,17 @@ import (
 )
 
 // goose runs all statements of a migration and then notes the migration. MySQL and MariaDB commit
-// each CREATE and ALTER at once, so after a kill half-way the next run would fail at the first table
-// that exists, for ever. There each statement is noted as well:
+// each CREATE and ALTER immediately, so that after a kill half-way every later run would fail at the
+// first table that exists. On these servers each statement is noted as well:
 //
-//   - A statement that changes tables is noted before it as begun, and after it as done. After a kill
-//     in between it runs again, and an error that says that its change is there is its success.
+//   - A statement that changes tables is noted before it runs as begun, and afterwards as done. After
+//     a kill in between it runs again, and an error which means that its change exists counts as
+//     success.
 //   - A statement that changes rows runs in one transaction with its note.
 //
-// A statement that the server has refused is no longer begun, so that the next run does not mistake
-// a table of somebody else for its own. The notes go when goose notes the whole migration.
+// A statement that the server has refused no longer counts as begun, so that the next run does not
+// mistake another program's table for its own. The notes are deleted when goose notes the whole
+// migration.
 
 // createSteps creates the table of these notes. It stays: dropping it would take one more right.
 const createSteps = "CREATE TABLE IF NOT EXISTS migration_step (migration BIGINT NOT NULL PRIMARY KEY, done BIGINT NOT NULL, begun BIGINT NOT NULL)" +
@@ -45,7 +47,7 @@ func steppedMigrations(files fs.FS) (all []*goose.Migration, err error) {
 		}
 		m := &steppedMigration{version, statementsOf(string(text))}
 		one := goose.NewGoMigration(version, &goose.GoFunc{RunTx: m.run}, nil)
-		one.Source = strings.TrimSuffix(name, ".sql") + ".go" // goose wants the ending of its type
+		one.Source = strings.TrimSuffix(name, ".sql") + ".go" // goose requires this extension for its type
 		all = append(all, one)
 	}
 	return all, nil
@@ -99,8 +101,8 @@ func (m *steppedMigration) run(ctx context.Context, tx *sql.Tx) error {
 	return m.exec(ctx, tx, "START TRANSACTION", fmt.Sprintf("DELETE FROM migration_step WHERE migration = %d", m.version))
 }
 
-// changeTable executes the statement with a number, from 1. interrupted: it was begun before, so that
-// its change may be there.
+// changeTable executes the statement with a number, from 1. interrupted means that it was begun
+// before, so that its change may exist.
 func (m *steppedMigration) changeTable(ctx context.Context, tx *sql.Tx, number int, interrupted bool) error {
 	if err := m.exec(ctx, tx, m.note("begun", number)); err != nil {
 		return err
@@ -118,7 +120,7 @@ func (m *steppedMigration) changeTable(ctx context.Context, tx *sql.Tx, number i
 	return m.exec(ctx, tx, m.note("done", number))
 }
 
-// note returns the statement that notes a number of a statement.
+// note returns the statement that stores the number of a statement in a column.
 func (m *steppedMigration) note(column string, number int) string {
 	return fmt.Sprintf("UPDATE migration_step SET %s = %d WHERE migration = %d", column, number, m.version)
 }
@@ -139,15 +141,15 @@ func changesRows(statement string) bool {
 	return slices.Contains([]string{"INSERT", "UPDATE", "DELETE"}, strings.ToUpper(verb))
 }
 
-// isChangedAlready reports whether a server refuses a change of a table because it has been made.
+// isChangedAlready reports whether a server refuses a change of a table because it exists already.
 func isChangedAlready(err error) bool {
 	const tableExists, duplicateColumn, duplicateKey, nothingToDrop = 1050, 1060, 1061, 1091
 	refused, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && slices.Contains([]uint16{tableExists, duplicateColumn, duplicateKey, nothingToDrop}, refused.Number)
 }
 
-// completeVersionTable enters the row without which goose refuses to run, if the process was killed
-// that has created its table.
+// completeVersionTable enters the row without which goose refuses to run, if the process that created
+// its table was killed.
 func (e *Engine) completeVersionTable(ctx context.Context, pool *sql.DB) error {
 	rows, exists, err := e.numbers(ctx, pool, VersionTable, "SELECT version_id FROM "+VersionTable)
 	if err != nil || !exists || len(rows) > 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// A killed is the end of a process at a statement: the last one reaches the server or not, and
-// nothing does after that.
+// A killed is a process that ends at a statement: the last statement reaches the server or not, and
+// no later one does.
 type killed struct {
 	left     atomic.Int64 // statements until the end
 	executed bool         // the last one is executed
@@ -98,7 +98,7 @@ func killMigrations(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = db.Engine.Migrate(t.Context(), db.Writer, db.Name, nil)
-			_ = db.Close() // whose statements fail as well
+			_ = db.Close() // its statements fail as well
 			return statements - k.left.Load(), err
 		}
 		columns := func(dsn string) []string {
