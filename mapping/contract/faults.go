@@ -28,6 +28,12 @@ func (f Fault) Error() string { return f.Message }
 // stands in the place of each value. It is empty for faults that [Dialect.Fault] has not made.
 func (f Fault) Reason() string { return f.reason }
 
+// Because returns f with another Reason, which says more than the message of the contract does.
+func (f Fault) Because(reason string) Fault {
+	f.reason = reason
+	return f
+}
+
 // Status returns the HTTP status of a reply whose last entry is f.
 func (f Fault) Status() int {
 	if f.Status500 {

@@ -3,7 +3,9 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -18,18 +20,20 @@ func (s *Pipeline) readBody(ctx context.Context, c *Run) ([]byte, error) {
 	if c.body != nil {
 		return c.body, nil
 	}
-	if c.HTTP.ContentLength > s.settings.BodyBytes {
-		return nil, s.dialect.Fault(contract.RequestInvalid)
+	if size := c.HTTP.ContentLength; size > s.settings.BodyBytes {
+		return nil, s.bodyTooLarge(strconv.FormatInt(size, 10))
 	}
 	body := make([]byte, 0, firstReadBytes)
 	for {
 		n, err := c.HTTP.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
+		case int64(len(body)) > s.settings.BodyBytes:
+			return nil, s.bodyTooLarge("more than " + strconv.FormatInt(s.settings.BodyBytes, 10))
 		case err == io.EOF:
 			c.body = body
 			return body, nil
-		case err != nil || int64(len(body)) > s.settings.BodyBytes:
+		case err != nil:
 			return nil, s.dialect.Fault(contract.RequestInvalid)
 		case len(body) == cap(body):
 			size := min(4*int64(cap(body)), s.settings.BodyBytes+1)
@@ -42,6 +46,12 @@ func (s *Pipeline) readBody(ctx context.Context, c *Run) ([]byte, error) {
 			body = append(make([]byte, 0, size), body...)
 		}
 	}
+}
+
+// bodyTooLarge returns the fault for a body that is larger than the settings allow. size is its size in
+// words, for the log.
+func (s *Pipeline) bodyTooLarge(size string) contract.Fault {
+	return s.dialect.Fault(contract.RequestInvalid).Because(fmt.Sprintf("the body has %s bytes, and limits.body_bytes allows %d", size, s.settings.BodyBytes))
 }
 
 // readForm reads a form-encoded body, once, to authenticate the caller.
