@@ -5,6 +5,7 @@ import "time"
 // Limits limit requests, and what they hold together.
 type Limits struct {
 	BodyBytes     int64 `setting:"limits.body_bytes" form:"size" default:"16MiB" range:"1KiB 1GiB" reload:"true" help:"Maximum size of a request body."`
+	UnreadBytes   int64 `setting:"limits.unread_bytes" form:"size" default:"64MiB" range:"0 16GiB" help:"Maximum size of what Portico still reads and drops of a request that it has refused, because most clients send all of it before they read the reply. Beyond it the connection is closed, and the client may see that in place of the reply. 0: it is closed at once."`
 	QueryBytes    int64 `setting:"limits.query_bytes" form:"size" default:"256KiB" range:"1KiB 512KiB" help:"Maximum size of a query string. A longer one gets 400."` // net/http reads at most 1 MiB of request line and headers together
 	RequestsBytes int64 `setting:"limits.requests_bytes" form:"size" default:"128MiB" range:"1MiB 64GiB" help:"Memory for the bodies and query strings of all requests in flight, decoded forms included. Guests may use half of it. A request that finds none left waits for one second and then gets 503 with Retry-After."`
 	RepliesBytes  int64 `setting:"limits.replies_bytes" form:"size" default:"32MiB" range:"1MiB 64GiB" help:"Memory for all replies that are being sent, short ones excepted. Slow clients hold it. Replies beyond it wait on disk (lists.spool_bytes)."`

@@ -120,7 +120,7 @@ func New(service *mapping.Service, options Options) (*API, error) {
 	}
 	budgets := append(service.Budgets(), a.replies, a.spool.bytes)
 	if a.Connections != nil {
-		budgets = append(budgets, a.Connections.headers)
+		budgets = append(budgets, a.Connections.headers, a.Connections.unread)
 	}
 	a.Metrics.addBudgets(budgets...)
 	var err error

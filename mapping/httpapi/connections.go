@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -20,33 +21,72 @@ const (
 	headerBytes = 32 << 20
 )
 
-// Connections limits the memory that unauthenticated clients can occupy with request
-// headers. A connection that exceeds the common budget is closed.
+// ConnectionLimits limit the connections of a server.
+type ConnectionLimits struct {
+	// Most is the number of connections at a time. Others wait until one is closed.
+	Most int
+	// UnreadBytes and UnreadTime limit what is read and dropped of a request that is refused
+	// before all of it has arrived.
+	UnreadBytes int64
+	UnreadTime  time.Duration
+}
+
+// Connections limits the number of connections, and the memory that unauthenticated clients can
+// occupy with request headers. A connection that exceeds the common budget is closed. It lets
+// replies arrive at clients that are still sending their requests (unread.go).
 //
 // Over HTTP/2, where requests share a connection, headers that arrive while another request
 // of the connection is in progress do not count.
-type Connections struct{ headers *budget.Budget }
+type Connections struct {
+	limits  ConnectionLimits
+	slots   chan struct{} // one value for each open connection
+	headers *budget.Budget
+	unread  *budget.Budget // connections
+
+	mu      sync.Mutex
+	drained map[*countedConn]struct{} // what their clients send is read and dropped
+	idle    chan struct{}             // closed when none is left; nil unless somebody waits
+}
 
 // NewConnections returns Connections for one server.
-func NewConnections() *Connections {
-	return &Connections{budget.New("headers", headerBytes, 0)}
+func NewConnections(limits ConnectionLimits) *Connections {
+	return &Connections{
+		limits: limits, slots: make(chan struct{}, limits.Most), headers: budget.New("headers", headerBytes, 0),
+		unread: budget.New("unread", int64(max(1, limits.Most/unreadPart)), 0), drained: map[*countedConn]struct{}{},
+	}
 }
 
 // Listener returns l with its connections counted.
-func (c *Connections) Listener(l net.Listener) net.Listener { return countedListener{l, c} }
+func (c *Connections) Listener(l net.Listener) net.Listener {
+	return &countedListener{Listener: l, connections: c, closed: make(chan struct{})}
+}
 
 type countedListener struct {
 	net.Listener
 	connections *Connections
+	closing     sync.Once
+	closed      chan struct{}
 }
 
-// Accept waits for the next connection.
-func (l countedListener) Accept() (net.Conn, error) {
+// Accept waits for the next connection, and until there may be one more.
+func (l *countedListener) Accept() (net.Conn, error) {
+	select {
+	case l.connections.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
+		<-l.connections.slots
 		return nil, err
 	}
-	return &countedConn{Conn: conn, headers: l.connections.headers}, nil
+	return &countedConn{Conn: conn, connections: l.connections}, nil
+}
+
+// Close ends the listener, not its connections.
+func (l *countedListener) Close() error {
+	l.closing.Do(func() { close(l.closed) })
+	return l.Listener.Close()
 }
 
 // Context returns ctx for the requests of a connection. Use it as the ConnContext of an
@@ -57,53 +97,58 @@ func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Contex
 
 type connKey struct{}
 
-// State returns what a connection has taken to the budget when the connection becomes idle.
-// Use it as the ConnState of an [http.Server].
-func (c *Connections) State(conn net.Conn, state http.ConnState) {
-	if c := counted(conn); c != nil && state == http.StateIdle {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+// State notices that a connection is new or has become idle, and then returns what it has taken to the
+// budget. Use it as the ConnState of an [http.Server].
+func (*Connections) State(conn net.Conn, state http.ConnState) {
+	c := counted(conn)
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		c.secure = conn != net.Conn(c)
+	case http.StateIdle:
 		c.release()
+		c.begun, c.unread = false, false
 	}
 }
 
-// counted returns the counted connection below others, such as one of TLS, or nil.
+// counted returns the counted connection below one of TLS, or conn itself; nil if it is another.
 func counted(conn net.Conn) *countedConn {
-	for {
-		if c, ok := conn.(*countedConn); ok {
-			return c
-		}
-		outer, ok := conn.(interface{ NetConn() net.Conn })
-		if !ok {
-			return nil
-		}
-		conn = outer.NetConn()
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
 	}
+	c, _ := conn.(*countedConn)
+	return c
 }
 
 // countHeaders counts the headers of a request as complete when it starts.
 func (a *API) countHeaders(c *gin.Context) {
 	if conn, _ := c.Request.Context().Value(connKey{}).(*countedConn); conn != nil {
-		conn.begin()
+		conn.begin(c.Request)
 		defer conn.end()
 		c.Next()
 	}
 }
 
 // A countedConn counts the bytes read while no request of the connection is in progress:
-// the headers of the next one.
+// the headers of the next one. It is one of the connections that are open at a time.
 type countedConn struct {
 	net.Conn
-	headers *budget.Budget
+	connections *Connections
 
 	mu     sync.Mutex
 	active int   // requests in progress
 	read   int64 // bytes since the end of the last request
 	taken  int64 // from the budget
-}
 
-// NetConn returns the connection below.
-func (c *countedConn) NetConn() net.Conn { return c.Conn }
+	secure bool // there is TLS above
+	begun  bool // a request has begun since the connection was idle
+	unread bool // the client may still be sending the request that is answered
+	ending ending
+}
 
 // errHeaders closes a connection.
 var errHeaders = errors.New("httpapi: the headers of all requests together are too large")
@@ -128,7 +173,7 @@ func (c *countedConn) count(n int64) error {
 	if more <= 0 {
 		return nil
 	}
-	if c.headers.TryTake(more) != nil {
+	if c.connections.headers.TryTake(more) != nil {
 		return errHeaders
 	}
 	c.taken += more
@@ -136,9 +181,11 @@ func (c *countedConn) count(n int64) error {
 }
 
 // begin records the start of a request, during which its headers stay in memory.
-func (c *countedConn) begin() {
+func (c *countedConn) begin(r *http.Request) {
 	c.mu.Lock()
 	c.active++
+	c.begun = true
+	c.unread = r.ContentLength != 0 || c.unread && r.ProtoMajor > 1 // whose requests share it
 	c.mu.Unlock()
 }
 
@@ -153,15 +200,7 @@ func (c *countedConn) end() {
 
 func (c *countedConn) release() {
 	if c.taken > 0 {
-		c.headers.Return(c.taken)
+		c.connections.headers.Return(c.taken)
 	}
 	c.read, c.taken = 0, 0
-}
-
-// Close closes the connection.
-func (c *countedConn) Close() error {
-	c.mu.Lock()
-	c.release()
-	c.mu.Unlock()
-	return c.Conn.Close()
 }

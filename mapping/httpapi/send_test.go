@@ -209,7 +209,7 @@ func TestGuestRateByNetwork(t *testing.T) {
 // TestHeaderBytes: the total size of all headers is limited, even of incomplete requests, and
 // connections with small headers are not affected.
 func TestHeaderBytes(t *testing.T) {
-	connections := httpapi.NewConnections()
+	connections := httpapi.NewConnections(httpapi.ConnectionLimits{Most: 10_000})
 	s, _ := serveEndlessWith(t, httpapi.Options{Connections: connections}, 10, noError)
 	s = s.behind(t, connections)
 	limit := s.budget(t, "limit", "headers")
@@ -233,7 +233,7 @@ func TestHeaderBytes(t *testing.T) {
 // TestHeaderBytesAreFreed: a connection returns its share when its request has been answered,
 // and when it is closed.
 func TestHeaderBytesAreFreed(t *testing.T) {
-	connections := httpapi.NewConnections()
+	connections := httpapi.NewConnections(httpapi.ConnectionLimits{Most: 10_000})
 	s, _ := serveEndlessWith(t, httpapi.Options{Connections: connections}, 10, noError)
 	s = s.behind(t, connections)
 	long := "X-Long: " + strings.Repeat("x", 100<<10)

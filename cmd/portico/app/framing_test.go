@@ -117,7 +117,7 @@ func startFraming(t *testing.T) (portico, bare *observedServer) {
 		t.Fatal(err)
 	}
 	ports.contractListener = portico.listener(ports.contractListener)
-	failed := ports.serve(l.app.connections, cfg)
+	failed := ports.serve()
 	t.Cleanup(func() {
 		_ = errors.Join(ports.contract.Close(), ports.ops.Close())
 		<-failed

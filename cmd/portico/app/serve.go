@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/net/netutil"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
@@ -177,7 +176,7 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 	about.Info("started", "listen", ports.contractListener.Addr().String(), "ops", ports.opsListener.Addr().String(), "routes", strings.Join(program.DescribeRoutes(cfg.Routes), "; "))
 	started := time.Now()
 
-	failed := ports.serve(a.connections, cfg)
+	failed := ports.serve()
 	defer reloads.onHangup(live.hangup)()
 	select {
 	case <-ctx.Done():
@@ -209,12 +208,13 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 // ports are the servers of the two ports, with their listeners.
 type ports struct {
 	contract, ops                 *http.Server
+	connections                   *httpapi.Connections // of the contract's port
 	contractListener, opsListener net.Listener
 }
 
 // openPorts listens on both ports, and serves nothing yet.
 func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err error) {
-	s = &ports{contract: newServer(cfg, a.contract, log)}
+	s = &ports{contract: newServer(cfg, a.contract, log), connections: a.connections}
 	s.contract.ConnContext, s.contract.ConnState = a.connections.Context, a.connections.State
 	if cfg.Server.TLSCert != "" {
 		reloader, err := certificate.NewReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
@@ -241,10 +241,9 @@ func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err erro
 }
 
 // serve serves both ports. Whichever ends first sends why.
-func (s *ports) serve(connections *httpapi.Connections, cfg *config.Config) (failed <-chan error) {
+func (s *ports) serve() (failed <-chan error) {
 	ended := make(chan error, 2)
-	contract := connections.Listener(netutil.LimitListener(s.contractListener, cfg.Server.MaxConnections))
-	for server, listener := range map[*http.Server]net.Listener{s.contract: contract, s.ops: s.opsListener} {
+	for server, listener := range map[*http.Server]net.Listener{s.contract: s.connections.Listener(s.contractListener), s.ops: s.opsListener} {
 		go func() { ended <- serveListener(server, listener) }()
 	}
 	return ended
@@ -256,6 +255,7 @@ func (s *ports) shutDown(ctx context.Context, cfg *config.Config, traces *otlp.P
 	ctx, cancel := context.WithTimeout(ctx, cfg.Server.ShutdownTimeout)
 	defer cancel()
 	err := errors.Join(shutDown(ctx, s.contract, cfg), shutDown(ctx, s.ops, cfg))
+	s.connections.Wait(ctx)
 	if traces != nil {
 		if lost := traces.Close(ctx); lost != nil {
 			log.Warn("stopping", "error", lost)

@@ -134,7 +134,7 @@ func (w *wiring) openContract(context.Context) error {
 		return err
 	}
 	w.ops = &ops{token: cfg.OpsToken, registry: w.registry, hasCachedReplies: w.cache.HasUsable, pprof: cfg.OpsPprof}
-	w.connections = httpapi.NewConnections()
+	w.connections = httpapi.NewConnections(httpapi.ConnectionLimits{Most: cfg.Server.MaxConnections, UnreadBytes: cfg.Limits.UnreadBytes, UnreadTime: cfg.Server.ReadTimeout})
 	options := httpapi.Options{
 		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.mediaGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
