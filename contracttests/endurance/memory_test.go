@@ -84,6 +84,9 @@ func attacks() []attack {
 				a.sendPartialBody("PUT /api/rest/stockitems/1 HTTP/1.1", body, 16*mib, "Content-Type: application/json")
 			})
 		}},
+		{"refused bodies whose rest is sent slowly", func(a *attacker) {
+			a.repeat(1200, func(int) { a.sendPartialBody("POST /api/rest/products HTTP/1.1", long[:60<<10], 16*mib) })
+		}},
 		{"bodies of an Admin sent slowly", func(a *attacker) {
 			body := strings.Repeat(" ", 15*mib)
 			a.repeat(20, func(int) {
