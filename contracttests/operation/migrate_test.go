@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,47 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("the new store has credentials:\n%s", got)
 			}
 		})
+	}
+}
+
+// TestMigrateThroughLinks checks that processes which migrate one new file at once wait for each other,
+// and apply each migration once, whatever symbolic link they open it by.
+func TestMigrateThroughLinks(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file, folderLink, fileLink := filepath.Join(folder, "store.db"), filepath.Join(t.TempDir(), "folder"), filepath.Join(t.TempDir(), "shop.db")
+	if err := errors.Join(os.Symlink(folder, folderLink), os.Symlink(file, fileLink)); err != nil {
+		t.Fatal(err)
+	}
+	const rounds = 6
+	for range rounds { // the processes do not meet in every round
+		var processes sync.WaitGroup
+		var applied [3][]string
+		for i, path := range []string{file, filepath.Join(folderLink, "store.db"), fileLink} {
+			processes.Go(func() {
+				stdout, stderr, err := apptest.Environment{"PORTICO_SQL_DSN=sqlite:" + path}.Run(t, "migrate", "--json")
+				if err != nil {
+					t.Errorf("%s: %v\n%s", path, err, stderr)
+					return
+				}
+				var printed struct{ Migrations []string }
+				apptest.Parse(t, stdout, &printed)
+				applied[i] = printed.Migrations
+			})
+		}
+		processes.Wait()
+		if all, want := slices.Concat(applied[:]...), migrationNames(t, "sqlite"); !slices.Equal(all, want) {
+			t.Fatalf("the processes have applied %q together, want each of %q once", all, want)
+		}
+		files, err := filepath.Glob(file + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// LockFile and WaitSeconds are for tests that use databases.
-var LockFile = lockFile
+// LockBeside and WaitSeconds are for tests that use databases.
+var LockBeside = lockBeside
 
 const WaitSeconds = waitSeconds
 

@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -136,14 +139,14 @@ func (l serverLock) acquire(ctx context.Context, conn *sql.Conn, wait time.Durat
 // wait one by one, each holding the lock of a second database that is for waiting.
 func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time.Duration) (release func() error, err error) {
 	if wait <= 0 {
-		return lockFile(ctx, path+"-import", 0, ErrImporting)
+		return lockBeside(ctx, path, "-import", 0, ErrImporting)
 	}
 	began := time.Now()
-	next, err := lockFile(ctx, path+"-import-next", wait, ErrImporting)
+	next, err := lockBeside(ctx, path, "-import-next", wait, ErrImporting)
 	if err != nil {
 		return nil, err
 	}
-	release, err = lockFile(ctx, path+"-import", max(0, wait-time.Since(began)), ErrImporting)
+	release, err = lockBeside(ctx, path, "-import", max(0, wait-time.Since(began)), ErrImporting)
 	if end := next(); end != nil && err == nil {
 		return nil, errors.Join(end, release())
 	}
@@ -153,11 +156,27 @@ func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time
 // lockRetry is the time between two attempts to lock a file, much shorter than SQLite's own wait.
 const lockRetry = 2 * time.Millisecond
 
-// lockFile locks an SQLite database, which it creates. It fails with errLocked if another process
-// does not release it in time.
-func lockFile(ctx context.Context, path string, wait time.Duration, errLocked error) (release func() error, err error) {
+// lockBeside locks an empty SQLite database beside that of path, which exists. It creates it under the
+// name of the latter with a suffix, and with its mode and owner. It fails with errLocked if another
+// process does not release it in time. Processes meet at it whatever symbolic link they have opened.
+func lockBeside(ctx context.Context, path, suffix string, wait time.Duration, errLocked error) (release func() error, err error) {
 	began := time.Now()
-	beside, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_txlock=exclusive")
+	path, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	lock := path + suffix
+	// The mode may be that of an earlier version, or the database's may have changed. A lock file
+	// of another owner is usable or not; the transaction shows it.
+	if old, err := os.Stat(lock); err == nil && old.Mode().Perm() != info.Mode().Perm() {
+		_ = os.Chmod(lock, info.Mode().Perm())
+	}
+	modeOf := strings.ReplaceAll(url.QueryEscape(path), "+", "%20") // SQLite reads a plus as a plus
+	beside, err := sql.Open("sqlite", "file:"+(&url.URL{Path: lock}).EscapedPath()+"?_txlock=exclusive&modeof="+modeOf)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func TestImportLockOfFile(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- take("the one that waits", second) }()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		next, err := engine.LockFile(t.Context(), strings.TrimPrefix(dsn, "sqlite:")+"-import-next", 0, engine.ErrImporting)
+		next, err := engine.LockBeside(t.Context(), strings.TrimPrefix(dsn, "sqlite:"), "-import-next", 0, engine.ErrImporting)
 		if errors.Is(err, engine.ErrImporting) {
 			break
 		}

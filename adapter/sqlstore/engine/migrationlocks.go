@@ -37,7 +37,7 @@ func (l serverLock) migrationLock(ctx context.Context, pool *sql.DB, _ string) (
 // lockSQLiteMigrations locks an empty database beside the one of path. It is called before the
 // latter is opened for the first time, which may fail while another process does so.
 func lockSQLiteMigrations(ctx context.Context, _ *sql.DB, path string) (release func() error, err error) {
-	return lockFile(ctx, path+"-migration", 0, errMigrating)
+	return lockBeside(ctx, path, "-migration", 0, errMigrating)
 }
 
 // A galeraLock is the lock of migrations where a database may be a Galera cluster. GET_LOCK is local
