@@ -20,6 +20,7 @@ import (
 const (
 	replyTimeout = 60 * time.Second // for connecting, sending and reading together
 	maxReply     = 32 << 20         // bytes of one reply, including headers
+	maxHead      = 256 << 10        // bytes of the status line and the headers of one reply
 )
 
 // A server is a parsed base URL.
@@ -165,7 +166,7 @@ type reply struct {
 	body   string
 }
 
-// send makes one request on a new connection. It removes the base path from the Location
+// roundTrip makes one request on a new connection. It removes the base path from the Location
 // of the reply, because recordings and cases are written without one. It returns an error
 // if no complete reply of at most maxReply bytes arrives within replyTimeout, or if
 // anything follows the reply.
@@ -182,16 +183,26 @@ func (s server) roundTrip(ctx context.Context, r *request) (*reply, error) {
 	if _, err := conn.Write(r.bytes()); err != nil {
 		return nil, fmt.Errorf("sending: %w", err)
 	}
+	// A header takes much more memory than its bytes, so that headers have a limit of their own.
+	limited := &io.LimitedReader{R: conn, N: maxHead}
+	in := bufio.NewReader(limited)
 	// ReadResponse needs the method: the reply to HEAD has a length but no body.
-	in := bufio.NewReader(io.LimitReader(conn, maxReply))
 	resp, err := http.ReadResponse(in, &http.Request{Method: r.method})
+	if err != nil && limited.N <= 0 {
+		return nil, fmt.Errorf("the headers of the reply are longer than %d KiB", maxHead>>10)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the reply: %w", err)
+		return nil, fmt.Errorf("reading the reply: %w", presentable(err))
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	limited.N += maxReply - maxHead
+	var body strings.Builder
+	_, err = io.Copy(&body, resp.Body)
+	if limited.N <= 0 { // which is no error if the end of the connection ends the body
+		return nil, fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the body: %w", err)
+		return nil, fmt.Errorf("reading the body: %w", presentable(err))
 	}
 	if n := in.Buffered(); n > 0 {
 		return nil, fmt.Errorf("%d bytes after the end of the reply", n)
@@ -199,5 +210,22 @@ func (s server) roundTrip(ctx context.Context, r *request) (*reply, error) {
 	for i, location := range resp.Header["Location"] {
 		resp.Header["Location"][i] = s.withoutBasePath(location)
 	}
-	return &reply{resp.StatusCode, resp.Header, string(body)}, nil
+	return &reply{resp.StatusCode, resp.Header, body.String()}, nil
+}
+
+// maxErrorText is the length of the longest text of an error of which a server may have written a part.
+const maxErrorText = 200
+
+// presentable returns an error of reading a reply that people can read on a terminal. Errors of
+// net/http can quote whole lines of a reply, with control characters and of any length.
+func presentable(err error) error {
+	text := err.Error()
+	if len(text) <= maxErrorText && strconv.Quote(text) == `"`+text+`"` {
+		return err
+	}
+	quoted := strconv.Quote(strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "\uFFFD"))
+	if len(text) > maxErrorText {
+		quoted += "…"
+	}
+	return errors.New(quoted)
 }

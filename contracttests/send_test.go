@@ -132,7 +132,9 @@ func TestSendErrors(t *testing.T) {
 		{"NoHTTP", "hello\r\n\r\n", "reading the reply"},
 		{"BodyCutShort", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", "reading the body"},
 		{"ReplyTwice", httpReply(200, "a") + httpReply(200, "b"), "after the end of the reply"},
-		{"Endless", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxReply) + "\r\n\r\n", "reading the reply"},
+		{"EndlessHeader", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxHead) + "\r\n\r\n", "longer than 256 KiB"},
+		{"EndlessBody", "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", maxReply), "longer than 32 MiB"},
+		{"NoHeader", "HTTP/1.1 200 OK\r\n\x1b[2J" + strings.Repeat("x", 1000) + "\r\n\r\n", `\x1b[2J`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			// The server closes the connection, so that the client does not wait for the rest.
