@@ -1,11 +1,14 @@
 package legacy_test
 
 import (
+	"compress/gzip"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,4 +168,83 @@ func TestShadowBelowBasePath(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShadowOfShortenedReplies checks that shadow reads of clients that ask for compressed replies, for
+// parts, or only for what has changed find no differences.
+func TestShadowOfShortenedReplies(t *testing.T) {
+	t.Parallel()
+	old := apptest.StartDemo(t, "magento")
+	shop := apptest.ProxyTo(t, old.Contract)
+	compresses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		shop.ServeHTTP(answer, r)
+		maps.Copy(w.Header(), answer.Header())
+		w.Header().Del("Content-Length")
+		switch {
+		case r.Header.Get("If-None-Match") != "":
+			w.WriteHeader(http.StatusNotModified)
+		case strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"):
+			w.Header().Set("Content-Encoding", "gzip")
+			w.WriteHeader(answer.Code)
+			packed := gzip.NewWriter(w)
+			_, _ = packed.Write(answer.Body.Bytes())
+			_ = packed.Close()
+		default:
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(answer.Body.Bytes())
+		}
+	}))
+	t.Cleanup(compresses.Close)
+	for _, to := range []string{"legacy", "portico"} {
+		front := apptest.StartDemo(t, "magento", apptest.RoutesFile(t, "resource: all, shadow: true, to: "+to), "PORTICO_LEGACY_URL="+compresses.URL)
+		for _, header := range [][2]string{{"Accept-Encoding", "gzip"}, {"If-None-Match", `"x"`}, {"Accept-Encoding", "identity"}} {
+			apptest.Send(t, http.MethodGet, front.Contract+"/api/rest/products?limit=3", "", "Accept", "application/json", header[0], header[1])
+		}
+		by, _ := awaitOutcomes(t, front.Ops, 3)
+		want := map[string]float64{"legacy": 2, "portico": 3}[to] // a 304 of the old shop cannot be compared
+		if by["same"] != want || by["different"] > 0 {
+			t.Errorf("%s answers: %v; %v", to, by, shadowDifferences(t, front.Ops))
+		}
+	}
+}
+
+// TestShadowOfHostileSystem shadows reads at a system that answers everything that a comparison must
+// survive. Clients notice nothing, and the process is bounded in memory.
+func TestShadowOfHostileSystem(t *testing.T) {
+	t.Parallel()
+	other := apptest.NewLegacyStub(t)
+	replies := hostileReplies(other.URL)
+	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		if number, err := strconv.Atoi(r.URL.Query().Get("n")); err == nil {
+			replies[number].send(conn)
+		}
+	}))
+	t.Cleanup(hostile.Close)
+	front := apptest.StartDemo(t, "magento", apptest.RoutesFile(t, "resource: all, shadow: true, to: portico"), "PORTICO_LEGACY_URL="+hostile.URL,
+		"PORTICO_LEGACY_TIMEOUT=1s", "PORTICO_SHADOW_TIMEOUT=1s", "PORTICO_SHADOW_QUEUE=1000", "PORTICO_UPSTREAM_BREAKER_FAILURES=1000")
+	before := front.PeakResident(t)
+	guest := apptest.NewClient(t, front.Contract, "")
+	for n := range replies {
+		if got := guest.Get(t, fmt.Sprint("/products/1?n=", n)); got.Status != http.StatusOK {
+			t.Errorf("%s: the client gets %d %s", replies[n].name, got.Status, got.Body)
+		}
+	}
+	by, _ := awaitOutcomes(t, front.Ops, float64(len(replies)))
+	if by["same"]+by["incomparable"]+by["dropped"] > 0 {
+		t.Errorf("%v", by)
+	}
+	if took := front.PeakResident(t) - before; took > 64<<20 {
+		t.Errorf("shadow reads took %d MiB", took>>20)
+	}
+	if other.Last() != nil {
+		t.Error("another host was asked")
+	}
+	front.Stop(t)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,9 +33,6 @@ import (
 	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
-
-// maxComparedBody is the maximum size of an answer that is compared, in bytes.
-const maxComparedBody = 1 << 20
 
 // errBusy is returned if the other system answers that it cannot serve the call now.
 var errBusy = errors.New("the other system cannot answer now")
@@ -144,7 +142,7 @@ func newShadowMetrics(table *contract.Table, registerer prometheus.Registerer) (
 func (w *watchers) wrap(api http.Handler, scheme func(*http.Request) string) http.Handler {
 	maxBody := int(w.config.Record.BodyBytes)
 	if w.shadowReads != nil {
-		maxBody = max(maxBody, maxComparedBody)
+		maxBody = max(maxBody, shadow.MaxBody)
 	}
 	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: maxBody, Outside: w.outside}, w.all...)
 	if w.shadowReads != nil {
@@ -207,6 +205,8 @@ func (w *watchers) closeRecorders() error {
 func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {
 	r := e.Request.WithContext(pipeline.WithShadowRead(ctx))
 	r.Body = http.NoBody
+	r.Header = r.Header.Clone()
+	maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return compare.ShortensReply(name) })
 	fetch := w.fetchLegacy
 	if e.Legacy {
 		fetch = w.servePortico
@@ -228,7 +228,7 @@ func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}
 	call.Sign = admission.Sign
-	answer, err := w.legacy.Client.Fetch(ctx, r, call, maxComparedBody)
+	answer, err := w.legacy.Client.Fetch(ctx, r, call, shadow.MaxBody)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.
 }
 
 // servePortico lets Portico answer r and returns the answer. It fails if a streamed body
-// is longer than maxComparedBody.
+// is longer than shadow.MaxBody.
 func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	response := w.service.Serve(ctx, &calls.Request{HTTP: r, Scheme: e.Scheme}, nil)
@@ -275,12 +275,12 @@ func maskedTarget(masker *mask.Masker, e *exchange.Exchange) string {
 	return target
 }
 
-// A limitedBuffer collects a body of up to maxComparedBody bytes.
+// A limitedBuffer collects a body of up to shadow.MaxBody bytes.
 type limitedBuffer struct{ bytes.Buffer }
 
 // Write appends piece, or fails with io.ErrShortBuffer if the body would become too long.
 func (b *limitedBuffer) Write(piece []byte) (int, error) {
-	if b.Len()+len(piece) > maxComparedBody {
+	if b.Len()+len(piece) > shadow.MaxBody {
 		return 0, io.ErrShortBuffer
 	}
 	return b.Buffer.Write(piece)

@@ -47,6 +47,12 @@ type Answer struct {
 	Body        []byte
 }
 
+// ShortensReply reports whether a header of a request lets a server answer with less than the plain,
+// complete body: a condition, a range or an encoding. Requests of comparisons have none of them.
+func ShortensReply(header string) bool {
+	return slices.Contains([]string{"accept-encoding", "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range"}, strings.ToLower(header))
+}
+
 // Options say which differences to ignore.
 type Options struct {
 	// Bases are the base URLs of the two systems, legacy first. The base URL of a system in

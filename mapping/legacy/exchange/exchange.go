@@ -16,9 +16,13 @@
 package exchange
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +52,31 @@ type Exchange struct {
 	Role string
 	// Legacy: the legacy system answered.
 	Legacy bool
+}
+
+// The errors of [Exchange.PlainReply].
+var (
+	ErrEncoding = errors.New("exchange: the content coding of the reply is unknown")
+	ErrTooLong  = errors.New("exchange: the body of the reply is too long")
+)
+
+// PlainReply returns the body of the reply without its content coding, of at most most bytes.
+func (e *Exchange) PlainReply(most int) ([]byte, error) {
+	switch encoding := e.ReplyHeader.Get("Content-Encoding"); {
+	case encoding == "" || len(e.ReplyBody.Bytes) == 0:
+		return e.ReplyBody.Bytes, nil
+	case !strings.EqualFold(encoding, "gzip"):
+		return nil, ErrEncoding
+	}
+	unpacking, err := gzip.NewReader(bytes.NewReader(e.ReplyBody.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(unpacking, int64(most)+1))
+	if err == nil && len(body) > most {
+		err = ErrTooLong
+	}
+	return body, err
 }
 
 // A Copy is a copy of a body or of its beginning.

@@ -8,7 +8,7 @@ const (
 	Inconclusive = "unsure"       // different, but a write was in progress meanwhile
 	failed       = "failed"       // the other system could not answer
 	dropped      = "dropped"      // the queue was full
-	incomparable = "incomparable" // the client's reply was too long, incomplete, or a 503
+	incomparable = "incomparable" // the client's reply was too long, incomplete, a 304, or a 503
 )
 
 // Outcomes returns all outcomes, so that metrics can start all of them at 0.

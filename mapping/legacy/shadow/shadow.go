@@ -12,7 +12,8 @@
 //  4. A difference counts only if no write was in progress between the two replies;
 //     otherwise the write may have caused it.
 //  5. A failure or timeout of the other system is counted separately and is not a
-//     difference.
+//     difference. Nor is a reply that is shorter only because of what the client has asked for:
+//     compressed replies are unpacked, and a part, or that nothing has changed, is not compared.
 //
 // # How it is tested
 //
@@ -36,6 +37,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
+
+// MaxBody is the maximum size of a body that is compared, in bytes.
+const MaxBody = 1 << 20
 
 // Options are the settings of a [Shadow].
 type Options struct {
@@ -170,7 +174,7 @@ func (s *Shadow) Observe(e *exchange.Exchange) {
 		now := time.Now()
 		s.lastWrite.Store(&now)
 		s.writesInProgress.Add(-1)
-	case e.Broken || e.ReplyBody.Cut || e.Status == http.StatusServiceUnavailable:
+	case e.Broken || e.ReplyBody.Cut || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusNotModified || e.Status == http.StatusPartialContent:
 		s.count(e.Name(), incomparable)
 	default:
 		s.inFlight.Add(1)
@@ -236,6 +240,11 @@ func (s *Shadow) compare(ctx context.Context, e *exchange.Exchange) (outcome str
 			outcome = failed
 		}
 	}()
+	body, err := e.PlainReply(MaxBody)
+	if err != nil {
+		s.Log.Debug("the reply to the client cannot be compared", "call", e.Name(), "error", err)
+		return incomparable
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	asked, err := s.Ask(ctx, e)
@@ -244,7 +253,7 @@ func (s *Shadow) compare(ctx context.Context, e *exchange.Exchange) (outcome str
 		return failed
 	}
 	answered := &compare.Answer{
-		Status: e.Status, ContentType: e.ReplyHeader.Get("Content-Type"), Location: e.ReplyHeader.Get("Location"), Body: e.ReplyBody.Bytes,
+		Status: e.Status, ContentType: e.ReplyHeader.Get("Content-Type"), Location: e.ReplyHeader.Get("Location"), Body: body,
 	}
 	legacy, candidate := asked, answered
 	if e.Legacy {

@@ -1,6 +1,8 @@
 package shadow_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,6 +57,23 @@ func serves(body string) http.HandlerFunc {
 	}
 }
 
+// encoded returns a handler that serves a body under the name of a content coding.
+func encoded(coding, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", coding)
+		serves(body)(w, r)
+	}
+}
+
+// compressed returns a handler that serves a body compressed.
+func compressed(body string) http.HandlerFunc {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(w, body)
+	_ = w.Close()
+	return encoded("gzip", packed.String())
+}
+
 // newRig returns a rig whose workers end with the test.
 func newRig(t *testing.T, change func(*shadow.Options)) *rig {
 	t.Helper()
@@ -79,7 +98,7 @@ func newRig(t *testing.T, change func(*shadow.Options)) *rig {
 	r.shadow = shadow.New(options)
 	t.Cleanup(func() { _ = r.shadow.Close() })
 	r.front = r.shadow.PrioritizeClients(exchange.Tap(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.serve(w, q) }), exchange.Options{
-		Table: table, MaxBody: 1 << 10, Scheme: func(*http.Request) string { return "http" },
+		Table: table, MaxBody: 2 << 10, Scheme: func(*http.Request) string { return "http" },
 	}, r.shadow))
 	return r
 }
@@ -169,7 +188,14 @@ func TestOutcomes(t *testing.T) {
 		{"the other system is down", serves(widget), func(context.Context) (*compare.Answer, error) { return nil, errors.New("away") }, "failed", 1},
 		{"the other system panics", serves(widget), func(context.Context) (*compare.Answer, error) { panic("odd") }, "failed", 1},
 		{"the other system hangs", serves(widget), func(ctx context.Context) (*compare.Answer, error) { <-ctx.Done(); return nil, ctx.Err() }, "failed", 1},
-		{"a long reply", serves(strings.Repeat(" ", 2<<10)), answer(widget), "incomparable", 0},
+		{"a long reply", serves(strings.Repeat(" ", 3<<10)), answer(widget), "incomparable", 0},
+		{"a compressed reply", compressed(widget), answer(widget), "same", 1},
+		{"another compressed reply", compressed(gadget), answer(widget), "different", 1},
+		{"a reply that is long when it is unpacked", compressed(strings.Repeat(" ", shadow.MaxBody+1)), answer(widget), "incomparable", 0},
+		{"a reply that is compressed otherwise", encoded("br", widget), answer(widget), "incomparable", 0},
+		{"a reply that is not compressed as it says", encoded("gzip", widget), answer(widget), "incomparable", 0},
+		{"not modified", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, answer(widget), "incomparable", 0},
+		{"a part of a reply", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusPartialContent) }, answer(widget), "incomparable", 0},
 		{"unavailable", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, answer(widget), "incomparable", 0},
 		{"a reply that breaks off", breaks, answer(widget), "incomparable", 0},
 	} {
