@@ -13,14 +13,29 @@ import (
 )
 
 // Credentials imports consumers and tokens, and administrators if the options say so:
-// everything or nothing.
-func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, o credentials.ImportOptions) (credentials.ImportReport, error) {
-	done, err := db.Credentials().Import(ctx,
-		credentials.Foreign{Admins: legacy.Admins(ctx), Consumers: legacy.Consumers(ctx), Tokens: legacy.Tokens(ctx)}, o)
+// everything or nothing. Whom the options widen is noted in the store, and counts in the imports
+// that follow, too.
+func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, o credentials.ImportOptions) (done credentials.ImportReport, err error) {
+	if err := checkWidened(ctx, legacy, o.Widened); err != nil {
+		return done, err
+	}
+	noted, err := ReadWidened(ctx, db)
 	if err != nil {
+		return done, err
+	}
+	from := credentials.Foreign{Admins: legacy.Admins(ctx), Consumers: legacy.Consumers(ctx), Tokens: legacy.Tokens(ctx)}
+	if from.CustomerLimits, err = legacy.CustomerLimits(ctx); err != nil {
+		return done, err
+	}
+	widened := noted.with(o)
+	o.Widened, o.WidenCustomers = widened.Administrators, widened.Customers
+	if done, err = db.Credentials().Import(ctx, from, o); err != nil {
 		return done, fmt.Errorf("%w\nno credentials are stored", err)
 	}
-	return done, nil
+	if o.DryRun || noted.equal(widened) {
+		return done, nil
+	}
+	return done, widened.note(ctx, db)
 }
 
 // The credentials of the old shop are noted like digests of ranges, under names of their own

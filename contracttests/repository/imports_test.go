@@ -61,6 +61,7 @@ func allowedImports() map[string][]string {
 			"cmd/portico/app/certificate", "cmd/portico/app/credentials", "cmd/portico/app/cutover", "cmd/portico/app/legacysystem",
 			"cmd/portico/app/program", "config", "contracttests/report", "mapping/auth", "mapping/contract", "mapping/legacy/passthrough",
 			"adapter/sqlstore/blobs", "adapter/sqlstore/engine",
+			"adapter/magento1", "adapter/magento1/server", "adapter/transfer",
 		},
 		"cmd/portico/app/erase": {"adapter", "adapter/sqlstore/erasures", "cmd/portico/app/program", "config"},
 		"cmd/portico/app/legacysystem": {

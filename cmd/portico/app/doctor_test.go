@@ -120,7 +120,7 @@ Machine
   ok           open files        NUMBER are allowed, and at most about 484 are needed
   ok           memory            the settings let Portico take about 256.0 MiB of SIZE of this machine
 
-Not used: certificate, old shop credentials, followed database, backend
+Not used: certificate, old shop credentials, followed database, rights in the old shop, backend
 
 no faults, no warnings
 `, got); diff != "" {

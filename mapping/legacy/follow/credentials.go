@@ -20,6 +20,8 @@ type credentialFollower struct {
 	digest string
 	// withoutOwner: some tokens were not imported, as their owners were not here.
 	withoutOwner bool
+	// named are the users who can do less in the old shop and whom the log has named.
+	named map[credentials.LimitedUser]bool
 }
 
 // follow imports the credentials of the old shop if they have changed. What is revoked or deleted
@@ -62,6 +64,7 @@ func (c *credentialFollower) follow(ctx context.Context) error {
 		}
 	}
 	c.imp.Report.Credentials = &done
+	c.nameLimited(done.Limited)
 	for _, t := range []credentials.Tally{done.Admins, done.Consumers, done.Tokens} {
 		c.metrics.credentials.Add(float64(t.Added + t.Updated))
 	}
@@ -69,6 +72,27 @@ func (c *credentialFollower) follow(ctx context.Context) error {
 	c.withoutOwner = skipped[credentials.NoCustomer]+skipped[credentials.NoConsumer] > 0 && c.digest != digest
 	c.digest = digest
 	return nil
+}
+
+// nameLimited logs the users who can do less in the old shop than here, each once in the same
+// state. It names no administrators: their ids say who they are.
+func (c *credentialFollower) nameLimited(limited []credentials.LimitedUser) {
+	named := map[credentials.LimitedUser]bool{}
+	for _, u := range limited {
+		if named[u] = true; c.named[u] || u.State == credentials.LimitedWidened {
+			continue
+		}
+		user := slog.Any("admin_user", u.ID)
+		if u.ID == 0 {
+			user = slog.String("users", "customers")
+		}
+		if u.State == credentials.LimitedHere {
+			c.log.Warn("users of the old shop can do less there than here, where they have all rights: disable them, or accept it with portico credentials import --widen or --widen-customers", user, "rights_there", u.Limits)
+		} else {
+			c.log.Warn("users of the old shop can do less there than here, so they and their tokens are not imported: portico credentials import --widen or --widen-customers imports them with all rights", user, "rights_there", u.Limits)
+		}
+	}
+	c.named = named
 }
 
 // revokeGone revokes the tokens and removes the consumers here that came from the old shop

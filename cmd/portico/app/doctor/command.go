@@ -142,6 +142,7 @@ func (e *examination) checks() []Check {
 
 		{Group: "old shop", Name: "old shop", Run: e.checkLegacy},
 		{Group: "old shop", Name: "followed database", Run: e.checkFollow},
+		{Group: "old shop", Name: "rights in the old shop", Run: e.checkLimits},
 
 		{Group: "backend", Name: "backend", Run: e.checkBackend},
 

@@ -30,6 +30,7 @@ type importCommand struct {
 	sourceName string
 	removals   int64 // -1: not given
 	admins     bool
+	widen      widening
 }
 
 // ImportCommand returns the command "import".
@@ -55,6 +56,7 @@ func ImportCommand(p *program.Program) *cobra.Command {
 	cmd.Flags().StringVar(&flags.sourceName, "source", "", "name under which the store notes the old shop: that of an earlier import if the shop has moved to another server since")
 	cmd.Flags().Int64Var(&flags.removals, "allow-removals", -1, "with --update, remove up to so many records even if they look like too many")
 	cmd.Flags().BoolVar(&flags.admins, "admins", false, "with credentials: import administrators, too; all always does")
+	flags.widen.addFlags(cmd)
 	cmd.Flags().Bool("json", false, "print JSON")
 	cmd.AddCommand(importConfigCommand(p))
 	return cmd
@@ -80,7 +82,9 @@ keep their ids, customers their passwords, and programs their keys and tokens.
   addresses        customers' addresses
   orders           orders with their lines, addresses and comments
   credentials      consumers and access tokens, with --admins administrators. Without
-                   auth.secret_key their secrets are stored unencrypted
+                   auth.secret_key their secrets are stored unencrypted. Users whose
+                   REST role in the old shop allows less than everything are left out
+                   and named, unless --widen NAME or --widen-customers is given
 
 A part needs those before it: a product whose website is not here is skipped, and so are
 the addresses and orders of a customer who is not here. Everything skipped is counted by
@@ -120,7 +124,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	if err != nil {
 		return err
 	}
-	if err := checkImport(p, cfg, flags); err != nil {
+	if err := checkImport(p, cfg, flags, args); err != nil {
 		return err
 	}
 	log := program.NewLogger(cmd.ErrOrStderr(), program.WarningsOnly(cfg))
@@ -136,7 +140,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 		}
 		defer func() { _ = release() }() // closing the database releases it, too
 	}
-	if slices.Contains(args, transfer.All) || slices.Contains(args, transfer.CredentialsGroup) {
+	if importsCredentials(args) {
 		if err := program.CheckSecretKey(ctx, db.Credentials()); err != nil {
 			return err
 		}
@@ -178,6 +182,11 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	return errors.Join(program.WriteResult(cmd, printed, printed.print), err)
 }
 
+// importsCredentials reports whether the parts that are to be imported have the credentials.
+func importsCredentials(parts []string) bool {
+	return slices.Contains(parts, transfer.All) || slices.Contains(parts, transfer.CredentialsGroup)
+}
+
 // noteImport stores, where "portico plan" finds it, that everything was imported.
 func noteImport(ctx context.Context, db *sqlstore.DB, done migration.Import) error {
 	text, err := json.Marshal(done)
@@ -200,7 +209,7 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 	return transfer.Options{
 		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
 		Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), WrittenHere: writtenHere(cfg),
-		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins,
+		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins, Widened: flags.widen.admins, WidenCustomers: flags.widen.customers,
 		Progress: func(p magento1.Part, total int64) transfer.Progress {
 			return newImportProgress(cmd.ErrOrStderr(), string(p), total)
 		},
@@ -226,13 +235,15 @@ func writesRule(rules passthrough.Rules, resource string) passthrough.Rule {
 }
 
 // checkImport returns an error if the configuration does not allow what the flags ask for.
-func checkImport(p *program.Program, cfg *config.Config, flags *importCommand) error {
+func checkImport(p *program.Program, cfg *config.Config, flags *importCommand, parts []string) error {
 	if err := p.RequireOwnRecords(cfg, "import"); err != nil {
 		return err
 	}
 	switch {
 	case flags.removals >= 0 && !flags.update:
 		return errors.New("--allow-removals needs --update: without it nothing is removed")
+	case !flags.widen.isEmpty() && !importsCredentials(parts):
+		return errors.New("--widen and --widen-customers say who is imported with the credentials: name the part credentials, or all")
 	case flags.sourceName != "" && !transfer.IsSourceName(flags.sourceName):
 		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", transfer.MaxSourceName)
 	default:

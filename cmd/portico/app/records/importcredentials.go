@@ -23,9 +23,10 @@ import (
 func CredentialsImportCommand(p *program.Program) *cobra.Command {
 	var source importSource
 	var admins bool
+	var widen widening
 	cmd := credentials.Subcommand(p, "import --from DSN", "Import consumers and tokens from a database of Magento 1 or OpenMage", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			return importCredentialsAlone(ctx, p, cmd, db, &source, admins)
+			return importCredentialsAlone(ctx, p, cmd, db, &source, stored.ImportOptions{Admins: admins, Widened: widen.admins, WidenCustomers: widen.customers})
 		})
 	cmd.Long = `Import consumers and access tokens from a database of Magento 1 or OpenMage, so that
 programs keep their keys and tokens. The command imports everything or nothing. It is
@@ -43,13 +44,36 @@ in the store, with all their tokens: see "portico credentials enable-admin".
 Request tokens are not imported. A token that is revoked in the old shop or in the store
 is revoked in the store afterwards.
 
+Every administrator has all rights in the store. An administrator whose REST role in the
+old shop allows less than everything, or who has none there, is not imported, and neither
+are their tokens: the report lists them with what they may do there. --widen NAME imports
+one of them all the same, with all rights. If the role Customer allows less than the
+interface offers, tokens of customers are imported only with --widen-customers. Later
+imports and "portico follow" remember both.
+
 A consumer or token that the store has already and that differs stays unchanged, and the
 command reports it. With --update that of the old shop replaces it.
 ` + importSourceHelp
 	source.addFlags(cmd, "replace consumers and tokens that differ by those of the old shop")
 	cmd.Flags().BoolVar(&admins, "admins", false, "import administrators, too")
+	widen.addFlags(cmd)
 	return cmd
 }
+
+// A widening holds the flags that say who may do more in the store than in the old shop.
+type widening struct {
+	admins    []string
+	customers bool
+}
+
+// addFlags defines the flags.
+func (w *widening) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&w.admins, "widen", nil, "import the administrator of this username with all rights, even if the old shop allows them less; can be repeated")
+	cmd.Flags().BoolVar(&w.customers, "widen-customers", false, "import tokens of customers even if the old shop allows customers less than Portico does")
+}
+
+// isEmpty reports whether none of the flags are given.
+func (w *widening) isEmpty() bool { return len(w.admins) == 0 && !w.customers }
 
 // printedImport is the JSON output of the command.
 type printedImport struct {
@@ -58,7 +82,7 @@ type printedImport struct {
 }
 
 // importCredentialsAlone runs the command.
-func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.Command, db *sqlstore.DB, source *importSource, admins bool) (err error) {
+func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.Command, db *sqlstore.DB, source *importSource, o stored.ImportOptions) (err error) {
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
 		return err
@@ -84,9 +108,8 @@ func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.
 	}
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
-	done, err := transfer.Credentials(ctx, db, legacyDB, stored.ImportOptions{
-		Admins: admins, Replace: source.update, DryRun: source.dryRun, Progress: func(done int) { bar.Show(done, -1, "credentials") },
-	})
+	o.Replace, o.DryRun, o.Progress = source.update, source.dryRun, func(done int) { bar.Show(done, -1, "credentials") }
+	done, err := transfer.Credentials(ctx, db, legacyDB, o)
 	if err != nil {
 		return err
 	}
@@ -94,7 +117,7 @@ func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.
 }
 
 // printImportedCredentials writes the counts as a table, followed by the reasons for
-// skipping credentials and the notes on single ones.
+// skipping credentials, the notes on single ones, and who can do less in the old shop.
 func printImportedCredentials(w io.Writer, dryRun bool, done stored.ImportReport) {
 	tallies := []struct {
 		name  string
@@ -115,5 +138,28 @@ func printImportedCredentials(w io.Writer, dryRun bool, done stored.ImportReport
 	}
 	for _, n := range done.Notes {
 		fmt.Fprintf(w, "%s %q: %s\n", n.Kind, n.Name, n.Outcome)
+	}
+	printLimited(w, done.Limited)
+}
+
+// printLimited writes who can do less in the old shop than here, what that is, and what to do.
+func printLimited(w io.Writer, limited []stored.LimitedUser) {
+	if len(limited) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nThese can do less in the old shop than here, where all administrators have all rights:")
+	for _, u := range limited {
+		user, flag := "customers", "--widen-customers"
+		if u.ID != 0 {
+			user, flag = fmt.Sprintf("administrator %q", u.Username), fmt.Sprintf("--widen %q", u.Username)
+		}
+		outcome := "not imported, and no tokens of theirs; " + flag + " imports them with all rights"
+		switch u.State {
+		case stored.LimitedHere:
+			outcome = "has all rights here from before; no further tokens are imported without " + flag
+		case stored.LimitedWidened:
+			outcome = "has all rights here, as " + flag + " has said"
+		}
+		fmt.Fprintf(w, "%s, there %s: %s\n", user, u.Limits, outcome)
 	}
 }

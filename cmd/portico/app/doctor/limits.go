@@ -1,0 +1,112 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/server"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
+	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+)
+
+// checkLimits finds users who have all rights here and fewer in the old shop, such as those whom an
+// earlier version has imported.
+func (e *examination) checkLimits(ctx context.Context) []Finding {
+	f := e.cfg.Follow
+	if f.DSN == "" {
+		return notUsed("follow.dsn is not set")
+	}
+	db, err := e.openDatabase(ctx)
+	if err != nil {
+		return one(notChecked("", "see the findings about the database"))
+	}
+	defer func() { _ = db.Close() }() // it has only been read
+	legacy, err := magento1.Open(ctx, magento1.Options{
+		Options: server.Options{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
+	})
+	if err != nil {
+		return one(notChecked("", "the database of the old shop cannot be read: "+errorText(legacysystem.ExplainFollowing(e.cfg, err))))
+	}
+	defer func() { _ = legacy.Close() }()
+	findings, err := limitFindings(ctx, db, legacy)
+	if err != nil {
+		return one(notChecked("", errorText(err)))
+	}
+	return findings
+}
+
+// limitFindings compares the rights of users here with those in the old shop.
+func limitFindings(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database) (findings []Finding, err error) {
+	widened, err := transfer.ReadWidened(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	enabled, err := enabledAdmins(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	accepted := 0
+	for one, err := range legacy.Admins(ctx) {
+		switch {
+		case err != nil:
+			return nil, err
+		case one.Limits == "" || one.Disabled || !enabled[adapter.Fold(one.Username)]:
+		case widened.Has(one.Username):
+			accepted++
+		default:
+			findings = append(findings, warned("", fmt.Sprintf("administrator %.64q has all rights here and fewer in the old shop: %s", one.Username, one.Limits),
+				fmt.Sprintf("Run portico credentials disable-admin %.64q, or accept it with portico credentials import --widen %.64[1]q.", one.Username)))
+		}
+	}
+	found, err := customerLimits(ctx, db, legacy, widened)
+	if err != nil {
+		return nil, err
+	}
+	if findings = append(findings, found...); len(findings) > 0 {
+		return findings, nil
+	}
+	if accepted > 0 || widened.Customers {
+		return one(passed("", fmt.Sprintf("those who have more rights here were accepted with --widen or --widen-customers: %d administrators", accepted))), nil
+	}
+	return one(passed("", "nobody has more rights here")), nil
+}
+
+// enabledAdmins returns the folded usernames of the administrators who are not disabled.
+func enabledAdmins(ctx context.Context, db *sqlstore.DB) (map[string]bool, error) {
+	admins, err := credentials.ReadAdmins(ctx, db)
+	enabled := map[string]bool{}
+	for _, a := range admins {
+		enabled[adapter.Fold(a.Username)] = !a.Disabled
+	}
+	return enabled, err
+}
+
+// customerLimits is the finding about tokens of customers that allow more than the old shop does;
+// none if there are no such tokens, or they were accepted.
+func customerLimits(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, widened transfer.Widened) ([]Finding, error) {
+	limits, err := legacy.CustomerLimits(ctx)
+	if err != nil || limits == "" || widened.Customers {
+		return nil, err
+	}
+	grants, err := db.Credentials().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tokens := 0
+	for _, grant := range grants {
+		for _, t := range grant.Tokens {
+			if t.CustomerID != 0 && t.AdminID == 0 && !t.Revoked {
+				tokens++
+			}
+		}
+	}
+	if tokens == 0 {
+		return nil, nil
+	}
+	return one(warned("", fmt.Sprintf("tokens of customers are valid here (%d), and customers may do less in the old shop: %s", tokens, limits),
+		"Limit what customers read and write with the setting fields, or accept it with portico credentials import --widen-customers.")), nil
+}
