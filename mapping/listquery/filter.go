@@ -3,14 +3,18 @@ package listquery
 import (
 	"errors"
 	"maps"
+	"math"
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/listquery/phptime"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // Limits on the comparisons that one request may ask a store for.
@@ -62,6 +66,10 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 		operators: operators(),
 		refused:   refused,
 		crash:     r.Dialect.Fault(contract.FilteringCrash),
+		now:       r.Now,
+	}
+	if f.now == nil {
+		f.now = time.Now
 	}
 	where := make([]adapter.Condition, 0, len(filter.Members))
 	for _, entry := range filter.Members {
@@ -111,6 +119,7 @@ func withoutAttribute(members []codec.Member) []codec.Member {
 type filterReader struct {
 	operators      map[string]adapter.Op
 	refused, crash contract.Fault
+	now            func() time.Time
 	tests          int // number of tests so far
 	pattern        int // weight of patterns so far
 }
@@ -153,19 +162,16 @@ func (f *filterReader) alternatives(a adapter.Attribute, condition []codec.Membe
 		if f.tests++; f.tests > maxTests {
 			return nil, f.refused
 		}
-		all = append(all, adapter.Test{Attribute: a.Name, Op: adapter.Eq, Operands: []string{canonicalOperand(a.Kind, m.Value.Text, false)}})
+		all = append(all, comparison(a, adapter.Eq, m.Value.Text))
 	}
 	return all, nil
 }
 
 // between parses from and to, at least one of which is present. With a key date or datetime
-// in the condition, both also accept dates with the month first.
+// in the condition, the original converts both to dates first, whatever the attribute is.
 func (f *filterReader) between(a adapter.Attribute, condition, from, to *codec.Node) ([]adapter.Test, error) {
-	_, monthFirst := condition.Get("date")
-	if !monthFirst {
-		_, monthFirst = condition.Get("datetime")
-	}
-	test := adapter.Test{Attribute: a.Name}
+	converted := isTruthy(condition, "date") || isTruthy(condition, "datetime")
+	var texts []string
 	for _, limit := range []*codec.Node{from, to} {
 		if limit == nil {
 			continue
@@ -174,18 +180,59 @@ func (f *filterReader) between(a adapter.Attribute, condition, from, to *codec.N
 		if !ok {
 			return nil, f.crash
 		}
-		test.Operands = append(test.Operands, canonicalOperand(a.Kind, text, monthFirst))
+		if converted {
+			if text, ok = f.convertDate(text); !ok {
+				return []adapter.Test{{Attribute: a.Name, Op: adapter.In}}, nil // compared with null
+			}
+		}
+		texts = append(texts, text)
 	}
+	op := adapter.LtEq
 	switch {
 	case from != nil && to != nil:
-		test.Op = adapter.Within
+		op = adapter.Within
 	case from != nil:
-		test.Op = adapter.GtEq
-	default:
-		test.Op = adapter.LtEq
+		op = adapter.GtEq
 	}
-	return []adapter.Test{test}, nil
+	return []adapter.Test{comparison(a, op, texts...)}, nil
 }
+
+// isTruthy reports whether a structure has a value of a name that PHP takes for true.
+func isTruthy(n *codec.Node, name string) bool {
+	value, ok := n.Get(name)
+	switch {
+	case !ok:
+		return false
+	case value.Kind == codec.Struct:
+		return len(value.Members) > 0
+	default:
+		return value.Text != "" && value.Text != "0"
+	}
+}
+
+// convertDate returns a text as the original converts it beside a key date or datetime: a
+// number is a time in seconds since 1970, any other text is parsed as PHP does, and what
+// that cannot parse is the first of these seconds. It is false for an empty text and 0, which
+// become null.
+func (f *filterReader) convertDate(text string) (string, bool) {
+	if text == "" || text == "0" {
+		return "", false
+	}
+	seconds, isNumber := numeric.Parse(text)
+	t := time.Unix(0, 0).UTC()
+	switch parsed, ok := phptime.Parse(text, f.now()); {
+	case isNumber && math.Abs(seconds) > maxUnix:
+		return noTime, true
+	case isNumber:
+		t = time.Unix(int64(seconds), 0).UTC()
+	case ok:
+		t = parsed
+	}
+	return t.Format(time.DateTime), true
+}
+
+// maxUnix is a number of seconds beyond which no time is storable, before 1970 and after.
+const maxUnix = 1e12
 
 // test parses one operator with its value.
 func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) (adapter.Test, error) {
@@ -194,7 +241,7 @@ func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) 
 	case adapter.IsNull, adapter.IsNotNull:
 		return test, nil
 	case adapter.In, adapter.NotIn:
-		return f.list(a, test, &m.Value)
+		return f.list(a, op, &m.Value)
 	}
 	text, ok := singleText(&m.Value)
 	if !ok {
@@ -207,11 +254,7 @@ func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) 
 		}
 		return test, nil
 	}
-	if !op.TextOnly() {
-		text = canonicalOperand(a.Kind, text, false)
-	}
-	test.Operands = []string{text}
-	return test, f.addPattern(op, text)
+	return comparison(a, op, text), f.addPattern(op, text)
 }
 
 // addPattern adds the weight of a pattern to that of the request, and fails over the limit.
@@ -253,22 +296,22 @@ func expressionSize(expression *syntax.Regexp) int {
 }
 
 // list parses the values of in and nin; a single text is one value.
-func (f *filterReader) list(a adapter.Attribute, test adapter.Test, value *codec.Node) (adapter.Test, error) {
+func (f *filterReader) list(a adapter.Attribute, op adapter.Op, value *codec.Node) (adapter.Test, error) {
 	if value.Kind != codec.Struct {
-		test.Operands = []string{canonicalOperand(a.Kind, value.Text, false)}
-		return test, nil
+		return comparison(a, op, value.Text), nil
 	}
 	if f.tests += len(value.Members); f.tests > maxTests {
-		return test, f.refused
+		return adapter.Test{}, f.refused
 	}
+	texts := make([]string, 0, len(value.Members))
 	for i := range value.Members {
 		item := &value.Members[i].Value
 		if item.Kind == codec.Struct {
-			return test, f.crash
+			return adapter.Test{}, f.crash
 		}
-		test.Operands = append(test.Operands, canonicalOperand(a.Kind, item.Text, false))
+		texts = append(texts, item.Text)
 	}
-	return test, nil
+	return comparison(a, op, texts...), nil
 }
 
 // singleText returns the single text of a value: the text itself, or the only entry of a list.

@@ -145,10 +145,19 @@ func TestOperands(t *testing.T) {
 		{"no date", "low_stock_date", "abc", ""},
 		{"empty date", "low_stock_date", "", ""},
 		{"month 13", "low_stock_date", "2012-13-02", ""},
-		{"day 30 of February", "low_stock_date", "2012-02-30", ""},
 		{"leap day", "low_stock_date", "2012-02-29", "2012-02-29 00:00:00"},
 		{"hour 24", "low_stock_date", "2012-03-02%2024:00:00", ""},
 		{"month first without a hint", "low_stock_date", "03/02/2012", ""},
+		{"form of JavaScript", "low_stock_date", "2012-03-02T10:11:12.000Z", "2012-03-02 10:11:12"},
+		{"offset", "low_stock_date", "2012-03-02T10:11:12%2B02:00", "2012-03-02 10:11:12"},
+		{"name of a zone", "low_stock_date", "2012-03-02 10:11:12 UTC", "2012-03-02 10:11:12"},
+		{"another text behind", "low_stock_date", "2012-03-02x", "2012-03-02 00:00:00"},
+		{"other separators", "low_stock_date", "2012/03.02-10,11", "2012-03-02 10:11:00"},
+		{"year of two digits", "low_stock_date", "69-3-2", "2069-03-02 00:00:00"},
+		{"year of two digits before 2000", "low_stock_date", "70-3-2", "1970-03-02 00:00:00"},
+		{"six digits", "low_stock_date", "120302", "2012-03-02 00:00:00"},
+		{"twelve digits", "low_stock_date", "120302101112", "2012-03-02 10:11:12"},
+		{"fourteen digits", "low_stock_date", "20120302101112", "2012-03-02 10:11:12"},
 	}
 	for _, row := range tests {
 		for _, op := range []string{"eq", "neq", "gt", "lt", "gteq", "lteq", "in", "nin", "from", "to", "unknown"} {
@@ -165,27 +174,74 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-func TestMonthFirst(t *testing.T) {
+// TestBetweenTimes: a moment between two times that can be stored compares as the database has
+// it, with operands that stores can hold.
+func TestBetweenTimes(t *testing.T) {
+	const before, half, last = "2012-02-29 23:59:59", "2012-03-02 10:11:12", "9999-12-31 23:59:59"
 	tests := []struct {
 		name, query string
 		want        adapter.Condition
 	}{
-		{"from with date", "$[from]=03/02/2012&$[date]=1", test("low_stock_date", adapter.GtEq, "2012-03-02 00:00:00")},
-		{"to with datetime", "$[to]=3/2/2012+10:11:12&$[datetime]=", test("low_stock_date", adapter.LtEq, "2012-03-02 10:11:12")},
-		{"both, hint first", "$[date]=1&$[from]=03/02/2012&$[to]=2012-03-04", test("low_stock_date", adapter.Within, "2012-03-02 00:00:00", "2012-03-04 00:00:00")},
-		{"no month 13", "$[date]=1&$[from]=13/02/2012", test("low_stock_date", adapter.GtEq, "")},
-		{"no other operator", "$[gt]=03/02/2012&$[date]=1", test("low_stock_date", adapter.Gt, "")},
+		{"from February 30", "$[gteq]=2012-02-30", test("low_stock_date", adapter.Gt, before)},
+		{"after February 30", "$[gt]=2012-02-30", test("low_stock_date", adapter.Gt, before)},
+		{"until day 0", "$[to]=2012-03-00", test("low_stock_date", adapter.LtEq, before)},
+		{"before day 0", "$[lt]=2012-03-00", test("low_stock_date", adapter.LtEq, before)},
+		{"month 0", "$[gt]=2012-00-05", test("low_stock_date", adapter.Gt, "2011-12-31 23:59:59")},
+		{"equal to half a second", "$[eq]=" + half + ".5", test("low_stock_date", adapter.Eq, "")},
+		{"other than half a second", "$[neq]=" + half + ".5", test("low_stock_date", adapter.NotEq, "")},
+		{"one of two", "$[in][]=" + half + "Z&$[in][]=2012-02-30", test("low_stock_date", adapter.In, half, "")},
+		{"range", "$[from]=" + half + ".5&$[to]=" + half + ".5", test("low_stock_date", adapter.Within, "2012-03-02 10:11:13", half)},
+		{"range behind all times", "$[from]=" + last + ".5&$[to]=" + last, test("low_stock_date", adapter.LtEq, "")},
+		{"six decimal places count", "$[lt]=" + half + ".0000009", test("low_stock_date", adapter.Lt, half)},
 	}
 	for _, row := range tests {
-		t.Run(row.name, func(t *testing.T) {
-			list, err := parse(contract.Magento(), "filter[1][attribute]=low_stock_date&"+strings.ReplaceAll(row.query, "$", "filter[1]"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]adapter.Condition{row.want}, list.Query.Where); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
+		t.Run(row.name, func(t *testing.T) { checkFilter(t, row.query, "low_stock_date", row.want) })
+	}
+}
+
+// checkFilter checks the condition that an entry on an attribute is parsed to. query has $ for
+// the entry.
+func checkFilter(t *testing.T, query, attribute string, want adapter.Condition) {
+	t.Helper()
+	list, err := parse(contract.Magento(), "filter[1][attribute]="+attribute+"&"+strings.ReplaceAll(query, "$", "filter[1]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]adapter.Condition{want}, list.Query.Where); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestConvertedDates: beside a key date or datetime both ends of a range are converted to dates.
+func TestConvertedDates(t *testing.T) {
+	const attribute = "low_stock_date"
+	tests := []struct {
+		name, attribute, query string
+		want                   adapter.Condition
+	}{
+		{"from with date, month first", attribute, "$[from]=03/02/2012&$[date]=1", test(attribute, adapter.GtEq, "2012-03-02 00:00:00")},
+		{"to with datetime, month first", attribute, "$[to]=3/2/2012+10:11:12&$[datetime]=1", test(attribute, adapter.LtEq, "2012-03-02 10:11:12")},
+		{"both, hint first", attribute, "$[date]=1&$[from]=03/02/2012&$[to]=2012-03-04", test(attribute, adapter.Within, "2012-03-02 00:00:00", "2012-03-04 00:00:00")},
+		{"form of JavaScript", attribute, "$[datetime]=1&$[from]=2012-03-02T00:00:00.000Z", test(attribute, adapter.GtEq, "2012-03-02 00:00:00")},
+		{"offset counts", attribute, "$[datetime]=1&$[from]=2012-03-02T00:00:00%2B02:00", test(attribute, adapter.GtEq, "2012-03-01 22:00:00")},
+		{"words", attribute, "$[date]=1&$[to]=3+March+2012", test(attribute, adapter.LtEq, "2012-03-03 00:00:00")},
+		{"relative to now", attribute, "$[date]=1&$[from]=yesterday", test(attribute, adapter.GtEq, "2012-03-04 00:00:00")},
+		{"February 30", attribute, "$[date]=1&$[from]=2012-02-30", test(attribute, adapter.GtEq, "2012-03-01 00:00:00")},
+		{"no date", attribute, "$[date]=1&$[from]=13/02/2012", test(attribute, adapter.GtEq, "1970-01-01 00:00:00")},
+		{"number of seconds", attribute, "$[date]=1&$[from]=1330646400", test(attribute, adapter.GtEq, "2012-03-02 00:00:00")},
+		{"digits of a date are seconds", attribute, "$[date]=1&$[from]=20120302", test(attribute, adapter.GtEq, "1970-08-21 20:58:22")},
+		{"beyond all times", attribute, "$[date]=1&$[to]=1e300", test(attribute, adapter.LtEq, "")},
+		{"empty is null", attribute, "$[date]=1&$[from]=&$[to]=2012-03-02", test(attribute, adapter.In)},
+		{"0 is null", attribute, "$[datetime]=1&$[to]=0", test(attribute, adapter.In)},
+		{"ids", "item_id", "$[from]=2&$[to]=3&$[date]=1", test("item_id", adapter.Within, "1970", "1970")},
+		{"texts", "backorders", "$[from]=2012-03-02&$[date]=1", test("backorders", adapter.GtEq, "2012-03-02 00:00:00")},
+		{"hint without value", attribute, "$[from]=03/02/2012&$[date]=", test(attribute, adapter.GtEq, "")},
+		{"hint 0", attribute, "$[from]=03/02/2012&$[datetime]=0", test(attribute, adapter.GtEq, "")},
+		{"hint as a list", attribute, "$[from]=03/02/2012&$[date][]=", test(attribute, adapter.GtEq, "2012-03-02 00:00:00")},
+		{"no other operator", attribute, "$[gt]=03/02/2012&$[date]=1", test(attribute, adapter.Gt, "")},
+	}
+	for _, row := range tests {
+		t.Run(row.name, func(t *testing.T) { checkFilter(t, row.query, row.attribute, row.want) })
 	}
 }
 

@@ -3,6 +3,7 @@ package listquery_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -32,8 +33,11 @@ func stockSchema() *adapter.Schema {
 }
 
 func reader(d *contract.Dialect) listquery.Reader {
-	return listquery.Reader{Dialect: d, Fields: contract.StandardFields().StockItems, Role: contract.Admin}
+	return listquery.Reader{Dialect: d, Fields: contract.StandardFields().StockItems, Role: contract.Admin, Now: now}
 }
+
+// now returns the time of all tests.
+func now() time.Time { return time.Date(2012, 3, 5, 6, 7, 8, 0, time.UTC) }
 
 func parse(d *contract.Dialect, raw string) (*listquery.List, error) {
 	query := codec.ParseForm(raw)

@@ -2,6 +2,7 @@ package listquery
 
 import (
 	"strings"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -16,6 +17,8 @@ type Reader struct {
 	Role    contract.Role
 	// Unapplied: the list validates its modifiers but does not apply them.
 	Unapplied bool
+	// Now is the clock for dates such as "today"; nil means time.Now.
+	Now func() time.Time
 }
 
 // A List is a parsed list request. The offset and limit of Query are not set: they follow from
