@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -55,7 +54,7 @@ func BenchmarkRedisHit(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer client.Close()
-	keys := []string{fmt.Sprintf("portico:reply:%x", key("product:1")), "portico:gen:{all}", "portico:gen:{catalog}", "portico:gen:{product:1}"}
+	keys := []string{r.RedisKey(key("product:1")), "portico:gen:{all}", "portico:gen:{catalog}", "portico:gen:{product:1}"}
 	near, reply, tags := key("near product:1"), key("product:1"), []string{"catalog", "product:1"}
 
 	comparePairs(b, func() {

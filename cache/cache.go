@@ -28,6 +28,11 @@ type Options struct {
 	// [DefaultPrefix]. Processes with one prefix invalidate each other's replies and know each
 	// other's nonces. It must not contain braces.
 	Prefix string
+	// Secret is what the checksums of replies in Redis are computed with, so that nobody can
+	// forge one who does not know it. It may be empty. Processes share replies if they have the same.
+	Secret string
+	// StoreEpoch is what [Cache.SetStoreEpoch] sets, at the start.
+	StoreEpoch string
 	// TTL is the maximum time that a reply is fresh.
 	TTL time.Duration
 	// StaleTTL is how long after that a reply may be returned while the upstream cannot
@@ -79,6 +84,8 @@ type Cache struct {
 	flights                  singleflight.Group
 	filling                  keyLocks // of fills that only those may share who called before they began
 	changes                  Changes  // nil: there are none
+	secret                   string
+	epoch                    atomic.Pointer[storeEpoch]
 	// usableUntil is when the last reply that this process has stored or read expires, in
 	// Unix nanoseconds. It is 0 after all replies were invalidated.
 	usableUntil atomic.Int64
@@ -90,14 +97,18 @@ type Cache struct {
 // an error if Redis is unavailable.
 func New(ctx context.Context, o Options) (*Cache, error) {
 	c := &Cache{
-		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log,
+		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log, secret: o.Secret,
 		generations: newGenerations(), changes: o.Changes, stop: func() {},
 	}
 	c.maxReply = cmp.Or(c.maxReply, defaultMaxReply)
 	if c.now == nil {
 		c.now = time.Now
 	}
-	var err error
+	epoch, err := newStoreEpoch(o.Secret, o.StoreEpoch)
+	if err != nil {
+		return nil, err
+	}
+	c.epoch.Store(epoch)
 	if c.memory, err = newMemory(o.MemoryBytes); err != nil {
 		return nil, err
 	}
@@ -147,6 +158,23 @@ func (c *Cache) invalidate(tags ...string) {
 			c.usableUntil.Store(0)
 		}
 	}
+}
+
+// SetStoreEpoch says which epoch of the store replies are made from: a text that changes whenever the
+// store is replaced by something that announces no writes, such as a restored backup. Replies of
+// other epochs are never returned again, by no process that knows of this one.
+func (c *Cache) SetStoreEpoch(name string) error {
+	if c.epoch.Load().name == name {
+		return nil
+	}
+	next, err := newStoreEpoch(c.secret, name)
+	if err != nil {
+		return err
+	}
+	c.epoch.Store(next)
+	// After the epoch: a call that has this state of the generations has the new epoch, too.
+	c.invalidate(allTag)
+	return nil
 }
 
 // GetLocal returns the value in memory for a request fingerprint, if it is fresh. It

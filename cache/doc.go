@@ -13,6 +13,8 @@
 //   - The epoch is the generation of the tag all.
 //   - A lease is a key in Redis that marks a write in progress.
 //   - The upstream is whatever the caller makes replies from.
+//   - The store epoch is a text that changes whenever the store is replaced by something that calls
+//     no BeginWrite, such as a restored backup.
 //   - The prefix is what the names of all keys and channels in Redis begin with. Replicas of one
 //     store have the same prefix; stores that share a Redis have different ones.
 //
@@ -63,7 +65,12 @@
 //     a change, so that no reply of another replica that is older is returned to it.
 //  10. When the upstream cannot answer, the last reply that no write has invalidated is
 //     returned instead.
-//  11. [Buckets] add up what replicas count for rate limits, after the fact, and at most twenty
+//  11. The key of a reply in Redis depends on the store epoch, so that no reply outlives a store that
+//     was replaced. The checksum of a reply covers its key, so that the value of another key is a
+//     miss, and it is computed with [Options].Secret, so that nobody can make one without it.
+//     Somebody who can write to Redis can still bring back an earlier reply under its own key,
+//     together with its generations.
+//  12. [Buckets] add up what replicas count for rate limits, after the fact, and at most twenty
 //     times a second.
 //
 // # Limitations

@@ -1,8 +1,12 @@
 package cache
 
 import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"time"
 )
@@ -30,42 +34,90 @@ func (r *reply) fresh(now time.Time) bool { return now.Before(r.made.Add(r.ttl))
 // differ a little.
 func (r *reply) age(now time.Time) time.Duration { return max(now.Sub(r.made), 0) }
 
+// A storeEpoch is what the replies of a store have in common in Redis until the store is replaced:
+// a part of their keys, and what computes their checksums.
+type storeEpoch struct {
+	name     string
+	space    [sha256.Size]byte
+	checksum cipher.AEAD
+}
+
+// newStoreEpoch derives the keys of an epoch of the store from the secret, which may be empty.
+func newStoreEpoch(secret, name string) (*storeEpoch, error) {
+	const keySize = 32
+	e := &storeEpoch{name: name}
+	keys, err := hkdf.Key(sha256.New, []byte(secret), []byte(name), "portico cached replies", len(e.space)+keySize)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(keys[copy(e.space[:], keys):])
+	if err != nil {
+		return nil, err
+	}
+	// A random nonce of 96 bits is safe for about four thousand million replies.
+	e.checksum, err = cipher.NewGCMWithRandomNonce(block)
+	return e, err
+}
+
+// An entryID identifies the entry of a reply in Redis.
+type entryID struct {
+	epoch *storeEpoch
+	sum   [sha256.Size]byte // of the epoch, the secret and the caller's key
+}
+
+// entry returns the id of the entry of a key.
+func (e *storeEpoch) entry(key [32]byte) entryID {
+	var both [len(e.space) + len(key)]byte
+	copy(both[copy(both[:], e.space[:]):], key[:])
+	return entryID{e, sha256.Sum256(both[:])}
+}
+
 // The format of an entry in Redis is, in big endian:
 //
 //	1 byte   format version
-//	4 bytes  CRC-32C of the rest
+//	28 bytes checksum of the rest: AES-GCM without a plaintext, with its nonce
+//	32 bytes id of the entry, so that none is taken for another one
 //	8 bytes  made, in nanoseconds since 1970
 //	8 bytes  ttl, in nanoseconds
 //	16 bytes digest
 //	the value
 const (
-	entryVersion = 1
-	entryHeader  = 1 + 4 + 8 + 8 + 16
+	entryVersion = 2
+	checksumSize = 12 + 16
+	entryHeader  = 1 + checksumSize + sha256.Size + 8 + 8 + 16
 )
 
 // encode returns the entry for a reply.
-func (r *reply) encode() []byte {
-	b := make([]byte, 5, entryHeader+len(r.value))
+func (r *reply) encode(id entryID) []byte {
+	b := make([]byte, 1+checksumSize, entryHeader+len(r.value))
 	b[0] = entryVersion
+	b = append(b, id.sum[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.made.UnixNano()))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.ttl))
 	b = append(append(b, r.digest[:]...), r.value...)
-	binary.BigEndian.PutUint32(b[1:], crc32.Checksum(b[5:], crc32.MakeTable(crc32.Castagnoli)))
+	id.epoch.checksum.Seal(b[1:1], nil, nil, b[1+checksumSize:])
 	return b
 }
 
 // decode returns the reply of an entry. It reports false for bytes that encode did not
-// produce. The value of the reply is a slice of b.
-func decode(b []byte) (*reply, bool) {
-	if len(b) < entryHeader || b[0] != entryVersion ||
-		binary.BigEndian.Uint32(b[1:]) != crc32.Checksum(b[5:], crc32.MakeTable(crc32.Castagnoli)) {
+// produce for this id. The value of the reply is a slice of b.
+func decode(b []byte, id entryID) (*reply, bool) {
+	if len(b) < entryHeader || b[0] != entryVersion {
 		return nil, false
 	}
-	made, ttl := binary.BigEndian.Uint64(b[5:]), binary.BigEndian.Uint64(b[13:])
+	checked := b[1+checksumSize:]
+	if !bytes.HasPrefix(checked, id.sum[:]) {
+		return nil, false
+	}
+	if _, err := id.epoch.checksum.Open(nil, nil, b[1:1+checksumSize], checked); err != nil {
+		return nil, false
+	}
+	fields := checked[len(id.sum):]
+	made, ttl := binary.BigEndian.Uint64(fields), binary.BigEndian.Uint64(fields[8:])
 	if made > math.MaxInt64 || ttl > math.MaxInt64 || ttl == 0 {
 		return nil, false
 	}
 	r := &reply{made: time.Unix(0, int64(made)), ttl: time.Duration(ttl), value: b[entryHeader:]}
-	copy(r.digest[:], b[21:])
+	copy(r.digest[:], fields[16:])
 	return r, true
 }

@@ -2,39 +2,65 @@ package cache
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 	"time"
 )
 
-// FuzzDecode checks that decode accepts only what encode produces: accepted bytes are
-// encoded identically, and are rejected after changing any bit.
+// FuzzDecode checks that decode accepts only what encode produces for the same key: accepted bytes
+// are a reply, and are rejected after changing any bit, under another key, in another epoch of the
+// store, and without the secret.
 func FuzzDecode(f *testing.F) {
+	epoch := func(secret, name string) *storeEpoch {
+		e, err := newStoreEpoch(secret, name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return e
+	}
+	id := epoch("secret", "epoch").entry([32]byte{1})
+	others := map[string]entryID{
+		"another key":    epoch("secret", "epoch").entry([32]byte{2}),
+		"another epoch":  epoch("secret", "another").entry([32]byte{1}),
+		"another secret": epoch("other", "epoch").entry([32]byte{1}),
+		"no secret":      epoch("", "epoch").entry([32]byte{1}),
+		// An entry that somebody has made who knows the id, and not the secret.
+		"forged": {epoch("", "epoch"), id.sum},
+	}
 	r := &reply{value: []byte("value"), made: time.Unix(1700000000, 1), ttl: time.Minute, digest: digest{1, 2, 3}}
-	f.Add(r.encode())
+	f.Add(r.encode(id))
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{entryVersion}, entryHeader))
 	empty := &reply{made: time.Unix(0, 0), ttl: 1}
-	f.Add(empty.encode())
+	f.Add(empty.encode(id))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, ok := decode(b)
+		r, ok := decode(b, id)
 		if !ok {
 			// Any bytes can be a value.
 			r = &reply{value: b, made: time.Unix(0, int64(len(b))), ttl: time.Hour}
-			b = r.encode()
-			if r, ok = decode(b); !ok {
+			b = r.encode(id)
+			if r, ok = decode(b, id); !ok {
 				t.Fatal("what was encoded cannot be decoded")
 			}
 		}
 		if r.ttl <= 0 || len(r.value) != len(b)-entryHeader {
 			t.Errorf("decoded %+v", r)
 		}
-		if again := r.encode(); !bytes.Equal(again, b) {
-			t.Errorf("encoded again: %x, was %x", again, b)
+		if again, ok := decode(r.encode(id), id); !ok || !reflect.DeepEqual(again, r) {
+			t.Errorf("encoded again: %+v, was %+v", again, r)
 		}
-		for _, bit := range []int{0, 8, 8 * 5, 8*len(b) - 1} {
+		for name, other := range others {
+			if _, ok := decode(b, other); ok {
+				t.Errorf("accepted for %s", name)
+			}
+			if _, ok := decode(r.encode(other), id); ok {
+				t.Errorf("accepted from %s", name)
+			}
+		}
+		for _, bit := range []int{0, 8, 8 * (1 + checksumSize), 8 * (entryHeader - 1), 8*len(b) - 1} {
 			spoiled := bytes.Clone(b)
 			spoiled[bit/8] ^= 1 << (bit % 8)
-			if _, ok := decode(spoiled); ok {
+			if _, ok := decode(spoiled, id); ok {
 				t.Errorf("accepted with bit %d changed", bit)
 			}
 		}

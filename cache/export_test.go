@@ -15,3 +15,8 @@ func (c *Cache) SharesCounter(tags ...string) bool {
 
 // HeardOf reports whether another replica was heard to have used a nonce.
 func (c *Cache) HeardOf(nonce string) bool { return c.remote.nonces.Load().heardOf(nonce) }
+
+// RedisKey returns the key of a reply in Redis.
+func (c *Cache) RedisKey(key [32]byte) string {
+	return c.remote.keys.reply(c.epoch.Load().entry(key))
+}

@@ -30,8 +30,8 @@ const (
 
 // fill is the key of the lease of those who fill a reply under generations. It is on the node of the
 // reply.
-func (k keyspace) fill(reply string, generations digest) string {
-	return string(k) + "fill:{" + reply + "}" + hex.EncodeToString(generations[:])
+func (k keyspace) fill(id entryID, generations digest) string {
+	return string(k) + "fill:{" + k.reply(id) + "}" + hex.EncodeToString(generations[:])
 }
 
 // takeFillLease adds the commands to a pipeline that take the lease for a call, unless another one
@@ -43,7 +43,7 @@ func takeFillLease(ctx context.Context, p redis.Pipeliner, lease, token string) 
 
 // awaitFill waits for the reply that another replica fills under the same generations. It returns nil
 // if that takes too long, if the other one does not store it, or if Redis fails.
-func (r *remote) awaitFill(ctx context.Context, key, lease string, generations digest) *reply {
+func (r *remote) awaitFill(ctx context.Context, id entryID, lease string, generations digest) *reply {
 	deadline := time.NewTimer(maxFillWait)
 	defer deadline.Stop()
 	for pause := firstFillPoll; ; pause *= 2 {
@@ -58,14 +58,14 @@ func (r *remote) awaitFill(ctx context.Context, key, lease string, generations d
 		var held *redis.IntCmd
 		err := r.do(ctx, opAwaitFill, func(p redis.Pipeliner) {
 			held = p.Exists(ctx, lease) // first, as the other one stores the reply before it releases the lease
-			entry = p.Get(ctx, key)
+			entry = p.Get(ctx, r.keys.reply(id))
 		})
 		if err != nil {
 			return nil
 		}
 		if b, err := entry.Bytes(); err == nil && len(b) <= entryHeader+r.maxReply {
 			// Under the same generations: whatever was written before this call read them is in it.
-			if found, ok := decode(b); ok && found.digest == generations {
+			if found, ok := decode(b, id); ok && found.digest == generations {
 				return found
 			}
 		}

@@ -46,7 +46,7 @@ func (c *Cache) Get(ctx context.Context, fingerprint, key [32]byte, tags []strin
 	tier := tierMemory
 	if c.remote != nil {
 		tier = tierRedis
-		f.key = c.remote.keys.reply(key)
+		f.entry = c.epoch.Load().entry(key) // after the snapshot: see SetStoreEpoch
 		if r := f.lookup(ctx, now); r != nil && current {
 			c.metrics.lookups.WithLabelValues(tier, outcomeHit).Inc()
 			return r.value, outcomeHit, r.age(now), nil
@@ -71,7 +71,7 @@ type getCall struct {
 	cache            *Cache
 	fingerprint      [32]byte
 	id               [32]byte // the caller's key
-	key              string   // the key in Redis
+	entry            entryID  // in Redis
 	tags             []string
 	fill             Fill
 	snapshot         snapshot // of tags, taken before the lookup
@@ -93,11 +93,11 @@ type fillResult struct {
 // lookup returns the reply from Redis, or nil if there is none that is fresh.
 func (f *getCall) lookup(ctx context.Context, now time.Time) *reply {
 	c := f.cache
-	l, err := c.remote.lookup(ctx, f.key, f.tags)
+	l, err := c.remote.lookup(ctx, f.entry, f.tags)
 	if err == nil && !l.generationsFound {
 		f.redisFailed = l.corrupt
 		// Concurrent misses must see the same generations to share one fill.
-		l, err = c.remote.ensureGenerations(ctx, f.key, f.tags, "")
+		l, err = c.remote.ensureGenerations(ctx, f.entry, f.tags, "")
 	}
 	f.recordGenerations(l, err)
 	if l.reply == nil || !l.reply.fresh(now) {
@@ -242,10 +242,10 @@ func (f *getCall) runFill(ctx context.Context) (*fillResult, error) {
 func (f *getCall) prepareFill(ctx context.Context, start time.Time, l *lookupResult) *fillResult {
 	c, before := f.cache, f.digest
 	if !f.distrusted { // another one's reply would not do
-		f.fillLease = c.remote.keys.fill(f.key, before)
+		f.fillLease = c.remote.keys.fill(f.entry, before)
 	}
 	var err error
-	*l, err = c.remote.ensureGenerations(ctx, f.key, f.tags, f.fillLease)
+	*l, err = c.remote.ensureGenerations(ctx, f.entry, f.tags, f.fillLease)
 	f.recordGenerations(*l, err)
 	switch {
 	case f.distrusted:
@@ -255,7 +255,7 @@ func (f *getCall) prepareFill(ctx context.Context, start time.Time, l *lookupRes
 	case l.filler != anotherFills || l.leased || !f.generationsKnown || f.digest != before:
 		return nil
 	}
-	other := c.remote.awaitFill(ctx, f.key, f.fillLease, f.digest)
+	other := c.remote.awaitFill(ctx, f.entry, f.fillLease, f.digest)
 	if other == nil || !other.fresh(c.now()) {
 		return nil
 	}
@@ -269,7 +269,7 @@ func (f *getCall) storeInRedis(ctx context.Context, r *reply, filler fillHolder)
 	if filler == thisFills {
 		lease = f.fillLease
 	}
-	if f.cache.remote.store(ctx, f.key, r, lease) != nil {
+	if f.cache.remote.store(ctx, f.entry, r, lease) != nil {
 		return false
 	}
 	f.fillLease = "" // released

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -129,7 +128,7 @@ func TestLease(t *testing.T) {
 	writer.get("product:1", "miss", "old", fillWith("old"))
 	other.get("product:1", "hit", "old", failingFill)
 	writer.BeginWrite(t.Context(), []string{"product:1"}) // done is never called
-	stored := fmt.Sprintf("portico:reply:%x", key("product:1"))
+	stored := writer.RedisKey(key("product:1"))
 	before, err := client.Get(t.Context(), stored).Result()
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +190,7 @@ func TestStaleAfterOthersWrite(t *testing.T) {
 	r, client := newReplica(t, s, nil), redisClient(t, s)
 	r.get("product:1", "miss", "old", fillWith("old"))
 	// Only memory has the reply.
-	if err := client.Del(t.Context(), fmt.Sprintf("portico:reply:%x", key("product:1"))).Err(); err != nil {
+	if err := client.Del(t.Context(), r.RedisKey(key("product:1"))).Err(); err != nil {
 		t.Fatal(err)
 	}
 	r.get("product:1", "stale", "old", failingFill)

@@ -45,8 +45,8 @@ const DefaultPrefix = "portico:"
 type keyspace string
 
 // The braces keep the two keys of a tag on one node of a cluster.
-func (k keyspace) reply(key [32]byte) string {
-	return string(k) + "reply:" + hex.EncodeToString(key[:])
+func (k keyspace) reply(id entryID) string {
+	return string(k) + "reply:" + hex.EncodeToString(id.sum[:])
 }
 func (k keyspace) generation(tag string) string { return string(k) + "gen:{" + tag + "}" }
 func (k keyspace) lease(tag string) string      { return string(k) + "lease:{" + tag + "}" }
@@ -259,11 +259,11 @@ type lookupResult struct {
 }
 
 // lookup reads a reply and the generations of its tags.
-func (r *remote) lookup(ctx context.Context, key string, tags []string) (lookupResult, error) {
+func (r *remote) lookup(ctx context.Context, id entryID, tags []string) (lookupResult, error) {
 	var entry *redis.StringCmd
 	gens := make([]*redis.StringCmd, 0, len(tags)+1)
 	err := r.do(ctx, opLookup, func(p redis.Pipeliner) {
-		entry = p.Get(ctx, key)
+		entry = p.Get(ctx, r.keys.reply(id))
 		gens = append(gens, p.Get(ctx, r.keys.generation(allTag)))
 		for _, tag := range tags {
 			gens = append(gens, p.Get(ctx, r.keys.generation(tag)))
@@ -272,11 +272,11 @@ func (r *remote) lookup(ctx context.Context, key string, tags []string) (lookupR
 	if err != nil {
 		return lookupResult{}, err
 	}
-	return r.parseLookup(entry, gens), nil
+	return r.parseLookup(id, entry, gens), nil
 }
 
 // parseLookup returns the result of the commands of a lookup.
-func (r *remote) parseLookup(entry *redis.StringCmd, gens []*redis.StringCmd) lookupResult {
+func (r *remote) parseLookup(id entryID, entry *redis.StringCmd, gens []*redis.StringCmd) lookupResult {
 	l := lookupResult{generationsFound: true}
 	sum := sha256.New()
 	for _, gen := range gens {
@@ -298,7 +298,7 @@ func (r *remote) parseLookup(entry *redis.StringCmd, gens []*redis.StringCmd) lo
 		l.corrupt = true
 		return l
 	}
-	reply, ok := decode(b)
+	reply, ok := decode(b, id)
 	if !ok {
 		l.corrupt = true
 	} else if l.generationsFound && reply.digest == l.digest {
@@ -312,7 +312,7 @@ func (r *remote) parseLookup(entry *redis.StringCmd, gens []*redis.StringCmd) lo
 // write will change. It extends the lifetime of generations beyond that of replies about
 // to be stored. It also reads the reply again, because another call may have stored it
 // meanwhile. Unless fill is empty, it takes this lease for the caller.
-func (r *remote) ensureGenerations(ctx context.Context, key string, tags []string, fill string) (lookupResult, error) {
+func (r *remote) ensureGenerations(ctx context.Context, id entryID, tags []string, fill string) (lookupResult, error) {
 	var entry, filler *redis.StringCmd
 	token := rand.Text()
 	var gens []*redis.StringCmd
@@ -328,7 +328,7 @@ func (r *remote) ensureGenerations(ctx context.Context, key string, tags []strin
 			generation(r.keys.generation(tag))
 			leases = append(leases, p.ZCard(ctx, r.keys.lease(tag)))
 		}
-		entry = p.Get(ctx, key)
+		entry = p.Get(ctx, r.keys.reply(id))
 		if fill != "" {
 			filler = takeFillLease(ctx, p, fill, token)
 		}
@@ -336,7 +336,7 @@ func (r *remote) ensureGenerations(ctx context.Context, key string, tags []strin
 	if err != nil {
 		return lookupResult{}, err
 	}
-	l := r.parseLookup(entry, gens)
+	l := r.parseLookup(id, entry, gens)
 	if filler != nil && filler.Err() == nil {
 		l.filler = anotherFills
 		if filler.Val() == token {
@@ -374,9 +374,9 @@ func (r *remote) deleteKeys(ctx context.Context, keys []string) error {
 }
 
 // store stores a reply, and releases the lease of its fill, if there is one.
-func (r *remote) store(ctx context.Context, key string, reply *reply, fill string) error {
+func (r *remote) store(ctx context.Context, id entryID, reply *reply, fill string) error {
 	return r.do(ctx, opStore, func(p redis.Pipeliner) {
-		p.Set(ctx, key, reply.encode(), reply.ttl+r.staleTTL)
+		p.Set(ctx, r.keys.reply(id), reply.encode(id), reply.ttl+r.staleTTL)
 		if fill != "" {
 			p.Del(ctx, fill)
 		}

@@ -118,7 +118,7 @@ func respondWith(with string) func(net.Conn) {
 func TestCorruptKeys(t *testing.T) {
 	s := startRedis(t)
 	client, ctx := redisClient(t, s), t.Context()
-	redisKey := fmt.Sprintf("portico:reply:%x", key("product:1"))
+	redisKey := newReplica(t, s, nil).RedisKey(key("product:1"))
 	spoil := func(do func(redis.Pipeliner)) func() {
 		return func() {
 			if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error { do(p); return nil }); err != nil {
@@ -135,7 +135,7 @@ func TestCorruptKeys(t *testing.T) {
 	}{
 		{"empty", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, "", 0) })},
 		{"text", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, strings.Repeat("rubbish", 100), 0) })},
-		{"bit flipped", spoil(func(p redis.Pipeliner) { p.SetBit(ctx, redisKey, 8*37+3, 1); p.SetBit(ctx, redisKey, 8*37+4, 0) })},
+		{"bit flipped", spoil(func(p redis.Pipeliner) { p.SetBit(ctx, redisKey, 8*93+3, 1); p.SetBit(ctx, redisKey, 8*93+4, 0) })},
 		{"too large", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, strings.Repeat("x", 2<<20), 0) })},
 		{"reply of another type", list(redisKey)},
 		{"generation of another type", list("portico:gen:{product:1}")},

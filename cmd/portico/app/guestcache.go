@@ -43,6 +43,7 @@ func openReplyCache(cfg *config.Config, changes cache.Changes, registry promethe
 	replyCache, err := cache.New(context.Background(), cache.Options{
 		Redis:       client,
 		Prefix:      c.Prefix,
+		Secret:      string(cfg.Auth.SecretKey),
 		TTL:         c.TTL,
 		StaleTTL:    c.StaleTTL,
 		MemoryTTL:   c.MemoryTTL,
