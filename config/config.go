@@ -12,8 +12,8 @@ import (
 // prefix is the prefix of Portico's environment variables.
 const prefix = "PORTICO_"
 
-// Config is a validated configuration, as returned by [Load]. The tags of its fields, and of those
-// of the structs in it, define the settings: see [Settings].
+// Config is a validated configuration, as returned by [Load]. The tags of its fields, and of the
+// fields of nested structs, define the settings: see [Settings].
 type Config struct {
 	Listen         string         `setting:"listen" form:"address" default:"127.0.0.1:8080" flag:"listen" help:"Address of the contract's port, host:port. An empty host means every interface."`
 	PublicURL      string         `setting:"public_url" form:"base URL" flag:"public-url" help:"Base URL under which clients reach the service, for links and signatures. With a path, such as https://shop.example.com/shop, Portico serves everything below that path and answers other paths with 404. Empty: the Host header of each request."` // without a trailing slash
@@ -42,7 +42,7 @@ type Config struct {
 	Stock    Stock
 	Tracing  Tracing
 
-	// Settings for migrating from a legacy system resource by resource.
+	// Settings for migrating from a legacy store resource by resource.
 	Legacy Legacy
 	Mirror Mirror
 	Record Record
@@ -58,7 +58,7 @@ type Config struct {
 	Sections map[string]map[string]string
 
 	rows   []Row
-	loaded *loader // what the configuration was converted from; nil unless Load returned it
+	loaded *loader // the values that the configuration was converted from; nil unless Load returned it
 }
 
 // BasePath returns the path of PublicURL, which precedes all paths of the shop, without a
@@ -136,8 +136,8 @@ func conditions() []condition {
 	}...)
 }
 
-// Loopback reports whether a host:port is reachable from this machine only. It does not
-// resolve names; of these, only localhost counts as loopback.
+// Loopback reports whether a host:port is reachable from this machine only. It does not resolve
+// names; of all names, only localhost counts as loopback.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

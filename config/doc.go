@@ -7,9 +7,9 @@
 //     and flag, and [Load] stores the value in the field. The environment variable follows
 //     from the name. The example file, the reference and the output of "portico config" are
 //     generated from the [Settings] that the fields define.
-//  2. Four layers. Defaults are overridden by the YAML file, that by PORTICO_* environment
-//     variables, and those by command-line flags. A value keeps the text it was written
-//     as, so a key of zeros is never read as a number.
+//  2. Four layers. The YAML file overrides the defaults, PORTICO_* environment variables
+//     override the file, and command-line flags override the variables. A value keeps its
+//     original text, so a key of zeros is never read as a number.
 //  3. All problems at once. [Load] validates every value of every layer, including values
 //     that a later layer overrides, and then the conditions on combinations of settings.
 //     An unknown name is an error.
@@ -18,9 +18,9 @@
 //  5. A list of entries with the same keys is a [Table]. Tables are set in the YAML file
 //     only. Each key is defined by a field like a setting; the program checks whether an
 //     entry is valid in the contract.
-//  6. A setting says of itself whether a running process can take over a new value
-//     (Setting.Reload). The check of a reload ([Config.Reload]), the listings and the
-//     documentation follow from it.
+//  6. A setting declares whether a running process can apply a new value (Setting.Reload).
+//     The check of a reload ([Config.Reload]), the listings and the documentation follow
+//     from it.
 //  7. Adapters define their own settings. The program passes them as [Section] values, so
 //     this package does not depend on adapters.
 //

@@ -64,8 +64,8 @@ func (s Setting) keyNotes() string {
 	return notes
 }
 
-// ReloadNote returns the sentence that says that a reload takes over the table, beginning
-// with a space, or "" if it needs a restart.
+// ReloadNote returns the sentence about reloads of the table, beginning with a space, or "" if
+// a change needs a restart.
 func (t Table) ReloadNote() string {
 	if t.Reload {
 		return " A reload takes over changes."

@@ -22,7 +22,7 @@ func ExampleLoad() {
 	// Output: 127.0.0.1:8080 DEBUG documented
 }
 
-// Load reports all faults at once, so that one start shows all there is to correct.
+// Load reports all faults at once, so that one start shows everything that needs correction.
 func ExampleLoad_faults() {
 	_, err := config.Load(config.Sources{
 		Sections: []config.Section{{Name: "sql"}},

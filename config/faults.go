@@ -13,7 +13,7 @@ import (
 type Fault struct {
 	Setting string `json:"setting,omitempty"` // name of the setting; empty if the problem concerns a whole source
 	Origin  string `json:"origin,omitempty"`  // where the value came from: "portico.yaml:3", "flag --listen"
-	Problem string `json:"problem"`           // what is wrong and what would be valid
+	Problem string `json:"problem"`           // the problem and the valid values
 }
 
 // String returns the problem in one line.

@@ -2,8 +2,8 @@ package config
 
 import "time"
 
-// Follow configures how "portico serve" follows the old shop's database. Without DSN it does
-// not.
+// Follow configures how "portico serve" follows the legacy store's database. Without DSN it
+// does not.
 type Follow struct {
 	DSN           string        `setting:"follow.dsn" secret:"true" pattern:"(?:mysql:(?s:.*)/[^/?]+(?:[?].*)?)?" must:"be mysql:user:password@tcp(host:3306)/database" help:"The old shop's database, mysql:user:password@tcp(host:3306)/database, which one of all processes of portico serve follows: it takes over what changes there. The store must have been filled from it by portico import. Empty: none follows."`
 	Prefix        string        `setting:"follow.prefix" pattern:"[A-Za-z0-9_]{0,32}" must:"have at most 32 letters, digits and underscores" help:"Prefix of the table names there."`
@@ -19,5 +19,6 @@ type Follow struct {
 	Wait          time.Duration `setting:"follow.wait" default:"2s" range:"0s 1m" help:"How long the reply of the legacy system to a write may wait until its changes are here: then clients read here what they have written there. 0: replies do not wait."`
 }
 
-// PollOnly reports whether the binary log is not to be read.
+// PollOnly reports whether Portico polls the legacy store's tables instead of reading the
+// binary log.
 func (f Follow) PollOnly() bool { return f.Mode == "polling" }

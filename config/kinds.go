@@ -40,7 +40,7 @@ const (
 // parse returns the value of text. Its type depends on the kind: string for Text, Choice,
 // Address, URL (without a trailing slash) and Decimal (with exactly four places); bool;
 // int64 for Int and Size; time.Duration; []netip.Prefix; *time.Location; []string for
-// Choices and Names; []byte for Key. Errors say what would be valid and do not repeat the
+// Choices and Names; []byte for Key. Errors name the valid values and do not repeat the
 // text.
 func (s Setting) parse(text string) (any, error) {
 	if s.Valid != nil {

@@ -41,8 +41,7 @@ type Sources struct {
 	// entries. Each line of their error is reported as one problem.
 	Attribute func(Attribute) error
 	Fields    func(FieldList) error
-	// Routes returns what is wrong with the table routes as a whole, one problem each; nil
-	// accepts all.
+	// Routes returns the problems of the table routes as a whole; nil accepts all.
 	Routes func(*Config) []string
 }
 
@@ -70,9 +69,9 @@ func Load(sources Sources) (*Config, error) {
 	return l.finish()
 }
 
-// WithRoutes returns a copy of c, which must come from [Load], in which the table routes is that
-// of text: YAML with the one section routes, from the source name. It validates the combination as
-// Load does, and returns all problems as [Faults]. c does not change.
+// WithRoutes returns a copy of c, which must come from [Load], in which the table routes comes
+// from text: YAML with the one section routes, from the source name. It validates the combination
+// as Load does, and returns all problems as [Faults]. c does not change.
 func (c *Config) WithRoutes(name string, text []byte) (*Config, error) {
 	l := newLoader(c.loaded.sources)
 	maps.Copy(l.values, c.loaded.values)
@@ -100,7 +99,7 @@ func (c *Config) WithRoutes(name string, text []byte) (*Config, error) {
 	return l.finish()
 }
 
-// finish converts what the layers have set, and validates the combinations.
+// finish converts the merged values, and validates the combinations.
 func (l *loader) finish() (*Config, error) {
 	sources := l.sources
 	config := &Config{Sections: map[string]map[string]string{}}

@@ -22,7 +22,7 @@ const badURL = "must be an http or https URL such as https://shop.example.com, w
 
 const secretKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-// adapterSections returns sections like those of the program's adapters.
+// adapterSections returns sections like the sections of the program's adapters.
 func adapterSections() []config.Section {
 	return []config.Section{
 		{Name: "sql", Settings: []config.Setting{

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Legacy configures the legacy system that routes may send requests to. Without URL there
-// is none.
+// Legacy configures the legacy store that routes may send requests to. Without URL there is
+// none.
 type Legacy struct {
 	URL            string        `setting:"legacy.url" form:"URL" flag:"legacy-url" help:"Base URL of the old system: what stands before /api/rest there. The list routes says which requests it answers."` // without a trailing slash
 	Auth           string        `setting:"legacy.auth" default:"keep" choices:"keep caller own" help:"How Portico signs calls for the old system. keep: not at all; they go with the Host header that the client sent, so that its signature still verifies. caller: again for legacy.url, with the consumer and token of the caller, which Portico must know. own: again for legacy.url, with the consumer and token below, and only for callers whom Portico knows as Admin."`
@@ -21,7 +21,7 @@ type Legacy struct {
 	Cache          bool          `setting:"legacy.cache" default:"false" help:"Whether the old system's replies to Guests' product reads are cached, as Portico's own are. Changes made in the old system itself become visible within cache.ttl."`
 }
 
-// A Mirror configures how clients' writes to Portico are repeated at the legacy system.
+// A Mirror configures how clients' writes to Portico are repeated at the legacy store.
 type Mirror struct {
 	Drain time.Duration `setting:"mirror.drain" default:"10s" range:"1s 1m" help:"How long writes of a resource wait while they change sides: until all processes know of it, and the old system has all changes. Then they get 503 with Retry-After, the writes stay where they are, and the change is tried again later."`
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Reload decides whether a process that runs with c can take over next. Both must come from
+// Reload decides whether a process that runs with c can apply next. Both must come from
 // [Load]. It returns the names of the settings and tables whose values differ, in the order of
-// [Settings] and [Tables]. If any of them is not marked as one that reloads, the error is
-// [Faults] with one fault for each of those, and next must not be taken over in part.
+// [Settings] and [Tables]. If any of them needs a restart, the error is [Faults] with one
+// fault for each such name, and next must not be applied in part.
 func (c *Config) Reload(next *Config) (changed []string, err error) {
 	var faults Faults
 	add := func(name string, reload bool, before, after string) {

@@ -19,7 +19,7 @@ type Row struct {
 	Environment string `json:"environment,omitempty"` // environment variable; empty for tables
 	Flag        string `json:"flag,omitempty"`        // "--listen"
 	Secret      bool   `json:"secret"`
-	Reload      bool   `json:"reload"` // whether a reload takes over a new value
+	Reload      bool   `json:"reload"` // whether a reload applies a new value
 	Help        string `json:"help"`
 }
 
@@ -59,7 +59,7 @@ func (l *loader) rows() []Row {
 	return rows
 }
 
-// maskSecret returns what listings show for a secret. Defaults are not secret.
+// maskSecret returns the text that listings show for a secret. Defaults are not secret.
 func maskSecret(secret, defaultValue string) string {
 	switch secret {
 	case "":
@@ -81,7 +81,7 @@ const tableWidth = 100
 
 // WriteTable writes rows as a table with at most 100 characters per line. Long cells,
 // except names, continue in the next line. An empty cell is shown as "-". The column RELOAD
-// has "yes" for settings that a reload takes over. Environment variables, which follow from
+// has "yes" for settings that a reload applies. Environment variables, which follow from
 // the names, and flags are omitted.
 func WriteTable(w io.Writer, rows []Row) error {
 	cells := [][]string{{"SETTING", "VALUE", "SOURCE", "DEFAULT", "RELOAD"}}

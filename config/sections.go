@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Limits limit requests, and what they hold together.
+// Limits bounds single requests, and the memory that all requests hold together.
 type Limits struct {
 	BodyBytes     int64 `setting:"limits.body_bytes" form:"size" default:"16MiB" range:"1KiB 1GiB" reload:"true" help:"Maximum size of a request body."`
 	UnreadBytes   int64 `setting:"limits.unread_bytes" form:"size" default:"64MiB" range:"0 16GiB" help:"Maximum size of what Portico still reads and drops of a request that it has refused, because most clients send all of it before they read the reply. Beyond it the connection is closed, and the client may see that in place of the reply. 0: it is closed at once."`
@@ -74,7 +74,7 @@ type Auth struct {
 	Bearer          bool          `setting:"auth.bearer" default:"false" help:"Whether calls may carry an API key instead of a signature, as Authorization: Bearer KEY. Serve over HTTPS only, because anyone who sees a key can use it."`
 }
 
-// Media says where the bytes of images are, if not in the folder of the database.
+// Media configures the store of image bytes, if it is not the folder of the database.
 type Media struct {
 	Bucket    string        `setting:"media.bucket" pattern:"(?:[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])?" must:"be the name of a bucket: 3 to 63 lowercase letters, digits, dots and hyphens" help:"Bucket of an S3-compatible store for the image files, instead of the folder sql.media_dir. It must exist, and nobody but Portico should be able to read or write it. All processes that share a database need the same bucket. Empty: images are in the folder."`
 	Endpoint  string        `setting:"media.endpoint" default:"https://s3.amazonaws.com" pattern:"https?://[!-.0-~]+/?" must:"be a URL such as https://s3.example.com, without a path" help:"URL of the S3-compatible store, without the bucket."`

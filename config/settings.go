@@ -23,11 +23,11 @@ type Setting struct {
 	Min, Max int64
 
 	Secret bool   // never shown; may be read from PORTICO_<NAME>_FILE
-	Reload bool   // a running process takes over a new value: see [Config.Reload]
+	Reload bool   // a running process applies a new value: see [Config.Reload]
 	Flag   string // name of the command-line flag; empty if there is none
 
-	// Valid validates a value beyond its kind; nil accepts all. Its error says what would
-	// be valid ("must be …") and must not repeat the value of a secret.
+	// Valid validates a value beyond its kind; nil accepts all. Its error names the valid
+	// values ("must be …") and must not repeat the value of a secret.
 	Valid func(string) error
 
 	field []int // of the struct that gets the value, see [reflect.Value.FieldByIndex]
@@ -45,9 +45,9 @@ type Section struct {
 	Settings []Setting
 }
 
-// Settings returns the definitions of all settings in the order of the example file: those of
-// the fields of [Config], then those of the sections. The names of the sections are the choices
-// of the setting "adapter".
+// Settings returns the definitions of all settings in the order of the example file: the fields
+// of [Config] first, then the sections. The names of the sections are the choices of the
+// setting "adapter".
 func Settings(sections ...Section) []Setting {
 	all := taggedSettings(reflect.TypeFor[Config]())
 	for _, section := range sections {

@@ -22,8 +22,8 @@ type Table struct {
 	entry reflect.Type // of the elements of the field
 }
 
-// Tables returns the definitions of all tables in the order of the example file: those of the
-// fields of [Config] with a tag table.
+// Tables returns the definitions of all tables in the order of the example file: the fields
+// of [Config] with a tag table.
 func Tables() []Table {
 	var all []Table
 	for field := range reflect.TypeFor[Config]().Fields() {

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// taggedSettings returns the settings that the fields of a struct define, and those of the
-// structs in it, in their order. The tags of a field are
+// taggedSettings returns the settings that the fields of a struct and of its nested structs define, in
+// their order. The tags of a field are
 //
 //	setting:"log.level"        the name of the setting
-//	form:"size"                how the value is written, see parseForm; otherwise the field's type says it
+//	form:"size"                how the value is written, see parseForm; otherwise by the field's type
 //	choices:"debug info"       the allowed values of a string, or of each element of a list
 //	default:"10s"              the value if none is given
 //	range:"1s 10m"             the lowest and the highest value of a number, a size or a duration
 //	pattern:"[A-Z]{3}"         a regular expression that matches all valid values
-//	must:"be a code"           what an error says about others
+//	must:"be a code"           the rule that an error states for other values
 //	flag:"log-level"           the name of the command-line flag
 //	secret:"true"              see [Setting]
 //	reload:"true"              see [Setting]
@@ -106,7 +106,7 @@ func pairs(tag reflect.StructTag) iter.Seq2[string, string] {
 	}
 }
 
-// parseForm returns what a tag "form" stands for.
+// parseForm returns the kind and the validation that a tag "form" stands for.
 func parseForm(name string) (Kind, func(string) error) {
 	switch name {
 	case "address":
@@ -163,8 +163,8 @@ func (s Setting) bound(text string) int64 {
 	}
 }
 
-// assign sets the fields of target, a struct, that define settings to the values of these. It
-// leaves a field alone whose setting has no valid value.
+// assign sets the fields of target, a struct, to the values of the settings that they define. It leaves a
+// field unchanged if its setting has no valid value.
 func assign(target reflect.Value, settings []Setting, v values) {
 	for _, s := range settings {
 		if parsed := v[s.Name].parsed; parsed != nil && s.field != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTags checks that the tags of all settings and tables, and of the tables' keys, are known and
-// say something valid.
+// TestTags checks that the tags of all settings and tables, and of the tables' keys, are known
+// and valid.
 func TestTags(t *testing.T) {
 	known := []string{"setting", "form", "choices", "default", "range", "pattern", "must", "flag", "secret", "reload", "help", "table", "identity", "example"}
 	var check func(reflect.Type)

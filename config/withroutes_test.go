@@ -10,7 +10,8 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestWithRoutes: other routes are validated as those of a file are, and change nothing else.
+// TestWithRoutes checks that other routes are validated like the routes of a file, and change
+// nothing else.
 func TestWithRoutes(t *testing.T) {
 	t.Parallel()
 	base, err := config.Load(config.Sources{

@@ -1,4 +1,4 @@
-// Package buildinfo says which build of Portico is running.
+// Package buildinfo reports the version, commit and date of the running build.
 //
 // # Principles
 //
@@ -7,8 +7,8 @@
 //  2. A build from sources without a repository, as in a container, has nothing to record. It
 //     passes its version with
 //     -ldflags "-X github.com/portico-commerce/portico/config/buildinfo.version=VERSION".
-//  3. What a build did not record is left out, not guessed. Go records nothing in a linked
-//     worktree of Git, with -buildvcs=false, or in a test.
+//  3. Facts that a build did not record are left out, not guessed. Go records nothing in a
+//     linked worktree of Git, with -buildvcs=false, or in a test.
 //
 // # How it is tested
 //
@@ -38,16 +38,16 @@ type Info struct {
 	// or "dev".
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"` // "" if the build did not record it
-	Date    string `json:"date,omitempty"`   // when Commit was made, in UTC as in RFC 3339; "" as Commit
-	// Dirty says that the sources had changes that were not committed.
+	Date    string `json:"date,omitempty"`   // when Commit was made, in UTC as in RFC 3339; "" if the build did not record it
+	// Dirty is true if the sources had changes that were not committed.
 	Dirty    bool   `json:"dirty"`
 	Go       string `json:"go"`       // version of Go that built the program
 	Platform string `json:"platform"` // such as "linux/amd64"
 }
 
-// Read returns what the running program has recorded. In a program of another module that
-// is made of Portico's packages, it describes the version of Portico that the program
-// contains.
+// Read returns the build information that the running program has recorded. In a program of
+// another module that is made of Portico's packages, it describes the version of Portico that
+// the program contains.
 func Read() Info {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -82,7 +82,7 @@ func describe(build *debug.BuildInfo, linked string) Info {
 	return i
 }
 
-// addRepository adds what the build has recorded about the repository of the main module.
+// addRepository adds the recorded facts about the repository of the main module.
 func (i *Info) addRepository(settings []debug.BuildSetting) {
 	for _, s := range settings {
 		switch s.Key {

@@ -15,7 +15,7 @@ import (
 
 const pseudo = "v1.2.1-0.20260102030405-0123456789ab"
 
-// TestDescribe checks what is said about each way to build.
+// TestDescribe checks the info for each way to build.
 func TestDescribe(t *testing.T) {
 	of := func(version string) debug.Module { return debug.Module{Path: module, Version: version} }
 	vcs := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"}}
@@ -73,7 +73,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestBuilds builds a program from this package in a repository, and reads what it prints.
+// TestBuilds builds a program from this package in a repository, and reads its output.
 func TestBuilds(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "git")

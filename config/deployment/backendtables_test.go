@@ -17,8 +17,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestBackendTables checks that the guide says what each backend keeps, attribute by
-// attribute and call by call, as the built-in mappings do. After a change of a mapping run:
+// TestBackendTables checks the guide's tables of backend-owned attributes and of calls to each
+// backend against the built-in mappings. After a change of a mapping run:
 //
 //	go test ./config/deployment -run BackendTables -update
 func TestBackendTables(t *testing.T) {
@@ -65,8 +65,8 @@ func openBuiltIn(t *testing.T, title string) *builtIn {
 	return b
 }
 
-// attributeTable returns a row for each resource of which a backend keeps something. Attributes
-// that only guide a write are stored nowhere.
+// attributeTable returns a row for each resource with backend-owned attributes. Attributes that
+// only guide a write are stored nowhere.
 func attributeTable(backends []*builtIn) string {
 	var rows [][]string
 	head := []string{"Records"}
@@ -95,8 +95,8 @@ func attributeTable(backends []*builtIn) string {
 	return markdown(append(head, "Only in the local replica"), rows)
 }
 
-// callTable returns a row for each call of the contract. Paths that only name a store view or
-// a category besides have no row of their own.
+// callTable returns a row for each call of the contract. Paths that only add a store view or a
+// category have no row of their own.
 func callTable(backends []*builtIn) string {
 	head := []string{"Call"}
 	for _, b := range backends {
@@ -121,7 +121,7 @@ func callTable(backends []*builtIn) string {
 	return markdown(head, rows)
 }
 
-// effect says what a call does at a backend.
+// effect describes the effect of a call at a backend.
 func effect(b *builtIn, resource adapter.Resource, m contract.Method) string {
 	r, known := b.of[resource]
 	done, does := "read", true

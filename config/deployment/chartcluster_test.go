@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// Modules that hold the schemas of what a cluster accepts: the OpenAPI document of
+// Modules that hold the schemas of the objects that a cluster accepts: the OpenAPI document of
 // Kubernetes, and the resource definitions of the Prometheus operator.
 const (
 	kubernetesModule         = "k8s.io/kubernetes@" + kubernetesVersion
@@ -79,7 +79,7 @@ func (c cluster) addDefinitions(t *testing.T, compiler *jsonschema.Compiler) {
 			t.Fatalf("%s has no schema", name)
 		}
 		makeStrict(schema)
-		text, err := json.Marshal(schema) // numbers as the validator wants them
+		text, err := json.Marshal(schema) // numbers in the validator's form
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +104,8 @@ func (c cluster) add(t *testing.T, compiler *jsonschema.Compiler, apiVersion, ki
 	c[apiVersion+" "+kind] = schema
 }
 
-// makeStrict makes a schema refuse properties that it does not describe, and what OpenAPI says
-// about numbers or texts mean the same to a validator of JSON Schema.
+// makeStrict makes a schema refuse properties that it does not describe, and gives OpenAPI's types
+// of numbers and texts the same meaning for a validator of JSON Schema.
 func makeStrict(schema map[string]any) {
 	if properties, ok := schema["properties"].(map[string]any); ok && len(properties) > 0 {
 		// Metadata of an object is described elsewhere.
@@ -195,7 +195,7 @@ func checkClusterRefuses(t *testing.T, c cluster) {
 	}
 }
 
-// checkRefusedValues checks what Helm says of values that cannot work.
+// checkRefusedValues checks Helm's messages for values that cannot work.
 func checkRefusedValues(t *testing.T, h helm) {
 	t.Helper()
 	server := "existingSecret: {keys: {sql.dsn: dsn}}"
@@ -284,8 +284,8 @@ func checkHelmCommands(t *testing.T, h helm) {
 	}
 }
 
-// checkNotes checks that the notes name what is missing. Helm shows notes only with a cluster, so
-// they are rendered in a chart of their own, as a template.
+// checkNotes checks that the notes name everything that is missing. Helm shows notes only with a
+// cluster, so they are rendered in a chart of their own, as a template.
 func checkNotes(t *testing.T, h helm) {
 	t.Helper()
 	chart := t.TempDir()

@@ -20,13 +20,14 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-// Versions of what the manifests of the chart are made with, and compared with.
+// The versions of Helm, which renders the manifests of the chart, and of Kubernetes, whose
+// schemas check them.
 const (
 	helmProgram       = "helm.sh/helm/v3/cmd/helm@v3.22.0"
 	kubernetesVersion = "v1.37.2"
 )
 
-// everyChartValue switches on all that the chart has, with replicas and a database server.
+// everyChartValue switches on every feature of the chart, with replicas and a database server.
 const everyChartValue = `
 image: {repository: registry.internal/portico, digest: "sha256:` + "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" + `", pullSecrets: [{name: registry}]}
 existingSecret:
@@ -111,7 +112,7 @@ func chartVariants() map[string][]string {
 // A helm runs the program helm.
 type helm struct{ path string }
 
-// run runs a command, and returns what it prints.
+// run runs a command, and returns its output.
 func (h helm) run(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), h.path, arguments...)
@@ -123,7 +124,7 @@ func (h helm) run(t *testing.T, arguments ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// template returns the manifests of a chart as YAML, or what Helm has against the values.
+// template returns the manifests of a chart as YAML, or Helm's objections to the values.
 func (h helm) template(t *testing.T, chart string, values ...string) (string, error) {
 	t.Helper()
 	arguments := []string{"template", "shop", chart}
@@ -159,7 +160,7 @@ type manifest map[string]any
 // kind returns the kind of the object.
 func (m manifest) kind() string { kind, _ := m["kind"].(string); return kind }
 
-// at returns what is at a path of keys and indexes, or nil.
+// at returns the value at a path of keys and indexes, or nil.
 func (m manifest) at(path ...any) any {
 	var value any = map[string]any(m)
 	for _, step := range path {
@@ -231,8 +232,8 @@ func checkEveryKind(t *testing.T, h helm) {
 	}
 }
 
-// checkChartPods checks of each pod what the cluster's schema does not, and that the program
-// accepts its configuration.
+// checkChartPods checks the rules for pods that the cluster's schema lacks, and that the
+// program accepts its configuration.
 func checkChartPods(t *testing.T, manifests []manifest) {
 	t.Helper()
 	configs := map[any]any{}

@@ -30,8 +30,8 @@ func clientsGuide(dialect string) guide {
 	}}
 }
 
-// leaveOutPassword does what the guide says for the dialect magento: it removes the line of
-// a program that sets the password of a new customer.
+// leaveOutPassword follows the guide for the dialect magento: it removes the line of a program
+// that sets the password of a new customer.
 func leaveOutPassword(t *testing.T, path string) {
 	t.Helper()
 	program := regexp.MustCompile(`(?m)^.*only in the dialect documented\n`).ReplaceAllString(apptest.ReadFile(t, path), "")

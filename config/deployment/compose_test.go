@@ -128,7 +128,7 @@ func TestCompose(t *testing.T) {
 }
 
 // checkSubstitutions checks that each value from the environment has a default or an error
-// message, and that the beginning of the file names those without a default.
+// message, and that the beginning of the file names the variables without a default.
 func checkSubstitutions(t *testing.T, text string) {
 	t.Helper()
 	all := 0
@@ -148,7 +148,7 @@ func checkSubstitutions(t *testing.T, text string) {
 }
 
 // TestComposeSettingsFile checks that the file of settings names every setting, without a value:
-// docker compose takes that from the environment. After a change of the settings run:
+// docker compose takes the value from the environment. After a change of the settings run:
 //
 //	go test ./config/deployment -run ComposeSettingsFile -update
 func TestComposeSettingsFile(t *testing.T) {
@@ -240,7 +240,7 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 	if !slices.Equal(service.EnvFile, []string{"settings.env"}) {
 		t.Errorf("the settings come from %q, not from settings.env", service.EnvFile)
 	}
-	environ := []string{"PORTICO_DIALECT=magento"} // as settings.env has it
+	environ := []string{"PORTICO_DIALECT=magento"} // as in settings.env
 	for name, text := range service.Environment {
 		if !known[name] {
 			t.Errorf("%s is no setting", name)

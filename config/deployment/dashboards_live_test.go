@@ -145,8 +145,8 @@ const (
 	sampledTrace   = "00-" + sampledTraceID + "-b7ad6b7169203331-01"
 )
 
-// startMigrating starts a process in front of the system at legacy, with shadow reads, recordings
-// and mirrored writes. The old shop's database cannot be reached.
+// startMigrating starts a process in front of the legacy store at legacy, with shadow reads,
+// recordings and mirrored writes. The legacy store's database cannot be reached.
 func startMigrating(t *testing.T, legacy string, environ []string) *apptest.Process {
 	t.Helper()
 	folder := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-// Where the files for operators are.
+// The paths of the files for operators.
 const (
 	dashboardFile  = "../../config/grafana/portico.json"
 	prometheusRoot = "../../config/prometheus"
@@ -178,8 +178,8 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// dashboardFaults returns what makes a dashboard hard to read, or makes Grafana show it
-// differently than intended.
+// dashboardFaults returns the faults that make a dashboard hard to read, or make Grafana
+// show it differently than intended.
 func dashboardFaults(d *dashboard) (faults []string) {
 	fault := func(format string, arguments ...any) { faults = append(faults, fmt.Sprintf(format, arguments...)) }
 	ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}

@@ -33,7 +33,7 @@ import (
 //	         top-level keys. Files called portico*.yaml hold settings.
 //	text     output of the commands before it: each line must be printed in this order,
 //	         and … stands for anything
-//	console  commands that no test can run; notRun says why
+//	console  commands that no test can run; notRun has the reasons
 //	sql      statements for another server
 //	go       Go source, which must be well formed
 //	mermaid  a picture

@@ -27,11 +27,10 @@ func guides() []guide {
 	}
 }
 
-// allGuides returns the guides, with that to generated clients, which runs at night.
+// allGuides returns the guides, and the guide to generated clients, which runs at night.
 func allGuides() []guide { return append(guides(), clientsGuide("documented")) }
 
-// startLegacyShop starts a legacy shop: its database, and a server that answers from a
-// copy.
+// startLegacyShop starts a legacy store: its database, and a server that answers from a copy.
 func startLegacyShop(t *testing.T, folder string) []string {
 	dsn, _ := magento1test.NewShop(t, magento1test.Demo, "mage_")
 	media := filepath.Join(folder, "media")
@@ -50,7 +49,7 @@ func startLegacyShop(t *testing.T, folder string) []string {
 		"http://old.internal", old.Contract,
 		"https://shop.example", "http://127.0.0.1:8080",
 		"/var/lib/portico", filepath.Join(folder, "var"), "/var/www/shop/media", media,
-		// The shops of the test need no protection.
+		// The stores of the test need no protection.
 		"--rate 10 ", "--rate 0 ",
 		"CONSUMER_KEY", strings.Repeat("a", 32), "CONSUMER_SECRET", strings.Repeat("b", 32),
 		"ADMIN_TOKEN_SECRET", strings.Repeat("d", 32), "ADMIN_TOKEN", strings.Repeat("c", 32),

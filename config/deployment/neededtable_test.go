@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// TestNeededTable checks that the guide says what records need to be imported, as the schemas
-// do. After a change of a schema run:
+// TestNeededTable checks the guide's table of the attributes that an import requires against
+// the schemas. After a change of a schema run:
 //
 //	go test ./config/deployment -run NeededTable -update
 func TestNeededTable(t *testing.T) {
@@ -36,7 +36,7 @@ func TestNeededTable(t *testing.T) {
 }
 
 // neededTable returns a row for each resource that a mapping may have: the attributes that
-// every record needs, and the resources that these refer to.
+// every record needs, and the resources that they refer to.
 func neededTable() string {
 	var b strings.Builder
 	b.WriteString("| Resource | Part of | Every record needs | Of these refer to other records |\n|---|---|---|---|\n")

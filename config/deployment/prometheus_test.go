@@ -170,8 +170,8 @@ func metricNames(expr string) []string {
 	return regexp.MustCompile(`\b(?:[a-z_]+:)?(?:portico|go|process)_[a-z_]+(?::[a-z0-9_]+)?\b`).FindAllString(expr, -1)
 }
 
-// family returns the name under which /metrics describes a metric: for a part of a
-// histogram, that of the histogram.
+// family returns the name under which /metrics describes a metric: for a part of a histogram,
+// the histogram's.
 func family(name string, families map[string]string) string {
 	for _, part := range []string{"_bucket", "_sum", "_count"} {
 		if whole, ok := strings.CutSuffix(name, part); ok && families[whole] != "" {

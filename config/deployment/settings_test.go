@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// settingRows returns what "portico config" prints, by setting, with additional environment
+// settingRows returns the output of "portico config" by setting, with additional environment
 // variables. Tables such as routes have no environment variable.
 func settingRows(t *testing.T, environ ...string) (rows []config.Row, byName map[string]config.Row) {
 	t.Helper()

@@ -17,12 +17,13 @@ import (
 // PORTICO_SQL_, which name a whole section.
 var variableNames = regexp.MustCompile(`\b(PORTICO(?:_[A-Z0-9]+)+)\b|\bPORTICO_[A-Z0-9_]*_`)
 
-// readVariables matches those that Go code reads from its environment.
+// readVariables matches the variables that Go code reads from its environment.
 var readVariables = regexp.MustCompile(`\bGetenv\("(PORTICO(?:_[A-Z0-9]+)+)"\)`)
 
 // namedVariables returns the variables PORTICO_… that the guides, scripts, workflows and files of settings
-// tell a person to set, and those that Go code reads, each with a file that names it. The names in other Go
-// code are those of settings of a program in an example, or refused on purpose; the changelog names former ones.
+// tell a person to set, and the variables that Go code reads, each with a file that names it. The names in
+// other Go code are settings of a program in an example, or refused on purpose; the changelog names former
+// ones.
 func namedVariables(t *testing.T) map[string]string {
 	t.Helper()
 	root := os.DirFS(filepath.Join("..", ".."))
@@ -59,8 +60,8 @@ func namedVariables(t *testing.T) map[string]string {
 	return named
 }
 
-// TestNamedVariables checks that Portico refuses no variable that a file of the repository tells a person to
-// set: whoever follows a guide, or runs a test, runs Portico with the same environment.
+// TestNamedVariables checks that Portico refuses no variable that a file of the repository tells a person
+// to set: people who follow a guide or run a test run Portico with the same environment.
 func TestNamedVariables(t *testing.T) {
 	named := namedVariables(t)
 	var environ apptest.Environment

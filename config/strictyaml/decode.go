@@ -20,10 +20,10 @@ import (
 type Decoder struct {
 	// File is the name by which faults refer to the file.
 	File string
-	// Check, unless it is nil, is called with a pointer to each value that was decoded, after
-	// the values inside of it. It reports what else is wrong by Fault and Require.
+	// Check, unless it is nil, is called with a pointer to each value that was decoded, after the values
+	// inside of it. It reports further faults by Fault and Require.
 	Check func(p Place, v any)
-	// MayBeEmpty allows a file without any value, which leaves what it is decoded to as it is.
+	// MayBeEmpty allows a file without any value, which leaves the destination unchanged.
 	MayBeEmpty bool
 	// Aliases allows anchors and aliases. They can expand exponentially, so it is only for
 	// files that the program itself contains.
@@ -45,12 +45,12 @@ type Fault struct {
 // Error returns the fault with file and line.
 func (f Fault) Error() string { return at(f.File, f.Line) + ": " + f.Message }
 
-// Decode decodes a file to v, a pointer to a struct or to a list of them. The name of a member is that of the
-// field in lower case, or the field's tag yaml. Members of embedded structs are members of
-// the struct around them. Fields may be structs, maps by name, lists, texts, booleans,
-// integers, floating-point numbers, durations, a [Size], pointers to these, and types that
-// implement [encoding.TextUnmarshaler] or [yaml.Unmarshaler], whose errors say what would be
-// valid: "must be …". A field with the tag yaml:"-" is no member. Further tags are
+// Decode decodes a file to v, a pointer to a struct or to a list of them. The name of a member is the
+// field's name in lower case, or the field's tag yaml. Members of embedded structs are members of the
+// struct around them. Fields may be structs, maps by name, lists, texts, booleans, integers, floating-point
+// numbers, durations, a [Size], pointers to these, and types that implement [encoding.TextUnmarshaler] or
+// [yaml.Unmarshaler], whose errors name the valid values: "must be …". A field with the tag yaml:"-" is no
+// member. Further tags are
 //
 //	need:"true"            the member must have a value
 //	default:"10s"          its value if it has none
@@ -135,8 +135,8 @@ func at(file string, line int) string {
 	return file + ":" + strconv.Itoa(line)
 }
 
-// decode decodes the value at p to v, which has this tag, and checks it. It does what the
-// YAML library would do, which neither reports all faults nor knows their paths.
+// decode decodes the value at p to v, which has this tag, and checks it. It takes the place of the YAML
+// library's decoder, which neither reports all faults nor knows their paths.
 func (d *Decoder) decode(p Place, v reflect.Value, tag reflect.StructTag) {
 	p.tag = tag
 	if p.Node != nil && d.Aliases {
@@ -323,7 +323,7 @@ func (d *Decoder) checkRange(p Place, v reflect.Value) bool {
 	return within
 }
 
-// form says how the values at p are written, which are of this type.
+// form describes the notation of the values at p, which are of this type.
 func form(p Place, t reflect.Type) string {
 	text := "a string"
 	switch t {

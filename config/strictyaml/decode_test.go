@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTrustedFile decodes a file with what only files of the program itself may have.
+// TestTrustedFile decodes a file with features that only files of the program itself may use.
 func TestTrustedFile(t *testing.T) {
 	got := garden{Notes: "before"}
 	d := strictyaml.Decoder{File: "f", Aliases: true, MayBeEmpty: true}
@@ -155,7 +155,7 @@ func TestTrustedFile(t *testing.T) {
 	}
 }
 
-// TestCheck checks the order in which values are checked, and what a check is told.
+// TestCheck checks the order in which values are checked, and the arguments of a check.
 func TestCheck(t *testing.T) {
 	var got []string
 	d := strictyaml.Decoder{File: "f"}

@@ -3,8 +3,8 @@
 //
 // # Principles
 //
-//  1. A fault names its line, the path of the value, and what would be valid. One fault does
-//     not hide another.
+//  1. A fault names its line, the path of the value, and the valid values. One fault does not
+//     hide another.
 //  2. Nothing is ignored or guessed: unknown and repeated names, values of another type, and
 //     further documents are faults.
 //  3. Tags of struct fields describe the format: see [Decoder.Decode].

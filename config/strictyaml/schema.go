@@ -12,7 +12,8 @@ import (
 
 // Schema returns the JSON Schema, draft 2020-12, of files that a [Decoder] decodes to a struct
 // of this type, for editors. It follows from the types and tags of the fields. A decoder
-// refuses more: what types that decode themselves refuse, and what Check reports.
+// refuses more: the values that types with their own decoder refuse, and the faults that Check
+// reports.
 func Schema(t reflect.Type) map[string]any {
 	return schemaOf(Place{}, t)
 }
@@ -58,7 +59,7 @@ func schemaOf(p Place, t reflect.Type) (schema map[string]any) {
 	return schema
 }
 
-// addMembers adds the members of a struct, and returns those that are required.
+// addMembers adds the members of a struct, and returns the required ones.
 func addMembers(p Place, t reflect.Type, members map[string]any) (required []string) {
 	for f := range t.Fields() {
 		name := cmp.Or(f.Tag.Get("yaml"), strings.ToLower(f.Name))

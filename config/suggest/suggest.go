@@ -1,4 +1,4 @@
-// Package suggest finds the name that a person meant who wrote another one.
+// Package suggest finds the name that a person probably meant by a misspelled one.
 //
 // Its only function computes Levenshtein distances, so callers bound how often they ask
 // about one hostile file. It is tested by a table of names and by the packages that read

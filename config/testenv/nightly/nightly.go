@@ -3,7 +3,7 @@
 //
 // # Principles
 //
-//  1. The run for every commit finds within minutes what a change breaks. Repetitions on
+//  1. The run for every commit finds faults of a change within minutes. Repetitions on
 //     another engine, with more values or for a longer time run at night.
 //  2. A test that runs only at night says so when it is skipped, and names the stage of
 //     .ci/nightly that runs it.

@@ -62,8 +62,9 @@ func Main(m *testing.M, mains map[string]func()) {
 	os.Exit(m.Run())
 }
 
-// runMoreTests has more tests run at once than there are cores, unless -parallel says how many. With
-// -short, which the race detector uses, tests wait for the processor, so that nothing would be gained.
+// runMoreTests runs more tests at once than there are cores, unless -parallel sets the number. With
+// -short, which the race detector uses, tests wait for the processor, so that more tests at once
+// would gain nothing.
 func runMoreTests() error {
 	const name = "test.parallel"
 	flag.Parse()

@@ -21,8 +21,8 @@ type Cluster struct {
 	servers []*Server
 }
 
-// NewCluster starts a cluster whose nodes take another for lost that has not answered for
-// nodeTimeout (Redis's default is 15 s). A replica is promoted about a second after that.
+// NewCluster starts a cluster whose nodes take another node for lost after nodeTimeout without
+// an answer (Redis's default is 15 s). A replica is promoted about a second after that.
 func NewCluster(t testing.TB, nodeTimeout time.Duration) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}

@@ -33,7 +33,7 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-// waitTimeout is how long a test waits for what servers agree on.
+// waitTimeout bounds how long a test waits for the servers to agree.
 const waitTimeout = 60 * time.Second
 
 // A Server is one process: a Redis server or a Sentinel.
@@ -114,7 +114,7 @@ func (s *Server) do(command ...any) {
 	}
 }
 
-// info returns a field of what INFO or CLUSTER INFO reports, or "" if the server does not answer.
+// info returns a field of the reply to INFO or CLUSTER INFO, or "" if the server does not answer.
 func (s *Server) info(field string, command ...any) string {
 	text, err := s.client.Do(s.t.Context(), command...).Text()
 	if err != nil {

@@ -10,8 +10,8 @@
 //  2. Database servers refuse to run as root, so that all servers run as another user if the tests
 //     are root.
 //  3. However the test binary ends, the servers are ended and the folder is removed: a shell script
-//     watches a pipe that closes with the binary. It ends the processes whose ids are in files:
-//     those that the group has started, and servers that those have started, such as the
+//     watches a pipe that closes with the binary. It ends the processes whose ids are in files: the
+//     processes that the group has started, and the servers that these have started, such as the
 //     PostgreSQL of a Patroni.
 //
 // # How it is tested
@@ -39,14 +39,14 @@ const startTimeout = time.Minute
 
 // A Group is a folder, and the servers that run in it.
 type Group struct {
-	// Dir is the folder. What a server writes is in the file NAME.log there.
+	// Dir is the folder. The output of a server is in the file NAME.log there.
 	Dir        string
 	tb         testing.TB
 	attributes *syscall.SysProcAttr
 }
 
-// New returns a group without servers. It ends with the test. users are those to run the servers
-// as if the tests run as root; the first one that exists is taken.
+// New returns a group without servers. It ends with the test. If the tests run as root, the servers
+// run as the first of users that exists.
 func New(tb testing.TB, users ...string) *Group {
 	tb.Helper()
 	dir, err := os.MkdirTemp(programs.MemoryFolder(), "portico-servers-")
@@ -134,7 +134,7 @@ func (g *Group) watch() {
 	})
 }
 
-// logEnds logs the ends of what the servers have written.
+// logEnds logs the ends of the servers' output.
 func (g *Group) logEnds() {
 	files, _ := filepath.Glob(filepath.Join(g.Dir, "*.log")) // the pattern is well formed
 	for _, file := range files {
@@ -189,8 +189,8 @@ type Server struct {
 	Ended chan struct{} // closed when it has exited
 }
 
-// Start starts a program. Its name, which the log and the file of its process id have, is its own
-// among those that run.
+// Start starts a program. Its name, by which its log and the file of its process id are called,
+// must be unique among the running servers.
 func (g *Group) Start(name, path string, arguments ...string) *Server {
 	g.tb.Helper()
 	log, err := os.OpenFile(filepath.Join(g.Dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -12,7 +12,8 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-// TestGroupEnds checks that a group ends what its servers have left behind, and removes its folder.
+// TestGroupEnds checks that a group ends the processes that its servers have left behind, and
+// removes its folder.
 func TestGroupEnds(t *testing.T) {
 	t.Parallel()
 	sh := programs.Need(t, "sh")

@@ -21,7 +21,7 @@ import (
 // screenshotsDir is the environment variable that names a folder for screenshots.
 const screenshotsDir = "PORTICO_TEST_SCREENSHOTS"
 
-// A Browser is a Chromium that walks through pages, and notes what it has to say about them.
+// A Browser is a Chromium that walks through pages, and records its messages about them.
 type Browser struct {
 	t   *testing.T
 	Ctx context.Context
@@ -126,7 +126,7 @@ func (b *Browser) WaitForText(selector string) string {
 // axeVersion is the version of axe-core, which npm downloads for the test.
 const axeVersion = "4.10.3"
 
-// AxeSource returns the script that looks for what keeps people from using a page.
+// AxeSource returns the script that looks for accessibility faults.
 func AxeSource(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -141,7 +141,7 @@ func AxeSource(t *testing.T) string {
 	return string(source)
 }
 
-// Violations returns what axe finds on the page.
+// Violations returns the accessibility faults that axe finds on the page.
 func (b *Browser) Violations(axe string) []string {
 	b.t.Helper()
 	if _, err := chromedp.Run(b.Ctx, chromedp.Evaluate[bool](axe+"; true")); err != nil {
