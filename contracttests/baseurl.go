@@ -15,7 +15,7 @@ const validBaseURLs = "give http(s)://host[:port][/path], such as https://shop.e
 // ParseBaseURL returns the base URL that a person means by text, in the form that
 // [Target] takes. It removes a trailing slash or /api/rest, and adds the scheme if there
 // is none: http for addresses of this machine and of private networks and for names
-// without a dot, and https otherwise. Errors say what would be valid, and do not repeat
+// without a dot, and https otherwise. Errors describe valid base URLs, and do not repeat
 // text, which may contain a password.
 func ParseBaseURL(text string) (string, error) {
 	text = strings.TrimSpace(text)

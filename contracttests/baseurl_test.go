@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestParseBaseURL checks which base URL is meant by what people give.
+// TestParseBaseURL checks the base URLs that are meant by the texts that people give.
 func TestParseBaseURL(t *testing.T) {
 	for _, tt := range []struct{ name, text, want, problem string }{
 		{"complete", "https://shop.example", "https://shop.example", ""},

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Case is one test: what the contract requires of one behavior, and the steps that
+// A Case is one test: a requirement of the contract on one behavior, and the steps that
 // check it. It creates the objects that it needs, so it runs on any store.
 // cases/README.md describes the fields.
 type Case struct {
@@ -99,7 +99,7 @@ func (e *errorEntry) UnmarshalYAML(n *yaml.Node) error {
 type prerequisite struct {
 	maker string
 	name  string   // variable that is bound to the object's id
-	send  yamlTree // fields that override those of the maker
+	send  yamlTree // fields that override the maker's
 }
 
 // UnmarshalYAML decodes the name of a maker, or {MAKER: name, send: {…}}.

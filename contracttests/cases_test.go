@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestCasesCoverTheirClauses checks that a case contains what its clauses are about: a
-// case of a list of fields expects a record with exactly these fields, a case of a
-// message expects the message with its code, and a case of a request field sends the
-// field. For each required field, a case expects an error without it.
+// TestCasesCoverTheirClauses checks that a case exercises its clauses: a case of a list
+// of fields expects a record with exactly these fields, a case of a message expects the
+// message with its code, and a case of a request field sends the field. For each
+// required field, a case expects an error without it.
 func TestCasesCoverTheirClauses(t *testing.T) {
 	t.Parallel()
 	s := loaded(t, NewSuite)

@@ -30,7 +30,7 @@ type clause struct {
 	Call     string `json:"call"`
 	Field    string `json:"field"`
 	Required bool   `json:"required"`
-	// Untestable says why no case can test the clause; empty if one can.
+	// Untestable is the reason why no case can test the clause; empty if one can.
 	Untestable string `json:"unshown"`
 }
 

@@ -85,8 +85,8 @@ func (c clause) splitField() (in, field string) {
 	return "", c.Field
 }
 
-// recordsIn returns the records in a field of the body's records, or those of the body
-// itself if field is "".
+// recordsIn returns the records in a field of the body's records, or the body's own
+// records if field is "".
 func recordsIn(body *node, field string) []*node {
 	records := body.entries()
 	if field == "" {

@@ -94,8 +94,8 @@ func (r *run) addLeftover(what string) {
 	r.leftovers = append(r.leftovers, what)
 }
 
-// cleanUp runs the final steps of the case and deletes what the case created, in reverse
-// order. Objects that cannot be deleted become leftovers.
+// cleanUp runs the final steps of the case and deletes the objects that the case created,
+// in reverse order. Objects that cannot be deleted become leftovers.
 func (p *caseRun) cleanUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
@@ -106,8 +106,8 @@ func (p *caseRun) cleanUp(ctx context.Context) {
 			_, _, _ = p.send(ctx, s) // the outcome of the case is known already
 		}
 	}
-	// A default address can only be deleted with its customer. So what could not be
-	// deleted is tried again after the rest.
+	// A default address can only be deleted with its customer. So failed deletions are
+	// repeated after the rest.
 	remaining := p.deletePaths(ctx, p.deletePaths(ctx, p.created))
 	for _, path := range remaining {
 		p.run.addLeftover("DELETE /api/rest" + path)
@@ -115,7 +115,7 @@ func (p *caseRun) cleanUp(ctx context.Context) {
 }
 
 // deletePaths deletes the objects at paths in reverse order. It returns the paths of
-// those that may still exist, in their original order.
+// objects that may still exist, in their original order.
 func (p *caseRun) deletePaths(ctx context.Context, paths []string) []string {
 	var remaining []string
 	accept := "application/json"

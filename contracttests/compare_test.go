@@ -220,7 +220,7 @@ func differingPlaces(ds []Difference) []string {
 	return places
 }
 
-// TestMatches checks what the placeholders match.
+// TestMatches checks the texts that placeholders match.
 func TestMatches(t *testing.T) {
 	for _, tt := range []struct {
 		name, want, got string

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// A userKind is one of the two kinds of users who let programs act for them, with what
-// differs between their pages (wire 13.2).
+// A userKind is one of the two kinds of users who let programs act for them, with the
+// differences between their pages (wire 13.2).
 type userKind struct {
 	name  string // in the names of cases
 	form  string // path of the page
 	wrong string // message after a wrong password
-	// wrongRedirects says that a wrong password redirects to the page; otherwise the reply
+	// wrongRedirects is true if a wrong password redirects to the page; otherwise the reply
 	// is the page.
 	wrongRedirects bool
 	// simple is the parameter of that name of a callback from the pages for pop-ups.
@@ -49,7 +49,7 @@ func (k *userKind) user(v *visit) (Login, error) {
 	return user, nil
 }
 
-// callback is where users are sent back to. Nobody calls it.
+// callback is the address to which users are sent back. No request reaches it.
 const callback = "https://client.example/callback?keep=1"
 
 // consentCases returns the cases of three-legged OAuth (wire 13). Unlike the cases in files
@@ -111,10 +111,10 @@ func playInitiate(v *visit) error {
 	return err
 }
 
-// playInitiateProblems checks what a request token is refused for.
+// playInitiateProblems checks the faults for which a request token is refused.
 func playInitiateProblems(v *visit) error {
 	for _, r := range []struct {
-		parameters map[string]string // override those of a good request; empty ones are left out
+		parameters map[string]string // override a good request's; empty ones are left out
 		status     int
 		problem    string
 	}{
@@ -138,8 +138,8 @@ func playInitiateProblems(v *visit) error {
 	return nil
 }
 
-// playTokenProblems checks what an access token is refused for, and that a request token is
-// none.
+// playTokenProblems checks the faults for which an access token is refused, and that a
+// request token is not accepted as one.
 func playTokenProblems(v *visit) error {
 	token, secret, err := v.initiate("oob")
 	if err != nil {

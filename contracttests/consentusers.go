@@ -88,7 +88,7 @@ func (k *userKind) begin(v *visit, to, page string, wrongFirst bool) (token, sec
 	return token, secret, k.logIn(v, k.form+page+"?oauth_token="+token, wrongFirst)
 }
 
-// playConsent is the whole way, from the request token to a call.
+// playConsent plays the whole flow, from the request token to a call.
 func (k *userKind) playConsent(v *visit) error {
 	if _, err := k.user(v); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (k *userKind) playExchange(v *visit, token, secret, verifier string) error 
 	return v.expectCall("a call with the access token", access, accessSecret, isAccepted)
 }
 
-// playVerifier is the way of a program without a callback.
+// playVerifier plays the flow of a program without a callback.
 func (k *userKind) playVerifier(v *visit) error {
 	token, secret, err := k.begin(v, "oob", "", false)
 	if err != nil {
@@ -189,7 +189,8 @@ func (k *userKind) playVerifier(v *visit) error {
 	return k.playExchange(v, token, secret, verifier)
 }
 
-// playReject checks what a program learns that is refused, with a callback and without one.
+// playReject checks the replies to a program that the user rejects, with a callback and without
+// one.
 func (k *userKind) playReject(v *visit) error {
 	token, _, err := k.begin(v, callback, "", false)
 	if err != nil {
@@ -248,7 +249,7 @@ func (k *userKind) playPopUp(v *visit) error {
 	return nil
 }
 
-// playInvalid checks the pages of requests that nobody can decide.
+// playInvalid checks the pages of requests that no user can decide.
 func (k *userKind) playInvalid(v *visit) error {
 	for _, query := range []string{"", "?oauth_token=", "?oauth_token=short", "?oauth_token=" + strings.Repeat("z", 32)} {
 		for _, page := range []string{"", "/simple"} {

@@ -25,9 +25,9 @@ const (
 	HMACSHA1  Signature = "HMAC-SHA1"
 )
 
-// Credentials are what the suite authenticates its callers with. A caller whose Token is
-// zero has no credentials, and the cases that need it are skipped. Printing Credentials
-// with package fmt shows no secrets.
+// Credentials authenticate the callers of the suite. A caller whose Token is zero has no
+// credentials, and the cases that need it are skipped. Printing Credentials with package
+// fmt shows no secrets.
 type Credentials struct {
 	Signature Signature
 	Consumer  Consumer
@@ -37,19 +37,19 @@ type Credentials struct {
 	Consent   Consent
 }
 
-// Consent is what the cases of three-legged OAuth need. Without its Consumer they are
-// skipped.
+// Consent holds the credentials for the cases of three-legged OAuth. Without its Consumer
+// they are skipped.
 type Consent struct {
-	// Consumer is a client other than the one of the callers, because letting a client act
+	// Consumer is a client other than the callers' client, because letting a client act
 	// revokes its other tokens for the same user. It has registered no callbacks.
 	Consumer Consumer
-	// Customer and Admin are users who can log in. The cases of one without a user name are
-	// skipped.
+	// Customer and Admin are users who can log in. The cases of a Login without a user name
+	// are skipped.
 	Customer Login
 	Admin    Login
 }
 
-// A Login is what a user logs in with.
+// A Login holds the name and the password of a user.
 type Login struct{ Username, Password string }
 
 // A Consumer is the OAuth client that all callers share.
@@ -58,9 +58,9 @@ type Consumer struct {
 	Secret string
 }
 
-// A Token is what one caller authenticates with: an OAuth access token or, for an
-// implementation without OAuth, a bearer token or a set of headers. The zero value means
-// that the caller has no credentials.
+// A Token authenticates one caller: an OAuth access token or, for an implementation without
+// OAuth, a bearer token or a set of headers. The zero value means that the caller has no
+// credentials.
 type Token struct {
 	Token  string
 	Secret string

@@ -85,7 +85,7 @@ func ParseCredentials(data []byte) (Credentials, error) {
 // A credentialsDecoder decodes a file of credentials.
 type credentialsDecoder struct{ strictyaml.Decoder }
 
-// check records what is wrong with a value that was decoded.
+// check records the faults of a decoded value.
 func (d *credentialsDecoder) check(p strictyaml.Place, v any) {
 	switch v := v.(type) {
 	case *string:

@@ -1,10 +1,10 @@
 // Package contracttests tests an implementation of the store REST contract over HTTP. The
 // implementation may be written in any language and use any store.
 //
-// A [Suite] holds the test cases. They are data: cases/ states clause by clause what the
-// contract requires, in the language that cases/README.md describes; shapes/ lists the
-// fields of records; makers.yaml says how cases create objects; clauses.json lists the
-// clauses of the contract document; and differences.yaml lists where the two dialects
+// A [Suite] holds the test cases. They are data: cases/ states the requirements of the
+// contract clause by clause, in the language that cases/README.md describes; shapes/ lists
+// the fields of records; makers.yaml describes how cases create objects; clauses.json lists
+// the clauses of the contract document; and differences.yaml lists where the two dialects
 // differ. All of them cite sections of the specification in spec/. [Run] makes the cases
 // subtests of a Go test, and cmd/contracttest runs them for any other implementation.
 //
@@ -29,10 +29,11 @@
 //     its type, and the rendering byte for byte. Only the order of the fields in a record is
 //     free. The order of lists and of objects keyed by id, numbers versus texts, escapes and
 //     blanks all count.
-//  4. Cases run on any store. A case creates what it needs under a unique name, reads back
-//     what it wrote, and deletes what it created, even if the run is interrupted. It changes
-//     nothing else except fixtures that are marked writable. It deletes an object that a
-//     server claims to have created only if the object has the unique name.
+//  4. Cases run on any store. A case creates the objects that it needs under a unique name,
+//     reads back its writes, and deletes the objects that it created, even if the run is
+//     interrupted. It changes nothing else except fixtures that are marked writable. It
+//     deletes an object that a server claims to have created only if the object has the
+//     unique name.
 //  5. Objects that cannot be created through the API are fixtures. A case that uses a
 //     fixture which the store does not have is skipped with a reason; it never passes.
 //  6. Exchanges start from the seeded data set. An exchange is left out only with a stated

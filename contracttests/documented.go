@@ -8,9 +8,9 @@ import (
 //go:embed documented/*.json
 var documentedExchanges embed.FS
 
-// DocumentedExchanges returns the exchanges of the document's own clauses: those where
-// the documented dialect differs from the recorded original, and those for the rows of
-// the document's tables. They hold only in the documented dialect.
+// DocumentedExchanges returns the exchanges of the document's own clauses: the differences of
+// the documented dialect from the recorded original, and the rows of the document's tables.
+// They hold only in the documented dialect.
 func DocumentedExchanges() ([]Exchange, error) {
 	sub, err := fs.Sub(documentedExchanges, "documented")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// loaded returns what load returns.
+// loaded returns the value that load returns, which must not fail.
 func loaded[T any](t *testing.T, load func() (T, error)) T {
 	t.Helper()
 	v, err := load()

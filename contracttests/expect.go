@@ -283,9 +283,9 @@ func errorEnvelope(errors []errorEntry) *node {
 	return &node{kind: record, members: []member{{"messages", node{kind: record, members: []member{{"error", all}}}}}}
 }
 
-// convertToFormat converts a tree to what a parser of the format returns for it (wire 7).
-// In XML and forms numbers are texts and the entries of lists have names. Names with the
-// prefix @ are attributes in XML and lose the prefix in other formats.
+// convertToFormat converts a tree to the form in which a parser of the format returns it
+// (wire 7). In XML and forms numbers are texts and the entries of lists have names. Names
+// with the prefix @ are attributes in XML and lose the prefix in other formats.
 func convertToFormat(n *node, format string) node {
 	got := *n
 	switch {

@@ -12,16 +12,15 @@ import (
 // maxDataFile bounds a file of cases, shapes or fixtures, in bytes.
 const maxDataFile = 4 << 20
 
-// Fixtures are the objects of a store that cases use but cannot create through the API,
-// such as websites and orders. Their names are those of fixtures/demo.yaml.
+// Fixtures are the objects of a store that cases use but cannot create through the API, such as
+// websites and orders. Their names are the names in fixtures/demo.yaml.
 type Fixtures struct{ values bindings }
 
 //go:embed fixtures/demo.yaml
 var demoFixtures []byte
 
-// ParseFixtures reads fixtures from YAML or JSON. The names must be among those of
-// [DemoFixtureFile]; each may be missing. It returns an error for a name that no case
-// uses.
+// ParseFixtures reads fixtures from YAML or JSON. The names must be among the names of
+// [DemoFixtureFile]; each may be missing. It returns an error for a name that no case uses.
 func ParseFixtures(data []byte) (Fixtures, error) {
 	known, err := DemoFixtures()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// An htmlPage is what a person reads and fills in on an HTML page.
+// An htmlPage holds the text that a person reads on an HTML page, and the forms.
 type htmlPage struct {
 	text  string // with single blanks, without scripts and styles
 	forms []htmlForm

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestParsePage checks what is read and filled in on a page.
+// TestParsePage checks the text and the forms of a parsed page.
 func TestParsePage(t *testing.T) {
 	for _, tt := range []struct{ name, page, text, forms string }{
 		{"no markup", "a\n b", "a b", ""},

@@ -23,8 +23,8 @@ func (s *Suite) Cases(d Dialect) []Result {
 type CaseCalls struct {
 	Resource, Name string
 	// Paths are the paths of the requests below /api/rest, without the query, with
-	// variables such as {{customer}} in place of ids. Those of requests that create what
-	// the case needs come first.
+	// variables such as {{customer}} in place of ids. Requests that create the
+	// prerequisites of the case come first.
 	Paths []string
 }
 

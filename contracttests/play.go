@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// shownCall bounds what a report shows of a request or reply, in bytes.
+// shownCall bounds the part of a request or reply that a report shows, in bytes.
 const maxCallShown = 3 << 10
 
 // A skipError is the reason why a case cannot run on this store.
@@ -184,7 +184,7 @@ func (p *caseRun) newStep(c *Call) (*Step, error) {
 
 // mediaTypeHeader returns the value of an Accept or Content-Type header, or nil for
 // "none". value is the name of a format, or any other media type, which is sent
-// unchanged. If it is empty, the header is that of format.
+// unchanged. If it is empty, the header has the media type of format.
 func mediaTypeHeader(value, format string) *string {
 	value = cmp.Or(value, format)
 	switch value {

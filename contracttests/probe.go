@@ -25,7 +25,7 @@ const (
 )
 
 // Probe checks with a few reads whether the suite can run against target. Its error is
-// one sentence that says what answers there and what to do. Probe takes less than ten
+// one sentence that describes the server and gives advice. Probe takes less than ten
 // seconds, and less if target.Timeout is shorter.
 //
 // It returns an error only if more than one reply supports it, so that an implementation
@@ -70,7 +70,7 @@ func (p *session) probeTimeout() time.Duration {
 	return maxProbeTimeout
 }
 
-// A probe is one request, and what its outcome says about the target.
+// A probe is one request, and its evidence about the target.
 type probe struct {
 	url     string
 	reply   *reply
@@ -229,7 +229,7 @@ func (p *session) redirectAdvice(first *probe) string {
 }
 
 // checkDialect returns an error if the target speaks the other dialect. Both the XML root
-// element and the default format for Accept: */* must say so. It accepts either dialect
+// element and the default format for Accept: */* must show it. It accepts either dialect
 // if the target states none.
 func (p *session) checkDialect(ctx context.Context, guest *probe) error {
 	roots := map[string]Dialect{"service_api": Documented, "magento_api": Magento}

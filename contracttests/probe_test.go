@@ -23,8 +23,7 @@ const (
 )
 
 // fakeImplementation returns a handler that replies like an implementation of the
-// dialect. If other is not nil, it is called first, and its result says whether it has
-// replied.
+// dialect. If other is not nil, it is called first, and reports whether it has replied.
 func fakeImplementation(dialect Dialect, other func(w http.ResponseWriter, r *http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		accept := r.Header.Get("Accept")

@@ -18,7 +18,7 @@ type Dialect string
 
 const (
 	Documented Dialect = "documented" // as the contract document says
-	Magento    Dialect = "magento"    // as the original shop was recorded
+	Magento    Dialect = "magento"    // as the original was recorded
 )
 
 // rootOnlyPrefix is the prefix of Exchange.Differs if the documented dialect differs only
@@ -31,8 +31,8 @@ func (d Dialect) excludes(e *Exchange) bool {
 	return d == Documented && e.Differs != "" && !strings.HasPrefix(e.Differs, rootOnlyPrefix)
 }
 
-// contradiction returns why the recording of a step does not hold in d although its
-// exchange is not marked with Differs, or "" if it holds.
+// contradiction returns the reason why the recording of a step does not hold in d although
+// its exchange is not marked with Differs, or "" if it holds.
 func (d Dialect) contradiction(c *Exchange, s *Step) string {
 	if d != Documented || len(c.Clauses) > 0 { // exchanges of the document's clauses hold there
 		return ""
@@ -110,7 +110,7 @@ type Target struct {
 	// Fixtures are the objects of the store that cases may use. [Run] skips the cases that
 	// need others.
 	Fixtures Fixtures
-	// Complete says that the store has all fixtures. Then [Run] reports a case that it
+	// Complete is true if the store has all fixtures. Then [Run] reports a case that it
 	// cannot run as a failure.
 	Complete bool
 
@@ -221,7 +221,7 @@ func newSession(target Target) (*session, error) {
 	return &session{target: target, server: srv, dirty: true}, nil
 }
 
-// skipReason returns why an exchange is left out, or "".
+// skipReason returns the reason why an exchange is left out, or "".
 func (p *session) skipReason(c *Exchange) string {
 	if p.target.Dialect.excludes(c) {
 		return "the recording does not hold in this dialect: " + c.Differs
@@ -349,8 +349,8 @@ func sortField(path string) string {
 // recorded one.
 func anyOrder(_, _ *node) bool { return true }
 
-// sameValueOf returns an argument of reorderLike for a list that is sorted by a field.
-// The order of records with equal values is undefined; so is that of records that do not
+// sameValueOf returns an argument of reorderLike for a list that is sorted by a field. The
+// order of records with equal values is undefined; so is the order of records that do not
 // show the field (wire 10).
 func sameValueOf(field string) func(a, b *node) bool {
 	return func(a, b *node) bool {

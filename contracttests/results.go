@@ -22,12 +22,12 @@ type Result struct {
 	// DialectDifferences are the differences between the dialects that the case covers.
 	DialectDifferences []DialectDifference `json:"dialect_differences,omitempty"`
 	Status             Status              `json:"status"`
-	// Reason says why the case was skipped; "" if it was not.
+	// Reason is the reason why the case was skipped; "" if it was not.
 	Reason string `json:"reason,omitempty"`
 	// Failure is the first failure; nil unless Status is Failed.
 	Failure *Failure `json:"failure,omitempty"`
-	// Calls are the requests and their replies in order, including those that create
-	// prerequisites but not those of the cleanup.
+	// Calls are the requests and their replies in order, including the requests that
+	// create prerequisites, but not the requests of the cleanup.
 	Calls []CallLog     `json:"calls,omitempty"`
 	Took  time.Duration `json:"took"` // nanoseconds
 }
@@ -82,7 +82,7 @@ type Coverage struct {
 	// Rows is the number of rows of the document's tables that the clause stands for: one,
 	// or the number of fields that it lists.
 	Rows int `json:"rows"`
-	// Untestable says why no case can test the clause; "" if one can.
+	// Untestable is the reason why no case can test the clause; "" if one can.
 	Untestable string `json:"unshown,omitempty"`
 	Passed     int    `json:"passed"`  // number of results
 	Failed     int    `json:"failed"`  //
@@ -98,7 +98,7 @@ type Report struct {
 	Results []Result   `json:"results"` // in the order of the files
 	Clauses []Coverage `json:"clauses"` // in the order of clauses.json
 	// Command is the shell command of the run without the selection of cases, for reports
-	// that say how to repeat one; "" if there is none.
+	// that show how to repeat a case; "" if there is none.
 	Command string `json:"command,omitempty"`
 	// Leftovers are the created objects that could not be deleted: the request that would
 	// delete the object, or a description.

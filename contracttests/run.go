@@ -275,7 +275,7 @@ func (r *run) recordReply(err error) {
 }
 
 // Coverage counts for each clause the results that cover it, by status. Results that name
-// no clause of the suite, such as those of recordings, are ignored.
+// no clause of the suite, such as the results of recordings, are ignored.
 func (s *Suite) Coverage(results []Result) []Coverage {
 	all := make([]Coverage, len(s.clauses))
 	byName := map[string]*Coverage{}

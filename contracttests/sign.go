@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// SignRequest returns the header lines, such as "Authorization: OAuth …", that
-// authenticate one request as the caller named as. The URL is that of the request line, in
-// the same encoding; form is the body if its media type is
-// application/x-www-form-urlencoded, and "" otherwise. A signature is good for one request.
+// SignRequest returns the header lines, such as "Authorization: OAuth …", that authenticate one
+// request as the caller named as. The URL is as in the request line, in the same encoding; form
+// is the body if its media type is application/x-www-form-urlencoded, and "" otherwise. A
+// signature is good for one request.
 func (c Credentials) SignRequest(as, method, url, form string) ([]string, error) {
 	if !c.token(as).isSet() {
 		return nil, errors.New("there are no credentials for " + strconv.Quote(as) + ": give one of " + Admin + ", " + Customer1 + " and " + Customer2 + " that has some")

@@ -384,8 +384,8 @@ func (v *validator) validateTree(n *node) {
 }
 
 // prerequisites returns the objects that have to be created before a case runs, in order
-// of creation. It includes what those objects need themselves. The send field of each
-// entry is the complete body: that of the maker with the fields that the case overrides.
+// of creation. It includes the prerequisites of those objects. The send field of each
+// entry is the complete body: the maker's, with the fields that the case overrides.
 func (s *Suite) prerequisites(c *Case) ([]prerequisite, error) {
 	var all []prerequisite
 	added := map[string]bool{}
@@ -415,8 +415,8 @@ func (s *Suite) prerequisites(c *Case) ([]prerequisite, error) {
 	return all, nil
 }
 
-// merge returns the fields of base overridden with those of changes. A field that is null
-// in changes is removed.
+// merge returns the fields of base overridden by the fields of changes. A field that is
+// null in changes is removed.
 func merge(base, changes *node) node {
 	got := node{kind: record}
 	for _, m := range base.members {

@@ -78,8 +78,8 @@ func TestEveryClauseHasACase(t *testing.T) {
 	}
 }
 
-// TestExpectationSources checks that reports show what an expectation says, and not the name of
-// an anchor in a file of cases.
+// TestExpectationSources checks that reports show the text of an expectation, and not the name
+// of an anchor in a file of cases.
 func TestExpectationSources(t *testing.T) {
 	s := loaded(t, NewSuite)
 	for i := range s.cases {

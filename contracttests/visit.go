@@ -183,7 +183,7 @@ func (v *visit) failure(f *Failure) error {
 // as expected.
 type check func(*visit) Difference
 
-// expect returns a failure if the reply is not as said, which checks decide.
+// expect returns a failure unless all checks pass. said describes the expected reply.
 func (v *visit) expect(said string, checks ...check) error {
 	var ds []Difference
 	for _, c := range checks {

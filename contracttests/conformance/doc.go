@@ -1,12 +1,12 @@
-// Package conformance holds the program to the contract, in tests only: the contract suite and the
-// recorded exchanges of the original pass on every engine and in both dialects, and the suite notices
-// each of some hundred faults.
+// Package conformance checks the program against the contract, in tests only: the contract suite and
+// the recorded exchanges of the original pass on every engine and in both dialects, and the suite
+// notices each of some hundred faults.
 //
 // # Principles
 //
 //  1. The program runs as a process with the demo store, as users run it.
-//  2. A mutant breaks one thing in a proxy before the program. The suite that does not notice it
-//     lacks a case.
+//  2. A mutant breaks one thing in a proxy before the program. A suite that does not notice it lacks
+//     a case.
 //
 // # How it is tested
 //

@@ -402,8 +402,8 @@ func replaceRefusal(was, is entry) fault {
 	}
 }
 
-// filterRefusalEntries reduces the entries of a refusal with several entries to those that
-// keep returns.
+// filterRefusalEntries reduces the entries of a refusal with several entries to the entries
+// that keep returns.
 func filterRefusalEntries(keep func([]codec.Member) []codec.Member) fault {
 	return editRefusal(func(root *codec.Node) {
 		forEachAt(root, "messages.error", func(parent *codec.Node, at int) {

@@ -181,7 +181,7 @@ func productMutants() []mutant {
 	for _, field := range []string{"qty", "min_qty", "min_sale_qty", "max_sale_qty", "is_in_stock", "backorders", "notify_stock_qty", "manage_stock", "qty_increments", "is_qty_decimal"} {
 		unmade := revertFields
 		if field == "notify_stock_qty" {
-			unmade = dropSentFields // what it held before is null, which is as good as not sent
+			unmade = dropSentFields // its earlier value is null, which equals an omitted field
 		}
 		mutants = append(mutants, assignTo("products", "documented", []mutant{{name: "updates of products leave out " + field + " of stock_data", calls: update, fault: unmade("stock_data." + field)}})...)
 		mutants = append(mutants, assignTo("products", "documented", []mutant{{name: "new products are stored without " + field + " of stock_data", calls: create, fault: createWithout("stock_data." + field)}})...)

@@ -17,7 +17,7 @@ import (
 
 // A mutant is an implementation with one fault, which the suite must notice.
 type mutant struct {
-	name     string // what is broken; unique in a dialect
+	name     string // the broken behavior; unique in a dialect
 	in       string // the resource whose cases must notice; see casesByResource
 	dialect  string
 	calls    string // patterns of the calls that the fault can affect; see matchesPattern
@@ -41,7 +41,7 @@ func allMutants() []mutant {
 }
 
 // casesByResource returns, for each resource, patterns of the cases that must notice its
-// mutants. If the cases of one pattern notice nothing, those of the next are run.
+// mutants. If the cases of one pattern notice nothing, the cases of the next are run.
 func casesByResource() map[string][]*regexp.Regexp {
 	cases := map[string][]*regexp.Regexp{}
 	for resource, files := range map[string][]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 )
 
-// wireMutants returns the mutants whose faults are in what all resources share.
+// wireMutants returns the mutants whose faults are in the rules that all resources share.
 func wireMutants() []mutant {
 	const all = "* *"
 	return append(assignTo("wire", "documented", []mutant{

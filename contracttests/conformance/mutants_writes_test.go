@@ -161,8 +161,8 @@ func asAdmin(c *call) *call {
 	return made
 }
 
-// dropSentFields removes fields from what is sent. It reports success if nothing is left
-// to send.
+// dropSentFields removes fields from the body of a write. It reports success if nothing is
+// left to send.
 func dropSentFields(fields ...string) fault {
 	return func(c *call, honest implementation) *response {
 		left, dropped := 0, false
@@ -258,7 +258,7 @@ func insteadOfRefusal(message string, instead fault) fault {
 	}
 }
 
-// isSummaryMessage reports whether a message only says that there are other messages.
+// isSummaryMessage reports whether a message only announces other messages.
 func isSummaryMessage(message string) bool {
 	return strings.HasPrefix(message, "Resource data pre-validat")
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // TestSuitePgBouncer starts four replicas at once on an empty database through PgBouncer in
-// transaction mode, and runs the suite against them, of which each answers one call after the other.
+// transaction mode, and runs the suite against them in turn.
 func TestSuitePgBouncer(t *testing.T) {
 	nightly.Only(t, "pgbouncer")
 	for _, dialect := range dialects() {

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// CheckBatches decides whether some order of whole batches explains what concurrent batches have
-// left behind. written has the items that each batch wrote, by the number of the batch, and last
-// the batch whose value each of them holds in the end. The error says what no order explains.
+// CheckBatches decides whether some order of whole batches explains the values that concurrent
+// batches have left behind. written has the items that each batch wrote, by the number of the
+// batch, and last the batch whose value each item holds in the end. The error names the item or
+// the batches that no order explains.
 func CheckBatches(written map[int][]string, last map[string]int) error {
-	before := map[int]map[int]bool{} // by batch: those that it must come after
+	before := map[int]map[int]bool{} // by batch: the batches that it must come after
 	for batch, items := range written {
 		for _, item := range items {
 			winner, ok := last[item]

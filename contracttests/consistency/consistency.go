@@ -1,15 +1,16 @@
-// Package consistency checks what concurrent clients have seen of single values that they write
-// and read, such as the quantity of a stock item or the name of a product.
+// Package consistency checks the values that concurrent clients have seen of single registers
+// that they write and read, such as the quantity of a stock item or the name of a product.
 //
 // Clients record each call in a [Log], with the moments at which it began and ended. [Check]
-// then says whether every read is right: whether the calls can be put in an order in which
+// then reports whether every read is right: whether the calls can be put in an order in which
 // each read returns the value of the last write before it, and in which calls that did not
-// overlap keep their order (linearizability). As every write of a register has a value
-// of its own, this takes no search: all calls of one value are adjacent in such an order, so
-// that there is none if, and only if, two values must each come before the other (Gibbons
-// and Korach, "Testing Shared Memories", 1997).
+// overlap keep their order (linearizability). As every write of a register has a value of its
+// own, this takes no search: all calls of one value are adjacent in such an order, so that there
+// is none if, and only if, two values must each come before the other (Gibbons and Korach,
+// "Testing Shared Memories", 1997).
 //
-// [CheckBatches] does so for batches that write several values each, by what they leave behind.
+// [CheckBatches] does so for batches that write several values each, by the values that they
+// leave behind.
 //
 // # How it is tested
 //
@@ -26,7 +27,7 @@ import (
 	"time"
 )
 
-// An Outcome says how a write ended.
+// An Outcome is the result of a write.
 type Outcome uint8
 
 const (
@@ -41,12 +42,12 @@ const (
 // An Operation is a call of a client.
 type Operation struct {
 	Client   string
-	Register string // what was written or read, such as "qty of stock item 7"
+	Register string // the value's name, such as "qty of stock item 7"
 	Write    bool   // otherwise a read
 	Value    string // written or read; no two writes of a register have the same
 	Outcome  Outcome
-	// Early: the read was answered by a system that shows writes before others are sure of them.
-	// So another system may still show an older value until the write is acknowledged.
+	// Early: the read was answered by a system that shows writes before other systems are sure
+	// of them. So another system may still show an older value until the write is acknowledged.
 	Early bool
 	// Began and Ended are times since the beginning of the log.
 	Began, Ended time.Duration
@@ -102,7 +103,7 @@ func (l *Log) Read(client, register string, do func() (value string, ok bool)) {
 	l.read(client, register, false, do)
 }
 
-// ReadEarly is Read for one that is [Operation.Early].
+// ReadEarly is Read for a read that is [Operation.Early].
 func (l *Log) ReadEarly(client, register string, do func() (value string, ok bool)) {
 	l.read(client, register, true, do)
 }
@@ -114,14 +115,14 @@ func (l *Log) read(client, register string, early bool, do func() (value string,
 	}
 }
 
-// Operations returns what was recorded.
+// Operations returns the recorded operations.
 func (l *Log) Operations() []Operation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.all)
 }
 
-// A Kind says what is wrong with a read.
+// A Kind is the kind of fault of a read.
 type Kind string
 
 const (
@@ -134,7 +135,7 @@ const (
 	// Doubled: as Lost, but reads had shown the newer value before: the older write was
 	// executed again.
 	Doubled Kind = "doubled"
-	// Phantom: nobody had written the value when the read ended, or the write was refused.
+	// Phantom: no client had written the value when the read ended, or the write was refused.
 	Phantom Kind = "phantom"
 )
 
@@ -156,9 +157,10 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s: %s: %s, after %s; but %s, after %s", f.Read.Register, f.Kind, f.Read, f.Before, f.After, f.Older)
 }
 
-// Check returns the faults of a history by the time of the read: for each pair of values at
-// most one. There are none if, and only if, the history is linearizable. Check panics if two
-// writes of a register that were not refused have the same value: it could say nothing then.
+// Check returns the faults of a history by the time of the read: for each pair of values at most
+// one. There are none if, and only if, the history is linearizable. Check panics if two writes
+// of a register that were not refused have the same value: no read could be assigned to one
+// write then.
 func Check(all []Operation) (faults []Fault) {
 	registers := map[string][]Operation{}
 	for _, o := range all {
@@ -173,7 +175,7 @@ func Check(all []Operation) (faults []Fault) {
 	return faults
 }
 
-// A cluster holds what matters of the calls of one value.
+// A cluster summarizes the calls of one value.
 type cluster struct {
 	write      Operation
 	firstEnded Operation // the one that ended first

@@ -11,9 +11,9 @@ import (
 	"github.com/portico-commerce/portico/contracttests/consistency"
 )
 
-// operations returns the operations that a text names, one each line: what was done, the
-// value, when it began and when it ended, in microseconds, and how a write ended unless it was
-// acknowledged, or that a read was early. The first field is the register.
+// operations returns the operations that a text names, one each line: the call, the value, its
+// begin and end in microseconds, and how a write ended unless it was acknowledged, or that a
+// read was early. The first field is the register.
 func operations(t *testing.T, text string) (all []consistency.Operation) {
 	t.Helper()
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -160,7 +160,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestEqualWrites checks that a history is refused in which a value does not tell which write
+// TestEqualWrites checks that a history is refused if a value does not identify the write that
 // stored it.
 func TestEqualWrites(t *testing.T) {
 	all := operations(t, `

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A callState says what a client knows about one of its calls.
+// A callState is a client's knowledge about one of its calls.
 type callState uint8
 
 const (
@@ -58,7 +58,7 @@ func newVersionedProduct(t *testing.T, sku string) *versionedProduct {
 // shoppers, odd ones are not.
 func statusOfVersion(version int) int { return 1 + version%2 }
 
-// call returns the call that makes the write what. All images ask for the same file name.
+// call returns the call that makes a kind of write. All images ask for the same file name.
 func (a *versionedProduct) call(what int) (method, path, body string) {
 	switch what {
 	case writeWebsite:

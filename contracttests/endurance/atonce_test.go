@@ -137,10 +137,10 @@ func callConcurrently(t *testing.T, c *apptest.Client, calls []request) []apptes
 }
 
 // testConcurrentFields checks that clients that change different fields of one product, or
-// one field at different levels, do not overwrite each other.
+// one field in different scopes, do not overwrite each other.
 func testConcurrentFields(t *testing.T, admin *apptest.Client) {
 	levels := []string{"/products/1", "/products/1/store/1", "/products/1/store/2"}
-	// Fields that are sent, and the fields that must be read afterwards, by level.
+	// Fields that are sent, and the fields that must be read afterwards, by scope.
 	sent, want := make([]map[string]string, len(levels)), make([]map[string]string, len(levels))
 	for i := range levels {
 		sent[i], want[i] = map[string]string{}, map[string]string{}

@@ -15,8 +15,9 @@ import (
 	"github.com/portico-commerce/portico/contracttests/consistency"
 )
 
-// TestBatchesOfReplicas checks that batches of stock items which overlap, sent to four replicas at
-// once, leave what some order of whole batches explains. It makes 200 rounds at night.
+// TestBatchesOfReplicas checks that batches of stock items which overlap, sent to four replicas
+// at once, leave a result that some order of whole batches explains. It makes 200 rounds at
+// night.
 func TestBatchesOfReplicas(t *testing.T) {
 	for engine, newDSN := range apptest.DemoDatabases() {
 		t.Run(engine, func(t *testing.T) {
@@ -39,8 +40,8 @@ func TestBatchesOfReplicas(t *testing.T) {
 	}
 }
 
-// overlapBatches sends batches to replicas at once, each of four out of six items in another order,
-// and checks the result. It returns how many were refused.
+// overlapBatches sends batches to replicas at once, each of four out of six items in another
+// order, and checks the result. It returns the number of refused batches.
 func overlapBatches(t *testing.T, replicas []*apptest.Client, round int) (refused int) {
 	t.Helper()
 	const batches, items, each = 12, 6, 4
@@ -83,7 +84,7 @@ func overlapBatches(t *testing.T, replicas []*apptest.Client, round int) (refuse
 	return refused
 }
 
-// heldBatches returns the batch whose values each of some items hold.
+// heldBatches returns, for each of some items, the batch whose values the item holds.
 func heldBatches(t *testing.T, c *apptest.Client, items int) map[string]int {
 	t.Helper()
 	held := map[string]int{}

@@ -199,8 +199,8 @@ func TestSpecialPriceBegins(t *testing.T) {
 	}
 }
 
-// TestForgedHost checks that requests with a forged Host header do not change what other
-// Guests get from the cache.
+// TestForgedHost checks that requests with a forged Host header do not change the replies
+// that other Guests get from the cache.
 func TestForgedHost(t *testing.T) {
 	t.Parallel()
 	formKey := regexp.MustCompile(`form_key\\/[A-Z2-7]+`)

@@ -115,8 +115,8 @@ func TestDrainingOverHTTP2(t *testing.T) {
 	}
 }
 
-// A balancer distributes calls over replicas in turn, except those whose /readyz fails. It
-// does not repeat calls.
+// A balancer distributes calls over replicas in turn, except replicas whose /readyz fails.
+// It does not repeat calls.
 type balancer struct {
 	replicas []*balancedReplica
 	turn     atomic.Uint64

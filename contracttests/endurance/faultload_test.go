@@ -187,8 +187,7 @@ func (tr *traffic) kinds(phase string) map[string]int {
 }
 
 // failed returns how many calls of the given kinds were made in a phase, and how many had
-// a result other than those in fine. An empty phase means all phases, nil kinds mean all
-// kinds.
+// a result that is not in fine. An empty phase means all phases, nil kinds mean all kinds.
 func (tr *traffic) failed(phase string, kinds []string, fine ...string) (failed, of int) {
 	tr.t.Helper()
 	tr.mu.Lock()

@@ -73,7 +73,7 @@ func (s *killableStore) killRepeatedly(t *testing.T, rounds int) {
 // A killableStore is a store whose program is killed now and then.
 type killableStore struct {
 	engine, dsn  string
-	images       []string // the settings that say where image files are
+	images       []string // the settings for the place of image files
 	media        string   // the folder of image files; "": they are in a bucket
 	sample       *nightly.Sample
 	p            *apptest.Process
@@ -89,7 +89,7 @@ func (s *killableStore) start(t *testing.T) {
 	apptest.AwaitTransactions(t, s.engine, s.dsn)
 }
 
-// write makes the write what of a product and records the state of the call. It returns an
+// write makes a kind of write of a product and records the state of the call. It returns an
 // error if there is no answer.
 func (s *killableStore) write(t *testing.T, a *versionedProduct, what int) error {
 	if what == writeVersion {

@@ -91,7 +91,7 @@ func ageUploads(t *testing.T, s *killableStore, bucket *s3test.Server) int {
 	return len(uploads)
 }
 
-// countImages returns how many images were made that the store has.
+// countImages returns the number of images of the created products that the store has.
 func (s *killableStore) countImages(t *testing.T) (n int) {
 	t.Helper()
 	for _, a := range s.articles {

@@ -22,7 +22,7 @@ func (s *killableStore) checkLog(t *testing.T) {
 	}
 }
 
-// check compares the store, in all views of its products, with what the writers know.
+// check compares the store, in all views of its products, with the writers' knowledge.
 func (s *killableStore) check(t *testing.T) {
 	t.Helper()
 	images := map[string]bool{} // by URL
@@ -156,7 +156,7 @@ func (s *killableStore) checkStock(t *testing.T) {
 	}
 }
 
-// checkFiles checks that the media folder serves no files but those of images.
+// checkFiles checks that the media folder serves only files of images.
 func (s *killableStore) checkFiles(t *testing.T, images map[string]bool) {
 	t.Helper()
 	if s.media == "" { // see TestKilledWithBucket

@@ -27,7 +27,7 @@ func TestConcurrentMisses(t *testing.T) {
 				// On a busy machine this many requests can delay each other.
 				"PORTICO_CACHE_TIMEOUT=5s"})
 			guest := apptest.NewClient(t, p.Contract, "")
-			guest.Get(t, "/products?page=2") // loads what all lists need
+			guest.Get(t, "/products?page=2") // loads the data that all lists need
 			inFlight := func() float64 { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_requests_in_flight") }
 			sent := func() float64 { return apptest.ScrapeMetrics(t, p.Ops).Sent() }
 			before := sent()

@@ -45,7 +45,7 @@ func TestPatroni(t *testing.T) {
 	}
 }
 
-// moved does what makes another node the primary, and waits until it is.
+// moved calls do, which makes another node the primary, and waits until it is.
 func moved(t *testing.T, c *patronitest.Cluster, do func()) {
 	t.Helper()
 	before := c.Primary()
@@ -53,7 +53,8 @@ func moved(t *testing.T, c *patronitest.Cluster, do func()) {
 	apptest.Await(t, "another primary", func() bool { now := c.Primary(); return now != "" && now != before })
 }
 
-// A registerLoad is clients that write the quantities of stock items, each of one, and read all.
+// A registerLoad is a load of clients that each write the quantity of one stock item and read
+// all.
 type registerLoad struct {
 	t       *testing.T
 	client  *apptest.Client
@@ -106,7 +107,7 @@ func (l *registerLoad) stopped() bool {
 	select {
 	case <-l.stop:
 		return true
-	case <-time.After(20 * time.Millisecond): // the load is to be there, not to take all of the machine
+	case <-time.After(20 * time.Millisecond): // a moderate load must not take all of the machine
 		return false
 	}
 }
@@ -129,7 +130,7 @@ func (l *registerLoad) read(item int) (value string, ok bool) {
 	return value, ok
 }
 
-// call sends a call and counts how it was answered.
+// call sends a call and counts its outcome.
 func (l *registerLoad) call(method string, item int, body string) apptest.Reply {
 	began := time.Now()
 	got, err := l.client.Call(l.t.Context(), method, fmt.Sprintf("/stockitems/%d", item), body)
@@ -154,7 +155,7 @@ func (l *registerLoad) call(method string, item int, body string) apptest.Reply 
 	return got
 }
 
-// during has something done while the clients go on, and checks for how long calls are refused.
+// during calls do while the clients go on, and checks for how long calls are refused.
 func (l *registerLoad) during(name string, most time.Duration, do func()) {
 	l.t.Helper()
 	l.mu.Lock()
@@ -173,7 +174,7 @@ func (l *registerLoad) during(name string, most time.Duration, do func()) {
 	}
 }
 
-// end stops the clients and checks what they have seen.
+// end stops the clients and checks the values that they have seen.
 func (l *registerLoad) end() {
 	l.t.Helper()
 	close(l.stop)

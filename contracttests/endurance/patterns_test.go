@@ -18,7 +18,7 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// manyProducts is how many products the store of these tests has besides the
+// manyProducts is the number of products that the store of these tests has in addition to the
 // demo's, all with a text of textSize bytes, the first with one of longText.
 const (
 	manyProducts = 1500

@@ -104,7 +104,7 @@ func TestRandomClient(t *testing.T) {
 	}
 }
 
-// serverFault returns what is wrong with the reply to a request, or "". It also reports an
+// serverFault returns the fault of the reply to a request, or "". It also reports an
 // internal error that the contract does not define.
 func serverFault(dialect, request string, got apptest.Reply) string {
 	switch {
@@ -116,7 +116,7 @@ func serverFault(dialect, request string, got apptest.Reply) string {
 		return ""
 	case got.Status == http.StatusServiceUnavailable && got.Header.Get("Retry-After") != "":
 		return ""
-	case dialect == "magento": // which has internal errors for mistakes of a client; those of the program are in the log
+	case dialect == "magento": // which has internal errors for mistakes of a client; the program's own errors are in the log
 		return ""
 	// The item_id of another stock item (stock_orders 2.3), perhaps in a reply of the form
 	// text/plain.

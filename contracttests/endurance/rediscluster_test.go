@@ -14,8 +14,9 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/redisservers"
 )
 
-// TestRedisClusterFailover kills masters of a Redis Cluster while Guests read and an administrator
-// writes at two replicas. No request fails, and no reply is older than what was acknowledged.
+// TestRedisClusterFailover kills masters of a Redis Cluster while Guests read and an
+// administrator writes at two replicas. No request fails, and no reply is older than an
+// acknowledged write.
 func TestRedisClusterFailover(t *testing.T) {
 	nightly.Only(t, "rediscluster")
 	c := redisservers.NewCluster(t, 2*time.Second)

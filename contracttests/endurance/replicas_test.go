@@ -233,8 +233,8 @@ func TestBearerKeys(t *testing.T) {
 	}
 }
 
-// TestKeysAreLimited checks that calls with an API key are rate-limited like those of a
-// consumer.
+// TestKeysAreLimited checks that calls with an API key are rate-limited like a consumer's
+// calls.
 func TestKeysAreLimited(t *testing.T) {
 	t.Parallel()
 	demo := apptest.StartDemo(t, "magento", "PORTICO_AUTH_BEARER=true", "PORTICO_LIMITS_CONSUMER_RATE=0.001", "PORTICO_LIMITS_CONSUMER_BURST=2")
@@ -256,7 +256,7 @@ func TestKeysAreLimited(t *testing.T) {
 }
 
 // TestKeysAreNotSigned checks that calls with an API key, which has no secret to sign
-// with, are not forwarded to the legacy system, except those of administrators where
+// with, are not forwarded to the legacy store, except calls of administrators where
 // Portico signs with its own token.
 func TestKeysAreNotSigned(t *testing.T) {
 	t.Parallel()

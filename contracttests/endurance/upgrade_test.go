@@ -83,7 +83,7 @@ type upgrade struct {
 	environ          apptest.Environment
 }
 
-// newUpgrade has the earlier version create a store with the demo store's records.
+// newUpgrade lets the earlier version create a store with the demo store's records.
 func newUpgrade(t *testing.T, earlier, dsn string) *upgrade {
 	t.Helper()
 	u := &upgrade{earlier: earlier, present: apptest.Program(t), dsn: dsn, media: t.TempDir()}
@@ -207,8 +207,8 @@ func (u *upgrade) replace(t *testing.T) {
 	t.Logf("%d rounds of calls succeeded, and %d failed", answered.Load(), failed)
 }
 
-// callFleet is a round of a client: even ones read as Guests do, two of the others write a stock item
-// of their own, and one a batch. They read what they have written from another replica.
+// callFleet makes one round of calls of a client: even clients read as Guests do, two of the others
+// write a stock item each, and one writes a batch. They read their writes from another replica.
 func callFleet(ctx context.Context, f *fleet, number, round int) error {
 	call := func(method, path, body string, want int) (string, error) {
 		got, err := f.next().Call(ctx, method, path, body)
@@ -286,7 +286,7 @@ func (u *upgrade) runSuites(t *testing.T) {
 	}
 }
 
-// resetDemo restores the demo store, and has a replica forget what it has cached.
+// resetDemo restores the demo store, and makes a replica forget its cached replies.
 func resetDemo(ctx context.Context, t *testing.T, db *sqlstore.DB, p *apptest.Process) error {
 	err := db.Reset(ctx, demotest.Data(t))
 	if err == nil { // deleting a customer has a replica forget all credentials

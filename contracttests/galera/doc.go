@@ -4,7 +4,8 @@
 // # Principles
 //
 //  1. The cluster and HAProxy before it are real (package galeratest), and clients speak HTTP.
-//  2. What clients have seen decides: no acknowledged write is lost, and calls fail for seconds at most.
+//  2. The observations of clients decide: no acknowledged write is lost, and calls fail for
+//     seconds at most.
 //
 // # How it is tested
 //

@@ -15,10 +15,11 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// mostUnavailable is for how long calls may fail when the node that takes the writes fails.
+// mostUnavailable bounds the time for which calls may fail when the node that takes the writes
+// fails.
 const mostUnavailable = 3 * time.Second
 
-// A writer writes ascending quantities to a stock item of its own, and records what was answered.
+// A writer writes ascending quantities to a stock item of its own, and records the answers.
 type writer struct {
 	admin        *apptest.Client
 	path         string
@@ -75,8 +76,8 @@ func (w *writer) run(ctx context.Context, d *downtime) {
 	}
 }
 
-// check compares what is stored with what was acknowledged. A write whose answer was lost may be stored,
-// unless a later one was acknowledged.
+// check compares the stored quantity with the acknowledged ones. A write whose answer was lost
+// may be stored, unless a later one was acknowledged.
 func (w *writer) check(t *testing.T, node *galeratest.Node) {
 	t.Helper()
 	text := node.Query(t, "SELECT qty FROM shop.stock_item WHERE item_id = "+strings.TrimPrefix(w.path, "/stockitems/"))

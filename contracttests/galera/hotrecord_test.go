@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// TestHotRecord has 32 clients write one record 600 times at two nodes. Nearly all writes must succeed, and
-// those that give up must not open a breaker.
+// TestHotRecord has 32 clients write one record 600 times at two nodes. Nearly all writes must
+// succeed, and failed ones must not open a breaker.
 func TestHotRecord(t *testing.T) {
 	nightly.Only(t, "galera")
 	const writers, writes, most = 32, 600, 6

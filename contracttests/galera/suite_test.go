@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// shared are settings that all replicas need alike.
+// shared are the settings that must be equal on all replicas.
 func shared(t *testing.T) []string {
 	t.Helper()
 	return []string{"PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_AUTH_SECRET_KEY=" + strings.Repeat("0a", 32), "PORTICO_LOG_LEVEL=error"}

@@ -145,7 +145,7 @@ func withoutUpdates(t *testing.T, body string) string {
 	return string(text)
 }
 
-// rewrite has the program write what a product has already.
+// rewrite makes the program write a product's present values again.
 func rewrite(t *testing.T, admin *apptest.Client, id int) {
 	t.Helper()
 	path := fmt.Sprintf("/products/%d", id)

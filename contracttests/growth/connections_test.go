@@ -24,7 +24,7 @@ const workers = 32
 type openConnection struct{ net.Conn }
 
 // connect opens connections to a server, and sends a request for path over each, so that the server
-// holds for all of them what it ever holds for one.
+// has allocated everything that it ever holds for a connection.
 func connect(b *testing.B, base, path string, count int) []openConnection {
 	b.Helper()
 	address := strings.TrimPrefix(base, "http://")
@@ -84,7 +84,7 @@ func (c openConnection) exchange(reader *bufio.Reader, path string) error {
 	return nil
 }
 
-// A requestCost is what requests cost on average.
+// A requestCost is the average cost of a request.
 type requestCost struct {
 	processor time.Duration // of the server, for each
 	rate      float64       // requests in a second
@@ -100,7 +100,7 @@ func measureRequests(b *testing.B, p *apptest.Process, all []openConnection, req
 	return requestCost{(processorTime(b, p) - before) / time.Duration(requests), float64(requests) / time.Since(began).Seconds()}
 }
 
-// raiseOpenFiles has this process, and those that it starts, open so many files.
+// raiseOpenFiles lets this process, and the processes that it starts, open so many files.
 func raiseOpenFiles(b *testing.B, files uint64) {
 	b.Helper()
 	var limit syscall.Rlimit

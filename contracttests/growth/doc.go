@@ -1,10 +1,10 @@
-// Package growth measures, in tests only, how the program fares as a shop grows: reads, filters and
+// Package growth measures, in tests only, how the program performs as a store grows: reads, filters and
 // starts with many products, many connections, and many cached replies.
 //
 // # Principles
 //
-//  1. The program is a process of its own, so that its memory and its processor time are those of
-//     the server alone.
+//  1. The program is a process of its own, so that its memory and its processor time are the server's
+//     alone.
 //  2. A figure is a ratio to another one of the same run, such as the time of page 5,000 to that of
 //     page 1. Calls that are compared take turns. Where a ratio makes no sense, as for the time of a
 //     start, the processor time comes with it, which other programs hardly change.
@@ -25,7 +25,7 @@
 //
 // # How it is tested
 //
-// A test compares what the program makes of generated products with what it makes of the same
-// products after it has written them itself, on each engine. Another one runs the statements of the
-// guide to large catalogs, and checks that the engines use the indexes.
+// A test compares the program's replies about generated products with its replies about the same products
+// after it has written them itself, on each engine. Another one runs the statements of the guide to large
+// catalogs, and checks that the engines use the indexes.
 package growth

@@ -51,8 +51,8 @@ func indexed() []string {
 	return []string{"entity_id", "sku", "name", "created_at", "updated_at", "price", "status"}
 }
 
-// TestGuideFields compares the fields that the section lists with those by which the contract lets
-// clients filter.
+// TestGuideFields compares the fields that the section lists with the filter fields of the
+// contract.
 func TestGuideFields(t *testing.T) {
 	t.Parallel()
 	var documented, filterable []string
@@ -187,7 +187,7 @@ func explain(t *testing.T, db *sql.DB, engine, statement string, operand any) st
 			t.Fatal(err)
 		}
 		for i, name := range columns {
-			if name != "possible_keys" { // of MariaDB: those that it does not use
+			if name != "possible_keys" { // of MariaDB: the indexes that it does not use
 				fmt.Fprintf(&plan, "%s ", cells[i].String)
 			}
 		}

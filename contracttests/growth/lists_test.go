@@ -59,7 +59,7 @@ func serveCatalog(b *testing.B, dsn string, environ ...string) *apptest.Process 
 	}, environ...))
 }
 
-// clients returns the clients of a server by role, with the records that a page of theirs has.
+// clients returns the clients of a server by role.
 func clients(b *testing.B, p *apptest.Process) map[string]*apptest.Client {
 	b.Helper()
 	all := map[string]*apptest.Client{"guest": apptest.NewClient(b, p.Contract, ""), "admin": apptest.NewClient(b, p.Contract, apptest.DemoAdmin())}
@@ -107,7 +107,7 @@ func benchmarkPages(b *testing.B, dsn string) {
 	}
 }
 
-// someID returns the id of a product that everybody may read; they are all over the catalog.
+// someID returns the id of a product that every caller may read; they are all over the catalog.
 func someID(i int) int { return demotest.FirstGeneratedID + 4 + 100*(i*7919%(*products/100)) }
 
 // countPages returns the number of pages of all products for a role.
@@ -124,8 +124,8 @@ func countPages(b *testing.B, dsn, role string, limit int) int {
 	return (rows + limit - 1) / limit
 }
 
-// benchmarkFilters measures lists that are filtered by each field, for values that one product in
-// the middle of the catalog has, or that no product has if that one has none.
+// benchmarkFilters measures lists that are filtered by each field, for values that one product in the
+// middle of the catalog has, or for absent values if that product has none.
 func benchmarkFilters(b *testing.B, dsn string) {
 	const breaker = "PORTICO_UPSTREAM_BREAKER_FAILURES=1000" // lists that take too long must not keep others away
 	p := serveCatalog(b, dsn, breaker)

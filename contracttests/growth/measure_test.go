@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// durations are how long repeated calls took.
+// durations are the times that repeated calls took.
 type durations []time.Duration
 
 // quantile returns the time that a part of the calls, between 0 and 1, did not exceed, in milliseconds.

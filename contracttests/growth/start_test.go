@@ -35,7 +35,7 @@ func buildProgram(b *testing.B) (path string) {
 	return path
 }
 
-// A startCost is what a start took until /readyz succeeded.
+// A startCost is the cost of a start until /readyz succeeded.
 type startCost struct {
 	ready     time.Duration
 	processor time.Duration

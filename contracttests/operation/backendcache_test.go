@@ -31,8 +31,8 @@ resources:
     without: {create: it only has these two, delete: it only has these two}
 `
 
-// TestRepliesEndWithTheBackend changes a product at the backend. The cached replies that show it
-// end after the next scan, long before they are too old.
+// TestRepliesEndWithTheBackend changes a product at the backend. The cached replies that show
+// it are invalidated by the next scan, long before they expire.
 func TestRepliesEndWithTheBackend(t *testing.T) {
 	var name atomic.Value
 	name.Store("Kettle")

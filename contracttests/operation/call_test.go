@@ -18,7 +18,7 @@ func TestCall(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		arguments []string
-		stdout    string // what it begins with
+		stdout    string // its beginning
 		stderr    string
 		err       string
 	}{

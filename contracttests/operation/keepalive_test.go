@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// TestCachedRepliesOfOneConnection checks that cached replies are the same, are logged, counted and limited
-// like any, whether they are the first of their connection or not.
+// TestCachedRepliesOfOneConnection checks that cached replies are the same, and are logged,
+// counted and limited like any other, whether they are the first of their connection or not.
 func TestCachedRepliesOfOneConnection(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t, []string{"PORTICO_LIMITS_GUEST_RATE=0.001", "PORTICO_LIMITS_GUEST_BURST=6"}, "--demo")

@@ -29,8 +29,8 @@ func TestBuildInfo(t *testing.T) {
 	}
 }
 
-// TestOpenMetrics checks that exemplars are given to those who ask for OpenMetrics, and only to
-// them: the older format has no place for them.
+// TestOpenMetrics checks that exemplars are sent to clients that ask for OpenMetrics, and only
+// to them: the older format has no place for them.
 func TestOpenMetrics(t *testing.T) {
 	l := apptest.Start(t, nil, "--demo")
 	if got := apptest.Send(t, "GET", l.Contract+"/api/rest/products/1", "", "Accept", "application/json", "traceparent", sampledTrace); got.Status != 200 {
@@ -102,7 +102,7 @@ func labelValues() map[string][]string {
 		"outcome": {"hit", "miss", "stale", "coalesced", "bypass", "error",
 			"created", "changed", "equal", "kept", "removed", "applied", "late", "failed", "unnamed", "refused",
 			"ok", "client_error", "server_error"},
-		"consumer": {"guest", "api_key", "other", "aaaaaaaa"}, // the last is that of the demo store
+		"consumer": {"guest", "api_key", "other", "aaaaaaaa"}, // the last is the demo store's
 		"part":     parts,
 		"mode":     {"log", "polling"},
 		"budget":   {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},

@@ -126,7 +126,7 @@ func migrationNames(t *testing.T, engine string) (names []string) {
 	return names
 }
 
-// TestMigrateFails checks what the command says of a database that it cannot reach.
+// TestMigrateFails checks the command's message for a database that it cannot reach.
 func TestMigrateFails(t *testing.T) {
 	t.Parallel()
 	_, _, err := apptest.Environment{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "missing", "store.db")}.Run(t, "migrate")

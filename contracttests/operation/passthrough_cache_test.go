@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// TestLegacyCache checks which replies of the legacy system to Guests are cached, and that
+// TestLegacyCache checks which replies of the legacy store to Guests are cached, and that
 // forwarded writes invalidate them.
 func TestLegacyCache(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,8 @@ func TestLegacyCache(t *testing.T) {
 		})
 	}
 	t.Run("a write that is answered in two halves", func(t *testing.T) {
-		// The client that has the first half of the reply has seen the write reach the legacy system.
+		// The client that has the first half of the reply has seen the write reach the legacy
+		// store.
 		half := make(chan struct{})
 		slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/xml")
@@ -154,9 +155,9 @@ func TestLegacyCache(t *testing.T) {
 	})
 }
 
-// TestLegacyCachePoisoning checks that request headers that the legacy system obeys do not
-// affect the cached replies of other Guests. The stand-in for the legacy system obeys
-// every header that it gets, except those in the cache key.
+// TestLegacyCachePoisoning checks that request headers that the legacy store obeys do not
+// affect the cached replies of other Guests. The stand-in for the legacy store obeys every
+// header that it gets, except the headers in the cache key.
 func TestLegacyCachePoisoning(t *testing.T) {
 	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/xml")
@@ -218,7 +219,8 @@ func sendRaw(t *testing.T, base string, lines []string) string {
 	return string(body)
 }
 
-// startFront starts a server with the demo store that forwards all calls to the legacy system at old.
+// startFront starts a server with the demo store that forwards all calls to the legacy store at
+// old.
 func startFront(t *testing.T, old string, environ ...string) *apptest.Process {
 	t.Helper()
 	return apptest.Start(t, append(environ, apptest.RoutesFile(t, "resource: all, to: legacy"), "PORTICO_LEGACY_URL="+old), "--demo")

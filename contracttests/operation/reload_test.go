@@ -82,7 +82,7 @@ func (r *reloadable) hangup(t *testing.T, n int) {
 	apptest.Await(t, "a reload", func() bool { return strings.Count(r.Stderr.Text(), `by="signal SIGHUP"`) >= n })
 }
 
-// mustChange writes lines and expects a reload to take over the named settings.
+// mustChange writes lines and expects a reload to apply the named settings.
 func (r *reloadable) mustChange(t *testing.T, lines []string, changed ...string) {
 	t.Helper()
 	r.write(t, lines...)
@@ -93,7 +93,7 @@ func (r *reloadable) mustChange(t *testing.T, lines []string, changed ...string)
 }
 
 // otherValue returns lines that change a setting to a valid value other than its default. The
-// first line is the one of the setting.
+// first line is the setting's own.
 func otherValue(t *testing.T, s config.Setting) []string {
 	t.Helper()
 	special := map[string][]string{
@@ -150,9 +150,9 @@ func otherValue(t *testing.T, s config.Setting) []string {
 	return []string{s.Name + ": " + value}
 }
 
-// TestReloadEverySetting changes one setting after the other in the file of a running
-// process. Those that are marked are taken over, all others are refused with their place, and
-// neither keeps the next one from being changed.
+// TestReloadEverySetting changes one setting after the other in the file of a running process.
+// Marked settings are applied, all others are refused with their place, and neither keeps the
+// next one from being changed.
 func TestReloadEverySetting(t *testing.T) {
 	t.Parallel()
 	p := startReloadable(t)
@@ -185,7 +185,8 @@ func TestReloadEverySetting(t *testing.T) {
 	p.Stop(t)
 }
 
-// TestReloadEffects checks what reloads do to a running process, asked for in both ways.
+// TestReloadEffects checks the effects of reloads on a running process, asked for in both
+// ways.
 func TestReloadEffects(t *testing.T) {
 	t.Parallel()
 	old := apptest.NewLegacyStub(t)
@@ -240,7 +241,7 @@ func TestReloadEffects(t *testing.T) {
 		if got := get("/api/rest/products?limit=0"); got.Status != http.StatusBadRequest {
 			t.Errorf("%d under lists.guest_max_rows 1", got.Status)
 		}
-		if got := rows(get("/api/rest/products?limit=0", "Authorization", apptest.DemoAdmin())); got < all { // and those that Guests do not see
+		if got := rows(get("/api/rest/products?limit=0", "Authorization", apptest.DemoAdmin())); got < all { // and products that Guests do not see
 			t.Errorf("an Admin gets %d products, want %d or more", got, all)
 		}
 	})
@@ -329,7 +330,7 @@ func TestReloadEffects(t *testing.T) {
 	p.Stop(t)
 }
 
-// TestReloadNeedsToken checks that nobody reloads without the token of the operators' port.
+// TestReloadNeedsToken checks that a reload needs the token of the operators' port.
 func TestReloadNeedsToken(t *testing.T) {
 	t.Parallel()
 	p := startReloadable(t, "ops.token: "+apptest.OpsToken)
@@ -406,15 +407,15 @@ func TestHangupWhileStarting(t *testing.T) {
 }
 
 // TestReloadUnderLoad sends calls all the time while the routes and a limit are reloaded back
-// and forth. Each call gets the reply of one of the two configurations, never that of the
-// route of one under the limit of the other, and a call that begins after a reload gets that
-// of the new one.
+// and forth. Each call gets the reply of one of the two configurations, never a mixture of
+// one's route and the other's limit, and a call that begins after a reload gets the reply of
+// the new one.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
 	old := apptest.NewLegacyStub(t)
 	legacy := "legacy.url: " + old.URL
-	// In the order in which they are put in force. Under the limit of the first, Portico would
-	// send all products.
+	// In the order in which they take effect. Under the limit of the first, Portico would send
+	// all products.
 	systems := []struct {
 		name  string
 		lines []string

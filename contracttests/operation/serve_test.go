@@ -103,8 +103,7 @@ func TestDemoWithoutPlaintext(t *testing.T) {
 	}
 }
 
-// printedExamples returns the commands that the demo store prints, those of each paragraph as
-// they stand there.
+// printedExamples returns the commands that the demo store prints, one text for each paragraph.
 func printedExamples(printed string) []string {
 	var examples []string
 	for paragraph := range strings.SplitSeq(printed, "\n\n") {

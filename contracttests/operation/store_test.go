@@ -158,7 +158,7 @@ func TestSeedRefuses(t *testing.T) {
 }
 
 // TestSeedNothing checks that a data set without lists changes nothing, and that a server
-// says how to fill an empty store.
+// explains how to fill an empty store.
 func TestSeedNothing(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "store.json")

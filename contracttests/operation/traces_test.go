@@ -72,7 +72,7 @@ func (tree traceTree) list(id, indent string) string {
 	return b.String()
 }
 
-// TestTraces checks the spans of requests that Portico and a legacy system, another Portico,
+// TestTraces checks the spans of requests that Portico and a legacy store, another Portico,
 // answer: from the client's span down to the statements of both databases.
 func TestTraces(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestTracesOfFailures checks the spans of a request that the legacy system does not answer.
+// TestTracesOfFailures checks the spans of a request that the legacy store does not answer.
 func TestTracesOfFailures(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
@@ -171,7 +171,7 @@ func TestTracesOfFailures(t *testing.T) {
 	}
 }
 
-// TestTraceIsForwardedUnchanged checks that without tracing the legacy system gets the trace of
+// TestTraceIsForwardedUnchanged checks that without tracing the legacy store gets the trace of
 // the client.
 func TestTraceIsForwardedUnchanged(t *testing.T) {
 	t.Parallel()

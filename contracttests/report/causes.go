@@ -102,7 +102,8 @@ func deviationsOf(f *contracttests.Failure) []deviation {
 // notCreated matches the failure of a prerequisite and the status of the reply.
 var notCreated = regexp.MustCompile(`^\S+ could not be created: (\d{3}) `)
 
-// variable matches the name of what a case needs, which many cases call differently.
+// variable matches the name of an object that a case needs, which many cases call
+// differently.
 var variable = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
 // brokenDeviation returns the deviation of a failure without differences.
@@ -149,7 +150,7 @@ func newDeviation(d *contracttests.Difference) deviation {
 }
 
 // statusDeviation returns the deviation of a status. If the server refuses the credentials
-// or fails, it does not matter what was wanted.
+// or fails, the expected status does not matter.
 func statusDeviation(want, got string) deviation {
 	if code, err := strconv.Atoi(got); err == nil && (code == 401 || code >= 500) {
 		return deviation{"status\x00" + got, "status: got " + printableLine(got) + " where another one is required"}
@@ -175,8 +176,8 @@ func placeOf(where string) string {
 // describedValue matches a value as differences describe it: its type and its text.
 var describedValue = regexp.MustCompile(`(?s)^(as before: )?(text|number|literal|record|list)( .*)?$`)
 
-// kindOf returns the type of a value, or the text of anything else without what varies
-// from case to case.
+// kindOf returns the type of a value, or the text of anything else without the parts that
+// vary from case to case.
 func kindOf(s string) string {
 	if found := describedValue.FindStringSubmatch(s); found != nil {
 		return found[1] + "a " + found[2]

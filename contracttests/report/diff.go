@@ -12,7 +12,7 @@ import (
 const (
 	maxDifferences = 12  // shown of one failure
 	maxUnchanged   = 80  // bytes shown before and after the part that differs
-	maxPart        = 600 // bytes shown of what differs
+	maxPart        = 600 // bytes shown of the part that differs
 	maxLines       = 400 // compared of each text
 	maxContext     = 2   // equal lines shown before and after a differing line
 )
@@ -98,7 +98,7 @@ func excerpt(s string, from, to int) span {
 }
 
 // compareLines compares two texts line by line. Of the lines that are in both, it returns
-// only those near a line that is not.
+// only the lines near a line that is not.
 func compareLines(want, got string) []line {
 	w, g := splitLines(want), splitLines(got)
 	// common[i][j] is the length of the longest common subsequence of w[i:] and g[j:].

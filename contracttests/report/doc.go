@@ -12,8 +12,8 @@
 //     the dialects, is shown with its section of the specification.
 //  3. Failures are grouped by cause, the same kind of difference at the same place, because
 //     one fault of a server fails hundreds of cases (causes.go).
-//  4. What was not tested is as visible as what failed: skipped runs, clauses whose runs
-//     were all skipped, and clauses without a run.
+//  4. Missing tests are as visible as failures: skipped runs, clauses whose runs were all
+//     skipped, and clauses without a run.
 //  5. The HTML page is one file and loads nothing from the network. Its content security
 //     policy allows only its own script and style, by their digests; only links to the
 //     specification lead elsewhere. It is readable without JavaScript. The script adds

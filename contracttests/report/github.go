@@ -50,8 +50,8 @@ func (c *cause) title() string {
 	return truncate(fmt.Sprintf("%s: %s", plural(len(c.Failures), "failure"), c.Text), maxPart)
 }
 
-// details returns the first failure in full and the others by name, as text. command is
-// that of the run.
+// details returns the first failure in full and the others by name, as text. command is the
+// command of the run.
 func (c *cause) details(command string) string {
 	t := &terminal{}
 	t.writeFailure(c.First(), command)

@@ -65,7 +65,7 @@ func hostileCommands() *contracttests.Report {
 	return r
 }
 
-// TestMarkdown checks the summary of a CI job: what it says, and that no text of the server
+// TestMarkdown checks the summary of a CI job: its content, and that no text of the server
 // becomes markup.
 func TestMarkdown(t *testing.T) {
 	markdown := func(r *contracttests.Report) string {

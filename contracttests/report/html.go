@@ -37,7 +37,7 @@ const (
 // HTML writes the report as one self-contained page.
 //
 // Requests and replies are compressed in the page and unfolded by its script, because
-// those of a thousand cases would make the page slow to load.
+// the calls of a thousand cases would make the page slow to load.
 func HTML(w io.Writer, r *contracttests.Report) error {
 	page, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -168,7 +168,7 @@ func newLinker(r *contracttests.Report, specification *spec.Spec) linker {
 	return l
 }
 
-// citedSections returns the sections that a text cites, without those that do not exist.
+// citedSections returns the existing sections that a text cites.
 func (l linker) citedSections(text string) []spec.Section {
 	var all []spec.Section
 	for _, citation := range l.spec.Citations(text) {
@@ -313,7 +313,7 @@ func (v *resourceView) add(s contracttests.Status, roles []string) {
 	}
 }
 
-// newCaseView returns the view of one result. command is that of the run.
+// newCaseView returns the view of one result. command is the command of the run.
 func (p *pageView) newCaseView(r *contracttests.Result, command string) caseView {
 	v := caseView{
 		ID:       printableLine(r.ID()),

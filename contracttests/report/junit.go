@@ -109,8 +109,8 @@ func JUnit(w io.Writer, r *contracttests.Report) error {
 	return err
 }
 
-// newJUnitCase returns the test case of one result. failureType is the cause of a failure,
-// and command that of the run.
+// newJUnitCase returns the test case of one result. failureType is the cause of a failure, and
+// command is the command of the run.
 func newJUnitCase(r *contracttests.Result, failureType, command string) junitCase {
 	c := junitCase{
 		Class: printableLine(r.Resource),

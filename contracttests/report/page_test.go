@@ -41,7 +41,8 @@ func renderPage(t testing.TB, r *contracttests.Report) []byte {
 // browserTimeout limits one action in the browser, which may be slow on a busy machine.
 const browserTimeout = 30 * time.Second
 
-// A browser is a Chromium that shows one page at a time and records what the pages do.
+// A browser is a Chromium that shows one page at a time and records the events of the
+// pages.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
@@ -452,7 +453,7 @@ func testNarrow(t *testing.T, b *browser, _ *contracttests.Report) {
 	}
 }
 
-// testPrint checks what is printed.
+// testPrint checks the printed page.
 func testPrint(t *testing.T, b *browser, _ *contracttests.Report) {
 	b.open(t, "bad", "#resource=customers")
 	b.do(t, chromedp.Click(chromedp.CSS("#fold")))
@@ -555,7 +556,7 @@ func TestPageIsSmall(t *testing.T) {
 	for i := range r.Results {
 		for c := range r.Results[i].Calls {
 			call := &r.Results[i].Calls[c]
-			// Make the replies as long and as different as those of a real run.
+			// Make the replies as long and as different as in a real run.
 			call.Reply += strings.Repeat(fmt.Sprintf("%d,%d ", i*7919, c*104729), 130)
 			wire += len(call.Request) + len(call.Reply)
 		}

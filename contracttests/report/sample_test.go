@@ -18,7 +18,7 @@ const hostile = `</script><script>document.title="run"</script><img src=x onerro
 	`"><svg onload=document.title="run"></style></pre></details><!--]]>&amp;{{.}}${1}` +
 	"\x1b[31m\x1b[201~\x00\x07\u202eevil\u2066\ufffe\x9b\xff javascript:alert(1)"
 
-// A sampler makes reports like those of real runs.
+// A sampler makes reports like the reports of real runs.
 type sampler struct {
 	clauses []contracttests.Coverage
 	calls   []contracttests.CallLog

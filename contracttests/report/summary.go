@@ -39,7 +39,7 @@ func stateOf(c *contracttests.Coverage) clauseState {
 }
 
 // A coverage counts the rows of the contract document's tables by the outcome of their
-// clauses. Covered rows are those that passed or failed.
+// clauses. Covered rows are the rows that passed or failed.
 type coverage struct {
 	Rows, Covered, Skipped, NotRun int
 	Untestable                     []reason

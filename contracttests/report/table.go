@@ -120,8 +120,8 @@ func repeatCase(command string, r *contracttests.Result) string {
 	return Pasteable(command + " --run " + contracttests.QuoteShell("^"+regexp.QuoteMeta(r.ID())+"$"))
 }
 
-// writeFailure writes what a user needs to understand and repeat a failure. command is that
-// of the run.
+// writeFailure writes everything that a user needs to understand and repeat a failure. command
+// is the command of the run.
 func (t *terminal) writeFailure(r *contracttests.Result, command string) {
 	fmt.Fprintf(t, "%s  %s\n", t.paint(red, "FAILED"), t.paint(bold, printableLine(r.ID())))
 	f := r.Failure
@@ -160,7 +160,7 @@ func (t *terminal) writeFailure(r *contracttests.Result, command string) {
 	fmt.Fprintln(t)
 }
 
-// failedCall returns which request of a case failed.
+// failedCall returns the failed request of a case, with its step.
 func failedCall(f *contracttests.Failure) string {
 	if f.Step == 0 {
 		return "while creating what the case needs: " + f.Call

@@ -1,6 +1,6 @@
 // Package repository checks rules that hold for every file of the repository, in tests only: imports
 // point downward, files and names follow the rules of the house, exported names have comments, no
-// test is skipped in CI, and the workflows fit what they run.
+// test is skipped in CI, and the workflows fit the programs that they run.
 //
 // # Principles
 //

@@ -86,7 +86,7 @@ func allowedImports() map[string][]string {
 		},
 		// the program for tests
 		"cmd/portico/app/apptest": {"adapter/demo/demotest", "adapter/sqlstore", "adapter/sqlstore/sqltest", "contracttests", "config/testenv/nightly", "config/testenv/programs", "adapter/sqlstore/engine"},
-		// old shops for tests of the program
+		// legacy stores for tests of the program
 		"cmd/portico/app/apptest/shops": {"cmd/portico/app/apptest", "adapter", "adapter/magento1/magento1test", "adapter/magento1/magento1test/oldshop", "adapter/sqlstore/sqltest", "adapter/transfer", "contracttests", "config/testenv/programs"},
 		"cmd/contracttest":              {"config/buildinfo", "config/strictyaml", "contracttests", "contracttests/report"},
 
@@ -207,7 +207,7 @@ func allowedImports() map[string][]string {
 		"adapter/sqlstore/sqltest/pgbouncertest": {"config/testenv/programs", "config/testenv/servers"},
 		// a server of the S3 interface for tests
 		"adapter/sqlstore/blobs/s3/s3test": {"adapter/sqlstore/blobs/s3", "config/testenv/programs"},
-		// legacy shops for tests
+		// legacy stores for tests
 		"adapter/magento1/magento1test":         {"adapter/sqlstore/sqltest"},
 		"adapter/magento1/magento1test/oldshop": {"adapter", "adapter/magento1", "adapter/magento1/server", "adapter/memstore"},
 		"cache":                                 {"adapter/tracing"},
@@ -231,7 +231,7 @@ func allowedImports() map[string][]string {
 		"contracttests":        {"config/strictyaml"},
 		"contracttests/report": {"contracttests", "contracttests/spec"},
 		"contracttests/spec":   {},
-		// tests of the whole program, of what ships with it, and of the repository
+		// tests of the whole program, of the files that ship with it, and of the repository
 		"config/deployment":         {},
 		"contracttests/conformance": {},
 		// a model of large installations, and its measurements with real replicas
@@ -241,10 +241,10 @@ func allowedImports() map[string][]string {
 		"contracttests/galera":         {},
 		"contracttests/repository":     {},
 		"contracttests/operation":      {},
-		// how the program fares as a shop grows
+		// how the program performs as a store grows
 		"contracttests/growth": {},
 		"contracttests/speed":  {},
-		// finds lost and stale values in what concurrent clients of tests have seen
+		// finds lost and stale values in the calls of concurrent test clients
 		"contracttests/consistency": {},
 	}
 }
@@ -282,7 +282,7 @@ type listedPackage struct {
 	Imports    []string // of GoFiles
 }
 
-// importFaults returns what is wrong with the name and the imports of a package.
+// importFaults returns the faults of the name and the imports of a package.
 func importFaults(p listedPackage) []string {
 	var all []string
 	path := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
@@ -306,7 +306,7 @@ func importFaults(p listedPackage) []string {
 	return all
 }
 
-// fileFaults returns which rules for files a Go file, which is not a test, breaks.
+// fileFaults returns the rules for files that a Go file, which is not a test, breaks.
 func fileFaults(name string, source []byte) ([]string, error) {
 	var all []string
 	if lines := strings.Count(string(source), "\n"); lines > maxLines {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// jargon maps names that this project once had for things that have a name in the field
-// to that name. Ordinary words that also served as jargon are left to the reader.
+// jargon maps the project's former private names to the field's names. Ordinary words
+// that also served as jargon are left to the reader.
 func jargon() map[string]string {
 	return map[string]string{
 		"meet": "reconcile", "welcome": "importUnmapped", "keeping": "resourcePlan", "told": "logOnce",

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// The limits of what a reader has to hold in mind at a time. Lines count comments and blanks.
+// The limits of the code that a reader has to hold in mind at a time. Lines count comments and
+// blanks.
 const (
 	maxPackageLines  = 4000 // of the files of a package that are not tests
 	maxFunctionLines = 80   // tables inside the function not counted
@@ -24,7 +25,7 @@ const (
 // largePackages are the suites, which may be longer: each of their parts is a list of cases.
 func largePackages() []string { return []string{"adapter/adaptertest", "contracttests"} }
 
-// A room is what the limits are about: a package.
+// A room is a package, to which the limits apply.
 type room struct {
 	lines, testLines int
 	methods          map[string]int // by the name of the type, tests not counted
@@ -149,7 +150,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// TestRoomFaultsAreFound checks that add counts what the limits are about.
+// TestRoomFaultsAreFound checks that add counts everything that has a limit.
 func TestRoomFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\t_ = 1\n", maxFunctionLines)

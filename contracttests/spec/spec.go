@@ -1,10 +1,10 @@
 // Package spec holds the specification of the REST interface that Portico serves, and
 // resolves citations of its sections.
 //
-// The specification is the Markdown pages in this folder. README.md says which page
-// applies to which dialect and how sections are cited. Comments, clauses, cases and
-// reports cite a section by page and number, such as "wire 6.5". The package finds such
-// citations in a text and returns the web addresses of the sections.
+// The specification is the Markdown pages in this folder. README.md lists the pages that
+// apply to each dialect, and describes how sections are cited. Comments, clauses, cases
+// and reports cite a section by page and number, such as "wire 6.5". The package finds
+// such citations in a text and returns the web addresses of the sections.
 //
 // # How it is tested
 //
@@ -128,7 +128,7 @@ type heading struct {
 	anchor string
 }
 
-// headings returns the headings of a Markdown page, without those in code blocks.
+// headings returns the headings of a Markdown page, without headings in code blocks.
 // Repeated anchors get the suffixes -1, -2 and so on, as on GitHub.
 func headings(page string) []heading {
 	var all []heading

@@ -7,12 +7,12 @@
 //
 // # Principles
 //
-//  1. Server and load generator are processes of their own, as nobody deploys them in one.
-//     The load generator is wrk if it is installed, otherwise a process of the test binary.
+//  1. Server and load generator are processes of their own, as no deployment runs them in one. The
+//     load generator is wrk if it is installed, otherwise a process of the test binary.
 //  2. Every figure is a ratio to a floor: a server that is written by hand for one request, and
 //     gives the same reply, as tests check.
-//  3. The program and the floor take turns, in pairs of slices of some seconds, and the median
-//     of all pairs counts, so that what else happens on the machine meets both.
+//  3. The program and the floor take turns, in pairs of slices of some seconds, and the median of
+//     all pairs counts, so that other load on the machine affects both.
 //  4. The processor time of a request is reported besides the rate. It is measured by the system for
 //     the process of the server only, and noise hardly moves it.
 //  5. The program runs with the settings of a default deployment. Only reads that are to reach the

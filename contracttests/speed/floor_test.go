@@ -21,10 +21,11 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// A floor says what a process of floorMain serves.
+// A floor configures a process of floorMain.
 type floor struct {
-	// Header and Body are a reply that the floor repeats. Without a body it serves a database. What
-	// net/http adds is enough for a floor: it has no headers that only Portico's clients need.
+	// Header and Body are a reply that the floor repeats. Without a body it serves a database.
+	// A floor has only the headers that net/http adds, and none that only Portico's clients
+	// need.
 	Header http.Header
 	Body   []byte
 	// RedisURL and Keys, unless empty, let the floor read the body from Redis, behind a header in a

@@ -63,8 +63,8 @@ func benchmarkHit(b *testing.B, level string) {
 	compare(b, portico, repeats, r)
 }
 
-// benchmarkNotModified compares a reply without a body, as a client gets it that has the cached reply, with a gin
-// handler that sends the whole reply.
+// benchmarkNotModified compares a reply without a body, to a client that has the cached reply,
+// with a gin handler that sends the whole reply.
 func benchmarkNotModified(b *testing.B) {
 	portico, reply := startCaching(b, "info")
 	header, _ := portico.reply(b, listOfFour())
@@ -85,7 +85,7 @@ func benchmarkRedisHit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// A cached list has a reply and two generations: that of all replies, and the catalog's.
+	// A cached list has a reply and two generations: the one of all replies, and the catalog's.
 	reply.Keys = slices.DeleteFunc(keys, func(key string) bool {
 		return !strings.Contains(key, "reply:") && !strings.HasSuffix(key, "{all}") && !strings.HasSuffix(key, "{catalog}")
 	})

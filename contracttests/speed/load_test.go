@@ -78,7 +78,7 @@ var (
 	wrkFault = regexp.MustCompile(`Non-2xx or 3xx responses.*|Socket errors.*`)
 )
 
-// runWrk has wrk send the requests.
+// runWrk sends the requests with wrk.
 func runWrk(b *testing.B, s *server, r request, took time.Duration) (replies int, seconds float64) {
 	b.Helper()
 	arguments := []string{"-t1", "-c" + strconv.Itoa(*connections), "-d" + strconv.Itoa(int(took.Seconds())) + "s"}
@@ -100,7 +100,7 @@ func runWrk(b *testing.B, s *server, r request, took time.Duration) (replies int
 	return replies, seconds
 }
 
-// A load is what a process of our own sends.
+// A load describes the requests that a process of our own sends.
 type load struct {
 	Address     string
 	Requests    [][]byte // in turn
@@ -109,14 +109,14 @@ type load struct {
 	Took        time.Duration
 }
 
-// A sent is what a load has done.
+// A sent is the result of a load.
 type sent struct {
 	Replies int
 	Seconds float64
 }
 
-// runLoad has a process of the test binary send the requests. The position among the bodies of r goes on from one run
-// to the next, so that a body that creates a record is sent once.
+// runLoad sends the requests with a process of the test binary. The position among the bodies
+// of r goes on from one run to the next, so that a body that creates a record is sent once.
 func runLoad(b *testing.B, s *server, r request, took time.Duration) (replies int, seconds float64) {
 	b.Helper()
 	l := load{Address: s.address, Status: max(r.status, http.StatusOK), Connections: *connections, Took: took}
@@ -157,7 +157,7 @@ func (r request) bytes(body string) []byte {
 	return append(append(out, "\r\n"...), body...)
 }
 
-// loadMain is the main function of the load generator. It reads a load and prints what it sent.
+// loadMain is the main function of the load generator. It reads a load and prints the result.
 func loadMain() {
 	var l load
 	err := json.NewDecoder(os.Stdin).Decode(&l)

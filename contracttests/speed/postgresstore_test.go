@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// newPostgresStore makes a store like that of newStore on a PostgreSQL server of its own. It is for
+// newPostgresStore makes a store like newStore's on a PostgreSQL server of its own. It is for
 // reads only: the counters of keys do not follow the rows.
 func newPostgresStore(b testing.TB, dir string) store {
 	b.Helper()
@@ -31,7 +31,7 @@ func newPostgresStore(b testing.TB, dir string) store {
 	return store{environ: []string{"PORTICO_SQL_DSN=" + dsn, original.environ[1]}, driver: "pgx", dsn: dsn}
 }
 
-// copyTables replaces the rows of all tables by those in a file of SQLite.
+// copyTables replaces the rows of all tables by the rows in a file of SQLite.
 func copyTables(b testing.TB, path, dsn string) (err error) {
 	b.Helper()
 	from, err := sql.Open("sqlite", "file:"+path)

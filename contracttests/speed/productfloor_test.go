@@ -25,8 +25,8 @@ type productFloor struct {
 	pages                                       sync.Pool
 }
 
-// The columns of a Guest's statements, with what goes before each in the reply;
-// what has no name is not shown as it is stored.
+// The columns of a Guest's statements, with their names in the reply; a column without a
+// name is not shown as it is stored.
 const guestColumns = `p.entity_id, p.type_id, p.sku, p.description, p.short_description, p.meta_keyword, p.name, p.meta_title, p.meta_description,
 	p.price, p.special_price, p.special_from_date, p.special_to_date, p.tax_class_id,
 	(SELECT i.file FROM product_image_pointer AS o LEFT JOIN product_image AS i ON i.id = o.image_id

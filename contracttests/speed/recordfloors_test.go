@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// stockFields are the fields of a stock item, in order, stockListFields those that lists show.
+// stockFields are the fields of a stock item, in order, and stockListFields the fields that
+// lists show.
 var (
 	stockFields = []string{"item_id", "product_id", "stock_id", "qty", "min_qty", "use_config_min_qty", "is_qty_decimal",
 		"backorders", "use_config_backorders", "min_sale_qty", "use_config_min_sale_qty", "max_sale_qty", "use_config_max_sale_qty",

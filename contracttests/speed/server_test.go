@@ -33,8 +33,8 @@ type server struct {
 	sent    int    // number of requests that a load generator of ours has sent
 }
 
-// startPortico starts "portico serve" with the settings of environ. Its log goes to a file, as to the pipe of
-// a service manager: what reads it is another process.
+// startPortico starts "portico serve" with the settings of environ. Its log goes to a file, as
+// to the pipe of a service manager, whose reader is another process.
 func startPortico(b testing.TB, environ []string, arguments ...string) *server {
 	b.Helper()
 	log, err := os.Create(filepath.Join(b.TempDir(), "log"))
@@ -76,8 +76,8 @@ func startFloor(b testing.TB, f floor) *server {
 	return &server{address: address, pid: cmd.Process.Pid}
 }
 
-// startAndRead starts a program and returns what it prints up to a line with the text until. It
-// discards what the program prints after that.
+// startAndRead starts a program and returns its output up to a line with the text until. It
+// discards the output after that.
 func startAndRead(b testing.TB, cmd *exec.Cmd, until string) string {
 	b.Helper()
 	out, err := cmd.StdoutPipe()
@@ -147,7 +147,7 @@ func (s *server) processorTime(b testing.TB) time.Duration {
 	return total
 }
 
-// A request is what the load generator sends again and again.
+// A request is the request that the load generator repeats.
 type request struct {
 	method, path string
 	header       map[string]string
@@ -203,8 +203,8 @@ func (s *server) reply(b testing.TB, r request) (header http.Header, body string
 	return read.Header, read.Body
 }
 
-// What differs between two replies to the same request: the key of a form, the address of the server, and the
-// address of the page in a link that is encoded.
+// The parts that differ between two replies to the same request: the key of a form, the address
+// of the server, and the address of the page in a link that is encoded.
 var differing = regexp.MustCompile(`form_key\\/[A-Z2-7]+|127\.0\.0\.1:[0-9]+|uenc\\/[A-Za-z0-9_,-]+`)
 
 // compareReplies fails unless the two servers give the same reply.
