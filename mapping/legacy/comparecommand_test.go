@@ -31,7 +31,7 @@ type plantedDifference struct {
 	name, as, path, accept string
 	// change changes the complete answer.
 	change func(t *testing.T, answer *httptest.ResponseRecorder)
-	want   []string // what differs: field, record in brackets, values
+	want   []string // the difference: field, record in brackets, values
 }
 
 // replaceText replaces a part of a body, which must contain it.

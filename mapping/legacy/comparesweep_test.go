@@ -36,8 +36,8 @@ func change(t *testing.T, base string, writes ...[3]string) {
 	}
 }
 
-// TestSweep sweeps two servers with changed, missing and additional records. Everything that
-// was changed must be reported, what is expected apart, and nothing else.
+// TestSweep sweeps two servers with changed, missing and additional records. Every change must
+// be reported, expected ones apart, and nothing else.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	legacy := apptest.StartDemo(t, "magento")
@@ -117,7 +117,7 @@ func TestSweep(t *testing.T) {
 	checkNote(t, store, found)
 }
 
-// checkNote checks what a store has of a sweep.
+// checkNote checks a store's record of a sweep.
 func checkNote(t *testing.T, dsn string, found *comparison.Report) {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn})

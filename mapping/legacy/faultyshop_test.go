@@ -16,18 +16,18 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// A faultyShop is an HTTP proxy in front of an old shop's REST interface, which misbehaves as
-// tests say.
+// A faultyShop is an HTTP proxy in front of a legacy store's REST interface, which misbehaves
+// as tests request.
 type faultyShop struct {
 	*httptest.Server
 	shop http.Handler
 	mu   sync.Mutex
-	// faults are those of the next requests that have a text, the first one of the next.
+	// faults are the faults of the next requests that contain a text, in order.
 	faults map[string][]shopFault
-	asked  []string // what was asked for, as the texts of requests
+	asked  []string // the requests so far, as their texts
 }
 
-// A shopFault answers a request in place of the shop. execute has the shop answer it.
+// A shopFault answers a request in place of the shop. execute lets the shop answer it.
 type shopFault func(w http.ResponseWriter, r *http.Request, execute func() *httptest.ResponseRecorder)
 
 // newFaultyShop returns a proxy for the shop at a base URL, without faults.
@@ -61,7 +61,7 @@ func (f *faultyShop) answer(w http.ResponseWriter, r *http.Request) {
 	f.next(textOf(r, body))(w, r, execute)
 }
 
-// next returns how a request is to be answered.
+// next returns the fault or the honest answer for a request.
 func (f *faultyShop) next(text string) shopFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +75,7 @@ func (f *faultyShop) next(text string) shopFault {
 	return honest
 }
 
-// fail has the next requests whose text contains of answered by faults.
+// fail lets faults answer the next requests whose text contains of.
 func (f *faultyShop) fail(of string, faults ...shopFault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *faultyShop) requests(of ...string) (found []string) {
 	return found
 }
 
-// honest passes on what the shop answers.
+// honest passes on the answer of the shop.
 func honest(w http.ResponseWriter, _ *http.Request, execute func() *httptest.ResponseRecorder) {
 	answer := execute()
 	for name, values := range answer.Header() {
@@ -123,7 +123,7 @@ func refuses(status int, message string) shopFault {
 	return answers(status, fmt.Sprintf(`{"messages":{"error":[{"code":%d,"message":%q}]}}`, status, message), "Content-Type", "application/json")
 }
 
-// executed has the shop execute a request, and then answers it by another fault.
+// executed lets the shop execute a request, and then answers it by another fault.
 func executed(then shopFault) shopFault {
 	return func(w http.ResponseWriter, r *http.Request, execute func() *httptest.ResponseRecorder) {
 		execute()

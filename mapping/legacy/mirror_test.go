@@ -12,7 +12,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
-// TestMirror writes to Portico, which repeats it at the old shop. In the end both have the same.
+// TestMirror writes to Portico, which repeats the writes at the legacy store. In the end both
+// have the same.
 func TestMirror(t *testing.T) {
 	front := shops.NewFront(t, shops.MirroredWrites)
 	p, writer := front.Serve(t, append(apptest.LegacyConsumer(), "PORTICO_FOLLOW_WAIT=30s", "PORTICO_LOG_LEVEL=info")...)
@@ -20,10 +21,10 @@ func TestMirror(t *testing.T) {
 	apptest.Await(t, "a turn of all writes", func() bool {
 		return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_mirror_turns_total", `outcome="turned"`) >= 8
 	})
-	created := "/" // the path of what was created last
+	created := "/" // the path of the record that was created last
 	for _, tt := range []struct {
 		name, method, path, body string
-		shown                    []string // what the write changes
+		shown                    []string // the paths that the write changes
 	}{
 		{"a stock item", "PUT", "/stockitems/2", `{"qty": 77, "min_sale_qty": 2}`, []string{"/stockitems/2"}},
 		{"a product", "PUT", "/products/3", `{"name": "Renamed", "price": 99}`, []string{"/products/3"}},

@@ -12,9 +12,9 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
-// TestMirrorWithBackend writes to a Portico whose customers a backend has. What the backend takes
-// is repeated at the old shop, and what it refuses is not, whatever it refuses it for. Records
-// are created at the old shop first, and then at the backend.
+// TestMirrorWithBackend writes to a Portico whose customers a backend has. Writes that the
+// backend accepts are repeated at the legacy store; writes that it refuses, for any reason, are
+// not. Records are created at the legacy store first, and then at the backend.
 func TestMirrorWithBackend(t *testing.T) {
 	backend, settings := shops.StartPeople(t)
 	shop := shops.StartLiving(t, magento1test.Demo, "")
@@ -32,7 +32,7 @@ func TestMirrorWithBackend(t *testing.T) {
 		return 0
 	})
 	const customer = `{"firstname":"Ada","lastname":"L","email":"new@example.com","website_id":1,"group_id":1,"password":"swordfish1"}`
-	created := "/" // the path of what was created last
+	created := "/" // the path of the record that was created last
 	for _, tt := range []struct {
 		name, method, path, body string
 		refused                  bool
@@ -92,7 +92,8 @@ func TestMirrorWithBackend(t *testing.T) {
 	if got := writer.Get(t, "/customers/1"); !strings.Contains(got.Body, "Grace") {
 		t.Errorf("what the backend refuses is here: %s", got.Body)
 	}
-	// What the backend takes is not tried again, so the stop below interrupts no import.
+	// A write that the backend accepts is not tried again, so the stop below interrupts no
+	// import.
 	shops.Execute(t, front.DB, shops.NameCustomer(1, "Taken"), touched)
 	apptest.Await(t, "what the backend takes", func() bool { return strings.Contains(writer.Get(t, "/customers/1").Body, "Taken") })
 	apptest.Await(t, "no parked record", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_follow_parked_records", "") == 0 })

@@ -23,7 +23,7 @@ import (
 )
 
 // openMirrored opens the demo store that the environment names, with all writes of products,
-// stock items and customers mirrored, and turned under the epoch 2.
+// stock items and customers mirrored, and handed over in epoch 2.
 func openMirrored(t *testing.T, dsn string) (*sqlstore.DB, *recordtx.Adapter) {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn, SecretKey: apptest.SecretKey})
@@ -69,7 +69,7 @@ func withoutTimes(table string) (lines []string) {
 	return lines
 }
 
-// TestMirrorCommands lists and settles what is in an outbox.
+// TestMirrorCommands lists and resolves the changes in an outbox.
 func TestMirrorCommands(t *testing.T) {
 	path, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
@@ -168,7 +168,7 @@ func TestMirrorCommands(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ arguments, want string }{
-		{"retry 2 99", "0 changes are tried again"}, // none of which is parked
+		{"retry 2 99", "0 changes are tried again"}, // none of which is a dead letter
 		{"retry 1", "1 changes are tried again"},
 		{"retry", "0 changes are tried again"},
 		{"skip 1 c1 99", "2 of 3 are given up"},

@@ -22,14 +22,14 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
-// A faultyMirror is a process that mirrors all writes at an old shop, with faults in between.
+// A faultyMirror is a process that mirrors all writes at a legacy store, with faults in between.
 type faultyMirror struct {
 	*shops.Front
 	rest     *faultyShop
 	restLine *apptest.SlowProxy // between the process and rest
 	p        *apptest.Process
 	writer   *apptest.Client // writes to Portico
-	there    *apptest.Client // reads the old shop
+	there    *apptest.Client // reads the legacy store
 	db       *sqlstore.DB
 }
 
@@ -41,7 +41,7 @@ func newFaultyMirror(t *testing.T, environ ...string) *faultyMirror {
 	m.restLine = apptest.NewSlowProxy(t, m.rest.Listener.Addr().String())
 	m.Environ = append(m.Environ, apptest.LegacyConsumer()...)
 	m.Environ = append(m.Environ, "PORTICO_LEGACY_URL=http://"+m.restLine.Listen, "PORTICO_FOLLOW_WAIT=3s", "PORTICO_LEGACY_TIMEOUT=1500ms",
-		"PORTICO_UPSTREAM_BREAKER_FAILURES=100000") // so that the faults of one case are not those of another
+		"PORTICO_UPSTREAM_BREAKER_FAILURES=100000") // so that the faults of one case do not affect another
 	m.there = apptest.NewClient(t, m.Target.BaseURL, apptest.DemoAdmin())
 	var err error
 	m.db, err = sqlstore.Open(t.Context(), sqlstore.Options{DSN: m.Commands.Get("PORTICO_SQL_DSN"), MediaDir: m.Commands.Get("PORTICO_SQL_MEDIA_DIR"), SecretKey: apptest.SecretKey})
@@ -54,7 +54,7 @@ func newFaultyMirror(t *testing.T, environ ...string) *faultyMirror {
 	return m
 }
 
-// awaitTurn waits until all writes have changed sides.
+// awaitTurn waits until all writes have been handed over.
 func (m *faultyMirror) awaitTurn(t *testing.T, mirrored bool) {
 	t.Helper()
 	apptest.Await(t, "a turn of all writes", func() bool {
@@ -76,7 +76,7 @@ func (m *faultyMirror) write(t *testing.T, method, path, body string) apptest.Re
 	return got
 }
 
-// mustWrite sends a write that must succeed, and returns the path of what it has created.
+// mustWrite sends a write that must succeed, and returns the path of the created record.
 func (m *faultyMirror) mustWrite(t *testing.T, method, path, body string) (created string) {
 	t.Helper()
 	got := m.write(t, method, path, body)
@@ -87,7 +87,7 @@ func (m *faultyMirror) mustWrite(t *testing.T, method, path, body string) (creat
 	return created
 }
 
-// pending returns what is in the outbox of a product.
+// pending returns the changes in the outbox of a product.
 func (m *faultyMirror) pending(t *testing.T, product adapter.Key) (found []outbox.Entry) {
 	t.Helper()
 	all, err := m.db.Outbox().Entries(t.Context(), outboxes.EntryFilter{Limit: 10_000})
@@ -97,7 +97,7 @@ func (m *faultyMirror) pending(t *testing.T, product adapter.Key) (found []outbo
 	return slices.DeleteFunc(all, func(e outbox.Entry) bool { return e.Root != outbox.Root{Resource: adapter.Products, Key: product} })
 }
 
-// expectSame waits until the old shop has what Portico has at a path.
+// expectSame waits until the legacy store has the same as Portico at a path.
 func (m *faultyMirror) expectSame(t *testing.T, path string) {
 	t.Helper()
 	var here, there apptest.Reply
@@ -109,8 +109,8 @@ func (m *faultyMirror) expectSame(t *testing.T, path string) {
 	}
 }
 
-// TestMirrorFaults lets the old shop's REST interface misbehave towards writes, each of another
-// product or customer, at the same time. Outside nightly runs it is a sample.
+// TestMirrorFaults lets the legacy store's REST interface misbehave towards writes, each of
+// another product or customer, at the same time. Outside nightly runs it is a sample.
 func TestMirrorFaults(t *testing.T) {
 	m, sample := newFaultyMirror(t), nightly.NewSample(t)
 	t.Run("at the same time", func(t *testing.T) {
@@ -141,13 +141,13 @@ func TestMirrorFaults(t *testing.T) {
 	m.p.Stop(t)
 }
 
-// A changeFault is what becomes of a change or a deletion when the old shop answers it with
+// A changeFault is the outcome of a change or a deletion that the legacy store answers with
 // faults.
 type changeFault struct {
 	name     string
 	faults   []shopFault
 	requests int    // at least so many are sent
-	parked   string // the reason why the change is parked
+	parked   string // the reason why the change becomes a dead letter
 	parksPUT bool   // only a change is
 }
 
@@ -180,9 +180,9 @@ func changeFaults() []changeFault {
 	}
 }
 
-// testChange has the old shop misbehave towards a change or the deletion of a product. The client
-// does not notice. In the end the old shop has what was written, or the change is parked with
-// the reason, and what is written afterwards is delivered.
+// testChange lets the legacy store misbehave towards a change or the deletion of a product. The
+// client does not notice. In the end the legacy store has the written values, or the change is a
+// dead letter with the reason, and later writes are delivered.
 func (m *faultyMirror) testChange(t *testing.T, tt changeFault, method string) {
 	path := m.mustWrite(t, http.MethodPost, "/products", newProduct(method+" "+tt.name))
 	m.rest.fail(method+" "+path+" ", tt.faults...)
@@ -206,7 +206,7 @@ func (m *faultyMirror) testChange(t *testing.T, tt changeFault, method string) {
 	if method == http.MethodPut {
 		item := m.stockItem(t, product)
 		m.mustWrite(t, http.MethodPut, item, `{"qty": 3}`)
-		m.expectSame(t, item) // although what came before may be parked
+		m.expectSame(t, item) // although earlier changes may be dead letters
 	}
 	if tt.parked != "" {
 		if n, err := m.db.Outbox().Retry(t.Context(), m.pending(t, product)[0].ID); n != 1 || err != nil {
@@ -219,17 +219,17 @@ func (m *faultyMirror) testChange(t *testing.T, tt changeFault, method string) {
 	}
 }
 
-// A createFault is what becomes of a record that is to be created when the old shop answers with
-// a fault.
+// A createFault is the outcome of the creation of a record that the legacy store answers with a
+// fault.
 type createFault struct {
 	name  string
 	what  string // "product", "customer", "address", "image" or "comment"
 	fault shopFault
-	// status is that of the reply to the client. If it is 503, nobody may know what has become
-	// of the record, and the client asks again, which must succeed.
+	// status is the status of the reply to the client. If it is 503, the outcome may be unknown,
+	// and the client asks again, which must succeed.
 	status  int
 	unknown bool
-	rows    int // in the old shop, in the end
+	rows    int // in the legacy store, in the end
 }
 
 func createFaults() (all []createFault) {
@@ -269,8 +269,8 @@ func createFaults() (all []createFault) {
 	)
 }
 
-// testCreate creates a record while the old shop misbehaves. It must be there once in the end, or
-// not at all, or nobody knows.
+// testCreate creates a record while the legacy store misbehaves. It must be there once in the
+// end, or not at all, or the outcome is unknown.
 func (m *faultyMirror) testCreate(t *testing.T, tt createFault) {
 	name := strings.NewReplacer(" ", "-", ",", "").Replace(tt.name)
 	path, body, rows := "/products", newProduct(name), "catalog_product_entity WHERE sku = ?"
@@ -318,8 +318,8 @@ func (m *faultyMirror) testCreate(t *testing.T, tt createFault) {
 	}
 }
 
-// testAway writes while nothing listens at the address of the old shop. Changes are accepted, and
-// records that it must create first are refused for now.
+// testAway writes while nothing listens at the address of the legacy store. Changes are accepted,
+// and records that it must create first are refused for now.
 func (m *faultyMirror) testAway(t *testing.T) {
 	path := m.mustWrite(t, http.MethodPost, "/products", newProduct("away"))
 	m.restLine.Stop()
@@ -342,7 +342,7 @@ func (m *faultyMirror) testAway(t *testing.T) {
 }
 
 // testOrder changes a product, its stock item, and another product, while the first change fails.
-// What belongs to one product is delivered in order, and the other product does not wait.
+// The changes of one product are delivered in order, and the other product does not wait.
 func (m *faultyMirror) testOrder(t *testing.T) {
 	first, other := m.mustWrite(t, http.MethodPost, "/products", newProduct("first")), m.mustWrite(t, http.MethodPost, "/products", newProduct("other"))
 	item := m.stockItem(t, keyIn(t, first))
@@ -364,9 +364,9 @@ func (m *faultyMirror) testOrder(t *testing.T) {
 	}
 }
 
-// testSold sets a quantity in stock. Just when the old shop has stored it, its database cannot be
-// asked about that, and meanwhile somebody buys something. The change is sent once more, and must
-// not put back what was sold.
+// testSold sets a quantity in stock. Just when the legacy store has stored it, its database
+// cannot be asked about that, and meanwhile a customer buys an item. The change is sent once
+// more, and must not put the sold item back.
 func (m *faultyMirror) testSold(t *testing.T) {
 	item := fmt.Sprintf("/stockitems/%d", soldProduct)
 	const failure = "changes cannot be repeated at the old shop now"
@@ -411,8 +411,7 @@ func (m *faultyMirror) stockItem(t *testing.T, product adapter.Key) string {
 	return fmt.Sprintf("/stockitems/%d", id)
 }
 
-// unknownCreates returns those creates of which nobody knows what has become, by their resource
-// and natural key.
+// unknownCreates returns the creates with an unknown outcome, by their resource and natural key.
 func (m *faultyMirror) unknownCreates(t *testing.T) (found []outbox.Create) {
 	t.Helper()
 	all, err := m.db.Outbox().Creates(t.Context(), "", "", 10_000)
@@ -422,7 +421,7 @@ func (m *faultyMirror) unknownCreates(t *testing.T) (found []outbox.Create) {
 	return slices.DeleteFunc(all, func(c outbox.Create) bool { return c.Reason == "" })
 }
 
-// countRows counts rows of the old shop.
+// countRows counts rows of the legacy store.
 func countRows(t *testing.T, db *sql.DB, from string, arguments ...any) (n int) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+from, arguments...).Scan(&n); err != nil {

@@ -26,8 +26,8 @@ func TestMirrorKilled(t *testing.T) {
 }
 
 // TestMirrorKilledOnce kills the process that answers and delivers with SIGKILL at a random moment,
-// while clients change and create records. The next one goes on. In the end both sides have what
-// was acknowledged, and every record at most once.
+// while clients change and create records. The next one goes on. In the end both sides have the
+// acknowledged values, and every record at most once.
 func TestMirrorKilledOnce(t *testing.T) { killMirrors(t, 1) }
 
 // A writtenField is a field that one client writes, with a greater number each time.
@@ -36,7 +36,7 @@ type writtenField struct {
 	acknowledged, sent int
 }
 
-// A createdRecord is something that a client was to create, which the old shop can count.
+// A createdRecord is something that a client was to create, which the legacy store can count.
 type createdRecord struct {
 	rows, name   string
 	acknowledged bool
@@ -101,7 +101,7 @@ func (m *killedMirror) writeUntil(t *testing.T, round int, after time.Duration) 
 					return
 				case got.Status == http.StatusOK:
 					f.acknowledged = f.sent
-					want := fmt.Sprintf(f.format, f.sent) // which what is delivered must not take back
+					want := fmt.Sprintf(f.format, f.sent) // which a delivery must not revert
 					if read, err := m.writer.Call(t.Context(), http.MethodGet, f.path, ""); err == nil && read.Status == http.StatusOK && memberOf(read.Body, f.name) != want {
 						t.Errorf("%s is %q after %q was acknowledged", f.path, memberOf(read.Body, f.name), want)
 					}
@@ -134,17 +134,17 @@ func (m *killedMirror) writeUntil(t *testing.T, round int, after time.Duration) 
 			}
 		}
 	})
-	time.Sleep(after) // the moment is what is random
+	time.Sleep(after) // the moment is random
 	m.p.Signal(t, os.Kill)
 	writing.Wait()
 }
 
-// check compares both sides with what clients know.
+// check compares both sides with the clients' knowledge.
 func (m *killedMirror) check(t *testing.T) {
 	t.Helper()
 	for _, f := range m.fields {
 		m.expectSame(t, f.path)
-		if f.acknowledged == 0 { // killed so early that it may have what it had before
+		if f.acknowledged == 0 { // killed so early that it may have its earlier value
 			continue
 		}
 		var n int

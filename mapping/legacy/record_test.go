@@ -51,8 +51,9 @@ func TestRecordedFilesAreMasked(t *testing.T) {
 		server := startRecording(t, dir)
 		defer server.Stop(t)
 		target := server.Target(t)
-		// All there is of whom, in every format; and then all that clients send, which
-		// need not be answered as ever and takes no store that is put back each time.
+		// First all records with personal data, in every format; then every request of the
+		// recordings. Their replies need not be the recorded ones, so the store is not reset each
+		// time.
 		for _, path := range []string{"/customers", "/customers/1/addresses", "/customers/2/addresses", "/orders", "/orders/1/addresses", "/orders/1/comments"} {
 			for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
 				exchange := contracttests.Exchange{Name: path, Steps: []contracttests.Step{{As: contracttests.Admin, Method: http.MethodGet, Path: path, Accept: &accept}}}
@@ -118,8 +119,8 @@ func wordIndex(text, value string) int {
 	}
 }
 
-// sensitiveValues returns the values of the demo store that are secret or identify a
-// person, by field, except those that are so short that a mask may be equal.
+// sensitiveValues returns the values of the demo store that are secret or identify a person, by
+// field, except values that are so short that a mask may be equal.
 func sensitiveValues(t *testing.T) map[string][]string {
 	t.Helper()
 	data := demotest.Data(t)

@@ -43,7 +43,7 @@ func TestRehearsal(t *testing.T) {
 	}
 }
 
-// A rehearsal is a shop that moves, with everybody who uses it.
+// A rehearsal is a shop that moves, with all its users.
 type rehearsal struct {
 	*testing.T
 	shop     *shops.Living
@@ -56,10 +56,10 @@ type rehearsal struct {
 
 	log     *consistency.Log
 	waits   atomic.Int64 // replies 503 with Retry-After
-	early   atomic.Bool  // the old shop answers reads, and shows writes before Portico knows of them
+	early   atomic.Bool  // the legacy store answers reads, and shows writes before Portico knows of them
 	using   sync.WaitGroup
-	leave   context.CancelFunc // ends everybody's work
-	panel   context.CancelFunc // ends that of the administrator and of buyers
+	leave   context.CancelFunc // ends the work of all users
+	panel   context.CancelFunc // ends the work of the administrator and of buyers
 	created struct {
 		sync.Mutex
 		acknowledged, unknown []string // SKUs, e-mail addresses and streets
@@ -73,10 +73,10 @@ type rehearsal struct {
 		quantity     int64
 		began, ended time.Time // of the last one
 	}
-	quiet sync.RWMutex // held for writing, it keeps everybody from working
+	quiet sync.RWMutex // held for writing, it keeps all users from working
 }
 
-// A sale is what a buyer has ordered of the product that an ERP restocks.
+// A sale is a buyer's order of the product that an ERP restocks.
 type sale struct {
 	quantity     int64
 	began, ended time.Time
@@ -86,7 +86,7 @@ type sale struct {
 // same number.
 const soldProduct = 1
 
-// newRehearsal starts an old shop, whose database has a binary log, and fills nothing.
+// newRehearsal starts a legacy store, whose database has a binary log, and fills nothing.
 func newRehearsal(t *testing.T, dsn string, stage time.Duration) *rehearsal {
 	t.Helper()
 	from := sqltest.LoggedMariaDB(t)
@@ -166,7 +166,7 @@ func (r *rehearsal) run() {
 	r.check()
 }
 
-// ownStore returns the environment of a process that knows no old shop.
+// ownStore returns the environment of a process that knows no legacy store.
 func (r *rehearsal) ownStore() []string {
 	return r.shop.Commands.With("PORTICO_PUBLIC_URL=", "PORTICO_LEGACY_URL=")
 }
@@ -219,7 +219,7 @@ func (r *rehearsal) reload(routes string) {
 	}
 }
 
-// awaitTurn waits until all writes have changed sides.
+// awaitTurn waits until all writes have been handed over.
 func (r *rehearsal) awaitTurn(what string, mirrored bool) {
 	r.Helper()
 	db := r.open()
@@ -233,10 +233,10 @@ func (r *rehearsal) awaitTurn(what string, mirrored bool) {
 	})
 }
 
-// work lets everybody work for a while.
+// work lets all users work for a while.
 func (r *rehearsal) work() { time.Sleep(r.stage) }
 
-// sweep compares everything that the two sides answer, while nobody works.
+// sweep compares all answers of the two sides, while no user works.
 func (r *rehearsal) sweep() {
 	r.Helper()
 	r.quiet.Lock()
@@ -252,7 +252,7 @@ func (r *rehearsal) sweep() {
 	}
 }
 
-// begin starts everybody's work.
+// begin starts the work of all users.
 func (r *rehearsal) begin() {
 	ctx, leave := context.WithCancel(r.Context())
 	shop, panel := context.WithCancel(ctx)
@@ -288,11 +288,11 @@ func (r *rehearsal) begin() {
 	repeat(ctx, time.Second, r.create)
 	repeat(shop, 300*time.Millisecond, func(int) { r.order() })
 	repeat(shop, 500*time.Millisecond, func(n int) { r.administrate(n) })
-	// An ERP sets the quantity of what is sold at the same time.
+	// An ERP sets the quantity of the product that is sold at the same time.
 	repeat(ctx, 500*time.Millisecond, func(n int) { r.restock(n) })
 }
 
-// rehearsedFields returns what clients write, and only they.
+// rehearsedFields returns the fields that only clients write.
 func rehearsedFields() []field {
 	return []field{
 		{"/stockitems/5", "qty", "%d.0000"}, {"/stockitems/6", "qty", "%d.0000"}, {"/products/2", "name", "Name %d"}, {"/products/4", "short_description", "Text %d"},
@@ -381,7 +381,7 @@ func (r *rehearsal) create(n int) {
 	}
 }
 
-// order orders something, as a customer does in the old shop.
+// order orders something, as a customer does in the legacy store.
 func (r *rehearsal) order() {
 	one := sale{quantity: 1 + rand.Int64N(2), began: time.Now()}
 	_, err := r.shop.PlaceOrder(context.WithoutCancel(r.Context()), 1+2*rand.Int64N(2), oldshop.Line{Product: soldProduct, Quantity: one.quantity}, oldshop.Line{Product: 7, Quantity: 1})
@@ -397,7 +397,7 @@ func (r *rehearsal) order() {
 	r.sold.orders = append(r.sold.orders, one)
 }
 
-// administrate does what an administrator does in the old shop.
+// administrate does the work of an administrator in the legacy store.
 func (r *rehearsal) administrate(n int) {
 	ctx, random := context.WithoutCancel(r.Context()), rand.New(rand.NewPCG(uint64(n), 1))
 	var err error
@@ -416,7 +416,7 @@ func (r *rehearsal) administrate(n int) {
 	}
 }
 
-// restock sets the quantity of what is sold.
+// restock sets the quantity of the sold product.
 func (r *rehearsal) restock(n int) {
 	quantity, began := int64(1_000_000+10_000*n), time.Now()
 	if r.change(http.MethodPut, "/stockitems/"+strconv.Itoa(soldProduct), fmt.Sprintf(`{"qty": %d}`, quantity)) != consistency.Acknowledged {
@@ -434,7 +434,7 @@ func (r *rehearsal) open() *sqlstore.DB {
 	return db
 }
 
-// settle waits until each side has what the other one has written.
+// settle waits until each side has the writes of the other one.
 func (r *rehearsal) settle() {
 	r.Helper()
 	db := r.open()
@@ -453,7 +453,7 @@ func (r *rehearsal) settle() {
 	time.Sleep(r.stage) // more than a comparison of everything takes
 }
 
-// check checks what everybody has seen, and that both sides have the same in the end.
+// check checks the observations of all users, and that both sides have the same in the end.
 func (r *rehearsal) check() {
 	r.Helper()
 	r.sweep()
@@ -477,7 +477,7 @@ func (r *rehearsal) check() {
 	r.checkStock()
 }
 
-// createdCounts returns how often the old shop has what clients were to create.
+// createdCounts returns how often the legacy store has each record that clients were to create.
 func (r *rehearsal) createdCounts() map[string]int {
 	r.Helper()
 	counts := map[string]int{}
@@ -504,8 +504,8 @@ func (r *rehearsal) createdCounts() map[string]int {
 	return counts
 }
 
-// checkStock checks that no sale after the last restocking is lost: what was sold before it may
-// count or not, as it was overwritten or added.
+// checkStock checks that no sale after the last restocking is lost: earlier sales may count or not,
+// as they were overwritten or added.
 func (r *rehearsal) checkStock() {
 	r.Helper()
 	got, err := r.call(http.MethodGet, "/stockitems/"+strconv.Itoa(soldProduct), "")

@@ -41,7 +41,7 @@ func shadowDifferences(t testing.TB, ops string) map[string]float64 {
 	return shadowCounts(t, ops, "portico_shadow_differences_total", "call", "field")
 }
 
-// awaitOutcomes waits until reads were compared, and all of those that are still underway. It returns
+// awaitOutcomes waits until reads were compared, and all reads that are still underway. It returns
 // their number by outcome, and the total.
 func awaitOutcomes(t testing.TB, ops string, reads float64) (by map[string]float64, all float64) {
 	t.Helper()
@@ -134,8 +134,8 @@ func TestShadow(t *testing.T) {
 	}
 }
 
-// TestShadowBelowBasePath checks that shadow reads find no differences in links and
-// signatures if the shop is in a subdirectory, whether or not the legacy system is in one.
+// TestShadowBelowBasePath checks that shadow reads find no differences in links and signatures if the
+// shop is in a subdirectory, whether or not the legacy store is in one.
 func TestShadowBelowBasePath(t *testing.T) {
 	t.Parallel()
 	inside, root := apptest.StartDemo(t, "magento", belowShop), apptest.StartDemo(t, "magento")

@@ -11,8 +11,8 @@
 //
 // # How it is tested
 //
-// Over HTTP, with bodies around the limit, streams, replies that break off, and watchers
-// that want different things.
+// Over HTTP, with bodies around the limit, streams, replies that break off, and watchers that
+// want different parts.
 package exchange
 
 import (
@@ -47,10 +47,10 @@ type Exchange struct {
 	// Broken: the reply ended in the middle of its body.
 	Broken bool
 
-	// Role is the name of the caller's role. It is empty if the legacy system answered,
-	// because Portico does not know the role then.
+	// Role is the name of the caller's role. It is empty if the legacy store answered, because
+	// Portico does not know the role then.
 	Role string
-	// Legacy: the legacy system answered.
+	// Legacy: the legacy store answered.
 	Legacy bool
 }
 
@@ -85,7 +85,7 @@ type Copy struct {
 	Cut   bool // the copy is incomplete, or the body was not read to its end
 }
 
-// A Want says which parts of an exchange a watcher wants.
+// A Want is the part of an exchange that a watcher wants.
 type Want uint8
 
 // The parts of an exchange. Nothing is the zero Want.
@@ -104,10 +104,11 @@ type Watcher interface {
 	Observe(*Exchange)
 }
 
-// Options are what [Tap] needs.
+// Options are the settings of [Tap].
 type Options struct {
 	Table *contract.Table
-	// Outside are the watchers of requests outside the interface. The others do not get these.
+	// Outside are the watchers of requests outside the interface. The other watchers do not get
+	// these requests.
 	Outside []Watcher
 	// Scheme returns the scheme that the client used to reach the outermost server.
 	Scheme func(*http.Request) string
@@ -178,8 +179,8 @@ func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type key struct{}
 
-// SetResult adds to the exchange that is being observed in ctx, if any, what only the
-// handler knows: the name of the caller's role and whether the legacy system answered.
+// SetResult adds facts that only the handler knows to the exchange that is being observed in
+// ctx, if any: the name of the caller's role and whether the legacy store answered.
 func SetResult(ctx context.Context, role string, legacy bool) {
 	if e, ok := ctx.Value(key{}).(*Exchange); ok {
 		e.Role, e.Legacy = role, legacy

@@ -54,8 +54,8 @@ func serveWith(t *testing.T, o Options, handler http.HandlerFunc, watchers ...Wa
 	return server
 }
 
-// send sends a request and returns the status and the body of the reply. The error is
-// that of a body that breaks off.
+// send sends a request and returns the status and the body of the reply. The error is the error
+// of a body that breaks off.
 func send(t *testing.T, server *httptest.Server, method, path string, body io.Reader) (int, string, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, body)
@@ -127,7 +127,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestSilentHandlers: replies that the server sends by itself are observed as well.
+// TestSilentHandlers checks that replies that the server sends by itself are observed as well.
 func TestSilentHandlers(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"nothing":       func(http.ResponseWriter, *http.Request) {},
@@ -150,8 +150,8 @@ func TestSilentHandlers(t *testing.T) {
 	}
 }
 
-// TestBodyThatIsNotRead: the copy is marked as incomplete, and does not grow when the
-// handler continues reading later.
+// TestBodyThatIsNotRead checks that the copy is marked as incomplete, and does not grow when
+// the handler continues reading later.
 func TestBodyThatIsNotRead(t *testing.T) {
 	w := newWatcher(Bodies)
 	rest := make(chan io.Reader, 1)
@@ -185,8 +185,8 @@ func TestReplyThatBreaksOff(t *testing.T) {
 	}
 }
 
-// TestWatchers: each watcher gets the parts it wants, and only those of requests outside the
-// interface get these.
+// TestWatchers checks that each watcher gets the parts it wants, and that only watchers of
+// requests outside the interface get these.
 func TestWatchers(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("abc")) }
 	nothing, heads, bodies, outside := newWatcher(Nothing), newWatcher(Heads), newWatcher(Bodies), newWatcher(Heads)
@@ -217,5 +217,5 @@ func TestWatchers(t *testing.T) {
 	if _, got, err := send(t, serve(t, handler, alone), "GET", "/api/rest/orders", nil); got != "abc" || err != nil || len(alone.saw) != 0 {
 		t.Error(got, err, len(alone.saw))
 	}
-	SetResult(t.Context(), "admin", true) // nobody watches
+	SetResult(t.Context(), "admin", true) // no watcher
 }

@@ -13,48 +13,48 @@ import (
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
-// An Auth says how a call is signed when it is forwarded to the legacy system.
+// An Auth is the way in which a call is signed when it is forwarded to the legacy store.
 type Auth uint8
 
 const (
 	// UnchangedSignature forwards calls with the client's signature, which only the
-	// legacy system verifies.
+	// legacy store verifies.
 	UnchangedSignature Auth = iota
 	// CallerSignature verifies calls and signs them again with the consumer and the token
 	// of the caller.
 	CallerSignature
-	// AdminSignature verifies calls and signs those of Admins as one Admin of the legacy
-	// system. Calls of Customers are refused.
+	// AdminSignature verifies calls and signs the calls of Admins as one Admin of the
+	// legacy store. Calls of Customers are refused.
 	AdminSignature
 )
 
-// UnknownRole stands for the role of a caller whom only the legacy system can identify.
+// UnknownRole stands for the role of a caller whom only the legacy store can identify.
 const UnknownRole = "unknown"
 
-// An Authorization says how a call may be forwarded to the legacy system.
+// An Authorization decides how a call may be forwarded to the legacy store.
 type Authorization struct {
 	Role string // of the caller, suitable as a label
 	// NotAcceptable reports that the caller accepts none of the contract's formats. The
-	// legacy system answers such a call with 500.
+	// legacy store answers such a call with 500.
 	NotAcceptable bool
 	// Sign returns the Authorization header for the call as it is forwarded to the given
 	// scheme, host and target. It is nil if the call keeps its own header. Sign may read
-	// the body of the request, and replaces it with what it has read.
+	// the body of the request, and replaces it with the bytes that it has read.
 	Sign func(scheme, host, target string) (authorization string, err error)
 }
 
-// LegacySettings say how calls for the legacy system are answered.
+// LegacySettings configure the answers to calls for the legacy store.
 type LegacySettings struct {
-	// LegacyAuth says how calls for the legacy system are signed. LegacySigner is the
-	// signer for AdminSignature. CacheLegacy also caches replies of the legacy system to
-	// Guests.
+	// LegacyAuth is the way in which calls for the legacy store are signed. LegacySigner
+	// is the signer for AdminSignature. CacheLegacy also caches replies of the legacy
+	// store to Guests.
 	LegacyAuth   Auth
 	LegacySigner *auth.Signer
 	CacheLegacy  bool
 }
 
-// A Gate authorizes the calls that the legacy system answers, caches their replies, and
-// says which records they have written. It is safe for concurrent use.
+// A Gate authorizes the calls that the legacy store answers, caches their replies, and
+// names the records that they have written. It is safe for concurrent use.
 type Gate struct {
 	dialect  *contract.Dialect
 	auth     *auth.Authenticator
@@ -67,7 +67,7 @@ type Gate struct {
 	replyCache *replycache.Guests // nil: replies are not cached
 }
 
-// Parts are what a gate connects.
+// Parts are the parts that a gate connects.
 type Parts struct {
 	Dialect       *contract.Dialect
 	Authenticator *auth.Authenticator
@@ -94,9 +94,9 @@ func (s *Gate) WithPipeline(p *pipeline.Pipeline, replies *replycache.Guests) *G
 }
 
 // AuthorizeLegacy decides whether r, which must be an API request, may be forwarded to
-// the legacy system, and how it is signed there. If calls are signed again, it runs the
+// the legacy store, and how it is signed there. If calls are signed again, it runs the
 // first steps of the pipeline. If one of them fails, ok is false and refusal is the
-// response that the service would return. The parameters are those of Serve.
+// response that the service would return. The parameters are as in Serve.
 func (s *Gate) AuthorizeLegacy(ctx context.Context, r *calls.Request, buf []byte) (a Authorization, refusal calls.Response, ok bool) {
 	a.Role = contract.Guest.String()
 	if auth.Signed(r.HTTP.Header.Get("Authorization")) {

@@ -20,34 +20,34 @@ import (
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
-// legacyTag is a tag of every cached reply of the legacy system. A write there may change
+// legacyTag is a tag of every cached reply of the legacy store. A write there may change
 // any of them.
 const legacyTag = "legacy"
 
-// maxCachedLegacyBody is the size of the largest cached body of the legacy system, in
+// maxCachedLegacyBody is the size of the largest cached body of the legacy store, in
 // bytes.
 const maxCachedLegacyBody = 1 << 20
 
-// A Reply is a complete reply of the legacy system. It must not be modified.
+// A Reply is a complete reply of the legacy store. It must not be modified.
 type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte `json:"-"`
 
-	// CacheOutcome and Age are those of [Response].
+	// CacheOutcome and Age are as in [Response].
 	CacheOutcome string        `json:"-"`
 	Age          time.Duration `json:"-"`
 }
 
-// Fetch requests a reply from the legacy system. It sends only the listed headers
-// of the client, and returns a body of at most maxBytes bytes. If the reply is longer or
+// Fetch requests a reply from the legacy store. It sends only the listed headers of the
+// client, and returns a body of at most maxBytes bytes. If the reply is longer or
 // incomplete, its status is 0.
 type Fetch func(ctx context.Context, headers []string, maxBytes int) (Reply, error)
 
-// CachedLegacy returns the legacy system's reply to r, which must be an API request, if
+// CachedLegacy returns the legacy store's reply to r, which must be an API request, if
 // replies to such requests are cached: from the cache, or else from fetch. ok is false
 // for all other requests, which have to be forwarded. host is the X-Forwarded-Host that
-// the legacy system gets. An error means that the legacy system is unavailable.
+// the legacy store gets. An error means that the legacy store is unavailable.
 func (s *Gate) CachedLegacy(ctx context.Context, r *calls.Request, host string, fetch Fetch) (reply Reply, ok bool, err error) {
 	if s.replyCache == nil || !s.settings.CacheLegacy {
 		return reply, false, nil
@@ -73,7 +73,7 @@ func (s *Gate) CachedLegacy(ctx context.Context, r *calls.Request, host string, 
 	return reply, ok, nil
 }
 
-// isPlainRequest reports whether the reply to a Guest's r depends only on what
+// isPlainRequest reports whether the reply to a Guest's r depends only on the parts that
 // legacyFingerprint covers.
 func isPlainRequest(r *http.Request) bool {
 	for _, name := range [...]string{"Cookie", "Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Expect"} {
@@ -84,7 +84,7 @@ func isPlainRequest(r *http.Request) bool {
 	return r.ContentLength == 0
 }
 
-// legacyFingerprint is like fingerprint, for replies of the legacy system. It covers
+// legacyFingerprint is like fingerprint, for replies of the legacy store. It covers
 // everything that is sent there.
 func legacyFingerprint(g *replycache.Guests, r *http.Request, scheme, host string) (sum [32]byte, ok bool) {
 	near, ok := g.Fingerprint(r, scheme)
@@ -102,14 +102,14 @@ func legacyFingerprint(g *replycache.Guests, r *http.Request, scheme, host strin
 	return sha256.Sum256(replycache.AppendSized(text, r.RequestURI)), true
 }
 
-// legacyHeaders lists the client's headers that are sent to the legacy system for a
-// cached reply. All of them are part of the cache key; otherwise one client could choose
-// what others receive.
+// legacyHeaders lists the client's headers that are sent to the legacy store for a cached
+// reply. All of them are part of the cache key; otherwise one client could choose the
+// replies of others.
 func legacyHeaders() []string {
 	return []string{"Accept", "Accept-Encoding", "Accept-Language", "Version"}
 }
 
-// fillLegacy is like fillReply, for the legacy system.
+// fillLegacy is like fillReply, for the legacy store.
 func (s *Gate) fillLegacy(ctx context.Context, c *pipeline.Run, fetch Fetch) (value []byte, ttl time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -156,7 +156,7 @@ func isCacheable(r *Reply) bool {
 func encodeLegacyReply(r *Reply) ([]byte, error) {
 	head := *r
 	head.Header = r.Header.Clone()
-	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} { // specific to one reply, or computed anew
+	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} { // specific to one reply, or computed again
 		head.Header.Del(name)
 	}
 	text, err := json.Marshal(&head)
@@ -182,7 +182,7 @@ func decodeLegacyReply(value []byte) (r Reply, ok bool) {
 }
 
 // BeginLegacyWrite begins to invalidate the cached replies that r, a request for the
-// legacy system, may change. The caller must call done before it sends the reply to r. r
+// legacy store, may change. The caller must call done before it sends the reply to r. r
 // must be an API request.
 func (s *Gate) BeginLegacyWrite(ctx context.Context, r *calls.Request) (done func()) {
 	address := s.pipeline.Address(r)

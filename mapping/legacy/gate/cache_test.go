@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzLegacyReply checks that a cached legacy reply decodes to what was encoded, and that
+// FuzzLegacyReply checks that a cached legacy reply decodes to the encoded reply, and that
 // other values are rejected.
 func FuzzLegacyReply(f *testing.F) {
 	reply := Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/xml"}, "X-Twice": {"1", "2"}, "Date": nil}, Body: []byte("<a/>")}

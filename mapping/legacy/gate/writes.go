@@ -15,10 +15,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// A Write says which records a write names that the legacy system has executed.
+// A Write names the records of a write that the legacy store has executed.
 type Write struct {
 	Resource adapter.Resource
-	// Keys are those of the records, and perhaps of others. None: any of the resource.
+	// Keys are the keys of the records, and perhaps of others. None: any of the resource.
 	Keys []adapter.Key
 }
 
@@ -35,8 +35,8 @@ type BatchItems struct {
 
 const (
 	itemIDName = "item_id"
-	// maxIDGap is the number of bytes between the name of a field and its value, such as
-	// those of ":" and quotes, and maxIDDigits that of digits of an id.
+	// maxIDGap is the number of bytes between the name of a field and its value, such as ":"
+	// and quotes, and maxIDDigits the number of digits of an id.
 	maxIDGap, maxIDDigits = 32, 19
 	// maxBatchKeys is the number of ids that are collected.
 	maxBatchKeys = 1000
@@ -111,10 +111,10 @@ func (b *BatchItems) found() []adapter.Key {
 	return b.keys
 }
 
-// LegacyWrite returns what a forwarded write names, which the legacy system has answered with
-// status and header: the records in its path, and those in the address of what it has created.
-// items are those of its body. ok is false if the write has failed or can have changed no
-// records. r must be an API request.
+// LegacyWrite returns the records that a forwarded write names, which the legacy store has
+// answered with status and header: the records in its path, and the record in the address of a
+// created one. items are the ids in its body. ok is false if the write has failed or can have
+// changed no records. r must be an API request.
 func (s *Gate) LegacyWrite(ctx context.Context, r *calls.Request, status int, header http.Header, items *BatchItems) (w Write, ok bool) {
 	address := s.pipeline.Address(r)
 	created, isCreated := s.createdAddress(header)
@@ -132,7 +132,7 @@ func (s *Gate) LegacyWrite(ctx context.Context, r *calls.Request, status int, he
 	return w, true
 }
 
-// createdAddress returns the address of what the legacy system says that it has created.
+// createdAddress returns the address of the record that the legacy store reports as created.
 func (s *Gate) createdAddress(header http.Header) (a contract.Address, ok bool) {
 	location, err := url.Parse(header.Get("Location"))
 	if err != nil {
@@ -147,7 +147,8 @@ func (s *Gate) createdAddress(header http.Header) (a contract.Address, ok bool) 
 	return a, ok && a.Route != nil
 }
 
-// named returns the records in a path: those that parts of the path belong to.
+// named returns the records that a path names; for the path of a part, the records that the
+// part belongs to.
 func (s *Gate) named(ctx context.Context, a *contract.Address) (adapter.Resource, []adapter.Key) {
 	c := calls.Call{Address: *a}
 	switch adapter.Resource(a.Route.Resource) {
@@ -178,7 +179,7 @@ func firstParam(a *contract.Address, names ...string) (value string, ok bool) {
 	return "", false
 }
 
-// namedProducts returns the keys of the products that the legacy system may take an id for: a
+// namedProducts returns the keys of the products that the legacy store may take an id for: a
 // number, or a SKU.
 func (s *Gate) namedProducts(ctx context.Context, id string) []adapter.Key {
 	if id == "" || numeric.IsCanonical(id) {
@@ -192,7 +193,7 @@ func (s *Gate) namedProducts(ctx context.Context, id string) []adapter.Key {
 	return append(keys, found.Key())
 }
 
-// possibleKeys returns the keys that the legacy system may take an id for.
+// possibleKeys returns the keys that the legacy store may take an id for.
 func possibleKeys(id string) (keys []adapter.Key) {
 	for _, read := range []func(string) (int64, bool){numeric.ID, numeric.IDPart, numeric.IDRounded} {
 		if key, ok := read(id); ok {

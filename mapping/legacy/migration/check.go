@@ -8,9 +8,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
 
-// CheckRules returns why rules must not be put in force while there is a legacy system: with them
-// clients would read what is older than what they have written, or the two systems would lose
-// writes of each other. followed: Portico's store follows the legacy system's database.
+// CheckRules returns the reasons why rules must not take effect while there is a legacy store:
+// under them clients would read older values than they have written, or the two systems would
+// lose each other's writes. followed: Portico's store follows the legacy store's database.
 func CheckRules(rules passthrough.Rules, parts []Part, followed bool) (problems []string) {
 	p := planner{Situation: &Situation{Rules: rules, Resources: parts}}
 	atLegacy := false
@@ -37,8 +37,8 @@ func CheckRules(rules passthrough.Rules, parts []Part, followed bool) (problems 
 	return problems
 }
 
-// readsBehind returns the resources whose reads show what the writes of part change, and are
-// answered by the legacy system.
+// readsBehind returns the resources whose reads show changes by writes of part, and are
+// answered by the legacy store.
 func (p *planner) readsBehind(part Part) (names []string) {
 	for _, other := range p.Resources {
 		if slices.Contains(contract.ShownBy(part.Name), other.Name) && !p.moved(other, true) {

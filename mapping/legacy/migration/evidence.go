@@ -19,7 +19,7 @@ type Calls struct {
 	Requests int64     `json:"requests"`
 	Refused  int64     `json:"refused"` // of the requests: status 4xx
 	Failed   int64     `json:"failed"`  // status 5xx, or no reply
-	Legacy   int64     `json:"legacy"`  // answered by the legacy system
+	Legacy   int64     `json:"legacy"`  // answered by the legacy store
 	Callers  int       `json:"callers"` // consumers, as the counts name them; Guests are one
 	Last     time.Time `json:"last,omitzero"`
 }
@@ -38,7 +38,7 @@ type ShadowCount struct {
 	LastDifferent time.Time `json:"last_different,omitzero"`
 }
 
-// An OutsideCaller counts the requests outside the interface that the legacy system has
+// An OutsideCaller counts the requests outside the interface that the legacy store has
 // answered to programs of one name.
 type OutsideCaller struct {
 	Kind     string    `json:"kind"` // as recording.OutsideKinds names it
@@ -96,7 +96,7 @@ func callsByResource(s *Situation) map[string]*Calls {
 	return all
 }
 
-// shadowsByResource adds up the counts of shadow reads. Resources of which none was selected
+// shadowsByResource adds up the counts of shadow reads. Resources without a selected read
 // are missing.
 func shadowsByResource(s *Situation) map[string]*ShadowCount {
 	all := map[string]*ShadowCount{}
@@ -140,8 +140,8 @@ func shadowsByResource(s *Situation) map[string]*ShadowCount {
 	return all
 }
 
-// outsideCallers returns who calls the legacy system outside the interface, nil if that is
-// unknown.
+// outsideCallers returns the callers of the legacy store outside the interface, nil if they
+// are unknown.
 func outsideCallers(usage *recording.Usage) []OutsideCaller {
 	if usage == nil {
 		return nil
@@ -155,7 +155,7 @@ func outsideCallers(usage *recording.Usage) []OutsideCaller {
 	return all
 }
 
-// unknown says of which evidence there is none, and how to get it.
+// unknown lists the missing evidence, and the way to get it.
 func (p *planner) unknown() []string {
 	all := []string{}
 	if p.Legacy == "" {
@@ -176,7 +176,7 @@ func (p *planner) unknown() []string {
 	return all
 }
 
-// sweepFaults says what the last sweep leaves to settle for a resource.
+// sweepFaults lists the findings of the last sweep that must be resolved for a resource.
 func (p *planner) sweepFaults(r *Resource) []string {
 	var faults []string
 	switch {
@@ -193,12 +193,12 @@ func (p *planner) sweepFaults(r *Resource) []string {
 	return faults
 }
 
-// shadowFaults says what the shadow leaves to settle for a resource.
+// shadowFaults lists the findings of the shadow reads that must be resolved for a resource.
 func (p *planner) shadowFaults(r *Resource) []string {
 	count := r.Compared
 	switch {
 	case r.Calls != nil && r.Calls.Requests == 0 && r.Swept != nil && r.Swept.Different == 0:
-		return nil // nobody calls it, and the sweep has compared it
+		return nil // no client calls it, and the sweep has compared it
 	case r.Calls != nil && r.Calls.Requests == 0:
 		return []string{"Nobody calls " + r.Name + ", so that only a sweep can compare it: run portico compare --sweep --note."}
 	case p.Shadow == nil:
@@ -219,8 +219,8 @@ func mostFrequent(counts map[string]int64) []string {
 	return names[:min(len(names), most)]
 }
 
-// staleness says what Portico's store may lack of a resource whose writes go to the legacy
-// system.
+// staleness describes the changes that Portico's store may lack of a resource whose writes
+// go to the legacy store.
 func (p *planner) staleness(part Part) []string {
 	switch {
 	case p.Follow != nil:
@@ -233,10 +233,11 @@ func (p *planner) staleness(part Part) []string {
 	return []string{fmt.Sprintf("Portico has the old shop's records of %s: repeat portico import --update for as long as the old shop changes them.", timeText(p.Import.At))}
 }
 
-// maxLag is how far the store may be behind, in seconds, before that is to be settled.
+// maxLag is how far the store may be behind, in seconds, before the lag must be resolved.
 const maxLag = 60
 
-// lag says what the store lacks of a resource although it follows the legacy system.
+// lag describes the changes that the store lacks of a resource although it follows the
+// legacy store.
 func (p *planner) lag(part Part) []string {
 	var all []string
 	switch {
@@ -251,12 +252,12 @@ func (p *planner) lag(part Part) []string {
 	return all
 }
 
-// otherWriters says who may write to the legacy system without Portico's calls.
+// otherWriters names the callers that may write to the legacy store without Portico's calls.
 func (p *planner) otherWriters() []string {
 	return p.still("They may write: ", recording.SOAP, recording.XMLRPC, recording.Admin, recording.Storefront)
 }
 
-// leftBehind says who still needs the legacy system.
+// leftBehind names the callers that still need the legacy store.
 func (p *planner) leftBehind() []string {
 	if p.Usage == nil {
 		return []string{"Who still calls the old shop is unknown: set record.dir, and let clients work for a while."}
@@ -264,7 +265,7 @@ func (p *planner) leftBehind() []string {
 	return p.still("Portico does not serve ", recording.SOAP, recording.XMLRPC, recording.Admin, recording.Storefront)
 }
 
-// still says which kinds of requests the legacy system has answered.
+// still lists the kinds of requests that the legacy store has answered.
 func (p *planner) still(lead string, kinds ...string) []string {
 	var all []string
 	for _, kind := range kinds {
@@ -316,7 +317,7 @@ func kindText(kind string) string {
 	return "pages of the storefront"
 }
 
-// warnings says what is wrong beside the steps.
+// warnings describes the problems beside the steps.
 func (p *planner) warnings(plan *Plan) []string {
 	var all []string
 	if p.Sweep != nil && strings.TrimRight(p.Sweep.Legacy, "/") != strings.TrimRight(p.Legacy, "/") {

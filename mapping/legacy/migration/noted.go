@@ -1,6 +1,6 @@
 package migration
 
-// The names under which a store has what commands have found out, for the plan and the console.
+// The names under which a store has the results of commands, for the plan and the console.
 const (
 	ImportEvidence      = "import"       // the last complete [Import]
 	SweepEvidence       = "sweep"        // the last [Sweep]

@@ -10,52 +10,54 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
 
-// A State says how far a resource has moved.
+// A State is how far a resource has moved.
 type State string
 
 // The states, in the order in which a resource passes through them.
 const (
-	// InFront: the legacy system answers, and Portico only forwards.
+	// InFront: the legacy store answers, and Portico only forwards.
 	InFront State = "in_front"
-	// Followed: the same, and Portico's store follows the legacy system's database.
+	// Followed: the same, and Portico's store follows the legacy store's database.
 	Followed State = "followed"
-	// Agreed: the same, and the last sweep found no difference that nobody has accepted.
+	// Agreed: the same, and the last sweep found no difference that the operator has not
+	// accepted.
 	Agreed State = "compared"
-	// Shadowed: the legacy system answers, and Portico answers reads again for comparison.
+	// Shadowed: the legacy store answers, and Portico answers reads again for comparison.
 	Shadowed State = "shadowed"
-	// ReadsMoved: Portico answers reads, the legacy system writes.
+	// ReadsMoved: Portico answers reads, the legacy store writes.
 	ReadsMoved State = "reads_moved"
-	// WritesMoved: Portico answers writes, the legacy system reads. No step leads here.
+	// WritesMoved: Portico answers writes, the legacy store reads. No step leads here.
 	WritesMoved State = "writes_moved"
-	// Moved: Portico answers all calls. The legacy system lacks what clients write.
+	// Moved: Portico answers all calls. The legacy store lacks the writes of clients.
 	Moved State = "moved"
-	// Mirrored: Portico answers all calls, and repeats the writes at the legacy system.
+	// Mirrored: Portico answers all calls, and repeats the writes at the legacy store.
 	Mirrored State = "mirrored"
-	// Alone: the same, and there is no legacy system.
+	// Alone: the same, and there is no legacy store.
 	Alone State = "alone"
 )
 
-// A Plan says where a migration is. Its JSON is stable: members may be added.
+// A Plan is the present state of a migration, with its next steps. Its JSON is stable: members
+// may be added.
 type Plan struct {
-	Legacy string `json:"legacy"` // base URL of the legacy system
+	Legacy string `json:"legacy"` // base URL of the legacy store
 	// Next names the resource whose step comes first, "" if no step can be taken.
 	Next      string     `json:"next"`
-	Resources []Resource `json:"resources"` // those of which most calls are made come first
+	Resources []Resource `json:"resources"` // the most called ones come first
 	Import    *Import    `json:"import"`
 	Follow    *Follow    `json:"follow"`
 	Sweep     *Sweep     `json:"sweep"`
-	// Conflicts counts the values that both a client and the legacy system have changed, by what
-	// has become of them; nil if that is unknown.
+	// Conflicts counts the values that both a client and the legacy store have changed, by their
+	// outcome; nil if that is unknown.
 	Conflicts map[string]int64 `json:"conflicts"`
-	// Outside has the programs that call the legacy system outside the interface, nil if that
-	// is unknown.
+	// Outside has the programs that call the legacy store outside the interface, nil if that is
+	// unknown.
 	Outside []OutsideCaller `json:"outside"`
-	// Unknown says of which evidence there is none, and how to get it.
+	// Unknown lists the missing evidence, and the way to get it.
 	Unknown  []string `json:"unknown"`
 	Warnings []string `json:"warnings"`
 }
 
-// A Resource is where one resource is, or [passthrough.Outside].
+// A Resource is the state of one resource, or of [passthrough.Outside].
 type Resource struct {
 	Name   string `json:"resource"`
 	State  State  `json:"state"`
@@ -67,25 +69,25 @@ type Resource struct {
 	Compared *ShadowCount `json:"compared"` // by shadow reads
 	Swept    *Compared    `json:"swept"`
 	Mirror   *Mirror      `json:"mirror"`
-	// Back says what the way back takes now.
+	// Back describes the way back from the present state.
 	Back string `json:"back"`
 	Step Step   `json:"step"`
 }
 
-// A Step is what comes next for a resource.
+// A Step is the next step of a resource.
 type Step struct {
 	// Name is import, shadow, move_reads, prepare, move_writes, settle, end_shadow,
 	// move_outside, turn_off, wait or none.
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// First says what is to be settled before.
+	// First lists the findings that must be resolved before.
 	First []string `json:"first"`
 	// Commands and Lines are to be run, and to replace sections of the configuration.
 	Commands []string `json:"commands"`
 	Lines    []string `json:"lines"`
 	// Restart: the lines take effect when Portico starts, not at a reload.
 	Restart bool `json:"restart"`
-	// Back says what the step does to the way back.
+	// Back describes the effect of the step on the way back.
 	Back string `json:"back"`
 }
 
@@ -129,8 +131,8 @@ type planner struct {
 	shadows map[string]*ShadowCount
 }
 
-// order returns the resources in the order in which to move them: the records that are called
-// most come first, with their parts behind them.
+// order returns the resources in the order in which to move them: the most called records come
+// first, with their parts behind them.
 func (p *planner) order() []Part {
 	requests := map[string]int64{}
 	for _, part := range p.Resources {
@@ -165,7 +167,7 @@ func (p *planner) moved(part Part, reads bool) bool {
 	return p.rule(part.Name, reads || !part.Writes).To == passthrough.Portico
 }
 
-// resource returns where a resource is, and its next step.
+// resource returns the state of a resource, and its next step.
 func (p *planner) resource(part Part) Resource {
 	reads := p.rule(part.Name, true)
 	r := p.evidence(part)
@@ -178,7 +180,7 @@ func (p *planner) resource(part Part) Resource {
 	return *r
 }
 
-// evidence returns a resource with what has been counted of it.
+// evidence returns a resource with its counts.
 func (p *planner) evidence(part Part) *Resource {
 	r := &Resource{Name: part.Name, Calls: p.calls[part.Name], Compared: p.shadows[part.Name]}
 	if p.Sweep != nil {
@@ -225,7 +227,7 @@ const (
 	wayEnded  = "Only by hand: the old shop lacks what clients have written to Portico. Write it there before the old shop answers again."
 )
 
-// back says what the way back takes now.
+// back describes the way back from the present state.
 func (p *planner) back(part Part, r *Resource) string {
 	switch {
 	case r.State == Alone:
@@ -290,12 +292,12 @@ const (
 	updateCommand = "portico import --config portico.yaml --from-file old.dsn --media /var/www/shop/media --update all"
 )
 
-// step returns a step without anything to settle before.
+// step returns a step without anything to resolve before.
 func step(name, title, back string) Step {
 	return Step{Name: name, Title: title, Back: back, First: []string{}, Commands: []string{}, Lines: []string{}}
 }
 
-// before adds what is to be settled before a step.
+// before adds findings that must be resolved before a step.
 func (s *Step) before(lists ...[]string) {
 	for _, list := range lists {
 		s.First = append(s.First, list...)
@@ -310,7 +312,7 @@ func (p *planner) moveReads(part Part, r *Resource) Step {
 	return s
 }
 
-// outside returns where everything is that has no route. The resources of plan are complete.
+// outside returns the state of everything that has no route. The resources of plan are complete.
 func (p *planner) outside(plan *Plan) Resource {
 	rules := [2]passthrough.Rule{p.rule(passthrough.Outside, true), p.rule(passthrough.Outside, false)}
 	r := Resource{Name: passthrough.Outside, Reads: nameOf(rules[0].To), Writes: nameOf(rules[1].To), Back: wayIsOpen, State: Moved}

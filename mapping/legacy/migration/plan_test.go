@@ -33,7 +33,7 @@ const (
 	toPortico = passthrough.Portico
 )
 
-// rules returns rules that send everything to the legacy system, except as others say.
+// rules returns rules that send everything to the legacy store, except as others say.
 func rules(others ...passthrough.Rule) passthrough.Rules {
 	return append(passthrough.Rules{{Resource: passthrough.Everything, To: toLegacy}}, others...)
 }
@@ -95,7 +95,7 @@ func swept() *Sweep {
 	return &Sweep{Legacy: "http://old/", Started: day(5), Ended: day(6), Complete: true, Resources: map[string]Compared{"products": same, "stock_items": same, "orders": same, "order_comments": same}}
 }
 
-// settled returns a situation in which nothing is left to settle.
+// settled returns a situation in which nothing is left to resolve.
 func settled(rules passthrough.Rules) *Situation {
 	mirrors := map[string]Mirror{}
 	for _, part := range parts() {
@@ -109,7 +109,7 @@ func settled(rules passthrough.Rules) *Situation {
 	}
 }
 
-// of returns what a plan says about a resource.
+// of returns the entry of a plan about a resource.
 func of(t *testing.T, p *Plan, resource string) *Resource {
 	t.Helper()
 	for i := range p.Resources {
@@ -401,8 +401,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestOrder: the records that are called most move first, each before its parts, and what has
-// no route last.
+// TestOrder checks that the most called records move first, each before its parts, and everything
+// without a route last.
 func TestOrder(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -431,7 +431,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestEvidence checks the sums of what has been counted.
+// TestEvidence checks the sums of the counts.
 func TestEvidence(t *testing.T) {
 	s := settled(rules())
 	s.Usage = usage(t)
@@ -456,8 +456,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestUnknown: what is not known is said to be unknown, with what finds it out, and in JSON
-// every list is one.
+// TestUnknown checks that missing evidence is reported as unknown, with the command that finds it,
+// and that every list is a list in JSON.
 func TestUnknown(t *testing.T) {
 	plan := New(&Situation{Legacy: "http://old", Rules: rules(reads("products", toLegacy, true)), Resources: parts()})
 	all := strings.Join(plan.Unknown, "\n")
@@ -486,7 +486,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestJSON: the members of the JSON form are those that the guide lists, whatever is known.
+// TestJSON checks that the JSON form has the members that the guide lists, whatever is known.
 func TestJSON(t *testing.T) {
 	s := settled(rules(reads("products", toLegacy, true)))
 	s.Usage, s.Follow.Compared, s.Follow.Parked = usage(t), day(1), map[string]int64{"products": 1}
@@ -524,7 +524,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestWarnings checks what is wrong beside the steps.
+// TestWarnings checks the warnings beside the steps.
 func TestWarnings(t *testing.T) {
 	outside := passthrough.Rule{Resource: passthrough.Outside, To: toPortico}
 	other := settled(nil)
@@ -564,8 +564,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestWithRule: whatever the rules are, a new one decides about its resource and calls, and
-// all other requests go where they went.
+// TestWithRule checks that, whatever the rules are, a new one decides about its resource and calls,
+// and that all other requests go where they went.
 func TestWithRule(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	resources := []string{passthrough.Everything, passthrough.Outside, "products", "orders"}
@@ -607,7 +607,7 @@ func TestWithRule(t *testing.T) {
 }
 
 // TestPlanEndsFollowing checks the step that moves writes which cannot be mirrored, while the store
-// follows the old shop: following ends with it.
+// follows the legacy store: following ends with it.
 func TestPlanEndsFollowing(t *testing.T) {
 	s := settled(rules(reads("products", toPortico, false), reads("stock_items", toPortico, false)))
 	s.NoMirror = true

@@ -1,24 +1,25 @@
-// Package migration says how far each resource of an old shop has moved to Portico, what is
-// known that speaks for the next step, and which lines of configuration take it.
+// Package migration reports how far each resource of a legacy store has moved to Portico, the
+// evidence for the next step, and the lines of configuration that take it.
 //
 // # Principles
 //
 //  1. It decides nothing and changes nothing: [New] is a pure function from a [Situation] to a
 //     [Plan].
-//  2. The rules alone say where a resource is. Evidence says what to settle before the next
-//     step. What is not known is said to be unknown, with the command that finds it out.
-//  3. Reads move before writes: all reads that show what the writes change. Writes of the
-//     parts of a record move together with those of the record, because one write may change
-//     both. What has no route, such as /oauth/, moves last.
-//  4. Each step says what it does to the way back. It stays open while writes are mirrored,
-//     and ends when the legacy system is left.
+//  2. The rules alone determine the state of a resource. Evidence shows the findings that must
+//     be resolved before the next step. Missing evidence is reported as unknown, with the
+//     command that finds it.
+//  3. Reads move before writes: all reads that show changes by the writes. Writes of the parts
+//     of a record move together with the writes of the record, because one write may change
+//     both. Requests without a route, such as /oauth/, move last.
+//  4. Each step describes its effect on the way back, which stays open while writes are
+//     mirrored, and ends when the legacy store is left.
 //  5. No step has lines that start-up refuses ([CheckRules]).
 //
 // # How it is tested
 //
 // Table tests have a case for every state and step; random rules check that the lines of a step
-// change what they are to change, and nothing else. Package app takes whole shops from the
-// first step to the last with the lines that it prints, and back.
+// make the intended change, and no other. Package app takes whole shops from the first step to
+// the last with the lines that it prints, and back.
 package migration
 
 import (
@@ -29,44 +30,44 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/shadow"
 )
 
-// A Situation is what is known about a migration. Evidence that is nil is unknown.
+// A Situation holds the evidence about a migration. Evidence that is nil is unknown.
 type Situation struct {
-	Legacy    string // base URL of the legacy system, "" if there is none
+	Legacy    string // base URL of the legacy store, "" if there is none
 	Rules     passthrough.Rules
 	Resources []Part // of the contract
 	Usage     *recording.Usage
-	// UsageFault says why there are counts and Usage is nil; "" otherwise.
+	// UsageFault is the reason why Usage is nil although there are counts; "" otherwise.
 	UsageFault string
 	Shadow     *Shadow
 	Sweep      *Sweep
 	// NoImports: portico import cannot reach the records of the configured adapter.
 	NoImports bool
 	Import    *Import
-	Follow    *Follow // nil: the store does not follow the legacy system
-	// NoMirror: the configured adapter cannot repeat writes at the legacy system.
+	Follow    *Follow // nil: the store does not follow the legacy store
+	// NoMirror: the configured adapter cannot repeat writes at the legacy store.
 	NoMirror bool
 	// Unset names the settings without which writes cannot be mirrored.
 	Unset []string
-	// Mirrors says where the writes of resources are that were ever mirrored.
+	// Mirrors holds the state of the writes of each resource whose writes were ever mirrored.
 	Mirrors map[string]Mirror
-	// Conflicts counts values that both a client and the legacy system have changed, by what has
-	// become of them.
+	// Conflicts counts values that both a client and the legacy store have changed, by their
+	// outcome.
 	Conflicts map[string]int64
 }
 
-// A Mirror says which system has the writes of a resource, and what of them the legacy system
-// still has to be told.
+// A Mirror names the system that has the writes of a resource, and counts the changes that the
+// legacy store still lacks.
 type Mirror struct {
 	Owner   string    `json:"owner"`   // portico or legacy
-	Turning bool      `json:"turning"` // the writes are changing sides
+	Turning bool      `json:"turning"` // a handover of the writes is in progress
 	Waiting int64     `json:"waiting"` // changes to be delivered
-	Parked  int64     `json:"parked"`  // changes that the legacy system refuses
+	Parked  int64     `json:"parked"`  // changes that the legacy store refuses
 	Held    int64     `json:"held"`    // changes for which its interface has no form
 	Unknown int64     `json:"unknown"` // records that it may have created or not
 	Oldest  time.Time `json:"oldest,omitzero"`
 }
 
-// A Part is a resource of the contract, with what decides its steps.
+// A Part is a resource of the contract, with the facts that decide its steps.
 type Part struct {
 	Name   string
 	Root   string   // the resource of whose records it has parts, or Name
@@ -74,7 +75,7 @@ type Part struct {
 	Writes bool     // whether there are calls that write
 }
 
-// A Shadow is what a running Portico has compared.
+// A Shadow holds the comparisons of a running Portico.
 type Shadow struct {
 	Since time.Time // the counts begin
 	Calls []shadow.CallCount
@@ -98,19 +99,19 @@ type Sweep struct {
 type Compared struct {
 	Answers   int64 `json:"answers"`
 	Different int64 `json:"different"`
-	Accepted  int64 `json:"accepted"` // different only as somebody has accepted
+	Accepted  int64 `json:"accepted"` // different only in ways that the operator has accepted
 }
 
-// An Import is the last import of everything from the legacy system's database that came to its
-// end. What was written there after At may be missing.
+// An Import is the last import of everything from the legacy store's database that came to its
+// end. Writes there after At may be missing.
 type Import struct {
 	At       time.Time `json:"at"`
 	Database string    `json:"database"`
 }
 
-// A Follow says how far the store has followed the legacy system's database.
+// A Follow is how far the store has followed the legacy store's database.
 type Follow struct {
-	// LagSeconds is the time since all changes were taken over; nil if no running server says
+	// LagSeconds is the time since all changes were applied; nil if no running server reports
 	// that it follows.
 	LagSeconds *float64 `json:"lag_seconds"`
 	// Compared is when everything was last compared with the database; zero: not yet.

@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
 
-// moveWrites returns the step after which Portico answers the writes of a resource whose reads
-// it answers, with those of the other parts of its records.
+// moveWrites returns the step after which Portico answers the writes of a resource whose reads it
+// answers, with the writes of the other parts of its records.
 func (p *planner) moveWrites(part Part) Step {
 	const open = "The way back stays open."
 	var names, waits, first []string
@@ -42,7 +42,7 @@ func (p *planner) moveWrites(part Part) Step {
 	s.before(first, p.staleness(part))
 	rules := p.Rules
 	for _, name := range names {
-		if p.rule(name, true).Shadow { // the old shop gets each write a little later
+		if p.rule(name, true).Shadow { // the legacy store gets each write a little later
 			rules = withRule(rules, passthrough.Rule{Resource: name, Calls: passthrough.Reads, To: passthrough.Portico})
 		}
 		rules = withRule(rules, passthrough.Rule{Resource: name, Calls: passthrough.Writes, To: passthrough.Portico, Mirror: true})
@@ -59,9 +59,8 @@ func together(names []string) string {
 	return joinNames(names) + ", together"
 }
 
-// unmirrored reports whether writes move without being repeated at the legacy system: the
-// adapter cannot do that, or others have moved so, and following the legacy system would undo
-// them.
+// unmirrored reports whether writes move without being repeated at the legacy store: the adapter
+// cannot do that, or others have moved so, and following the legacy store would undo them.
 func (p *planner) unmirrored() bool {
 	return p.NoMirror || slices.ContainsFunc(p.Resources, func(part Part) bool {
 		return part.Writes && p.moved(part, false) && !p.mirrors(part)
@@ -71,7 +70,7 @@ func (p *planner) unmirrored() bool {
 // mirrors reports whether the rules mirror the writes of a resource, if it has any.
 func (p *planner) mirrors(part Part) bool { return part.Writes && p.Rules.Mirrors(part.Name) }
 
-// moveWritesUnmirrored is the step of moveWrites if the legacy system does not get the writes.
+// moveWritesUnmirrored is the step of moveWrites if the legacy store does not get the writes.
 func (p *planner) moveWritesUnmirrored(part Part, names, first []string) Step {
 	s := step(stepMoveWrites, "Let Portico answer the writes of "+together(names)+".",
 		"The way back ends: the old shop lacks what clients write to Portico from then on. To go back, write it there first.")
@@ -93,7 +92,8 @@ func (p *planner) moveWritesUnmirrored(part Part, names, first []string) Step {
 	return s
 }
 
-// addLastImport adds how the last writes to a legacy system reach Portico that is not followed.
+// addLastImport adds the way in which the last writes to a legacy store reach Portico if Portico
+// does not follow it.
 func (p *planner) addLastImport(s *Step) {
 	if p.NoImports {
 		s.First = append(s.First, "Stop the writes to the old shop, and bring the last ones over before you reload.")
@@ -114,7 +114,7 @@ func (p *planner) mirroredAndShown(part Part) (names []string) {
 	return names
 }
 
-// mirroredBack says what the way back takes of a resource whose writes Portico has and mirrors.
+// mirroredBack describes the way back of a resource whose writes Portico has and mirrors.
 func mirroredBack(m *Mirror) string {
 	back := "Send the writes to legacy again, without mirror: true, and reload: they go back once the old shop has all of them."
 	if m != nil && m.Parked+m.Unknown > 0 {
@@ -134,8 +134,8 @@ func inPlace(r *Resource) bool {
 	return !r.Mirror.Turning && (r.State == Mirrored) == (r.Mirror.Owner == nameOf(passthrough.Portico))
 }
 
-// owed says what keeps the writes of a resource from being where the rules send them, and what of
-// them the legacy system lacks.
+// owed returns the reasons why the writes of a resource are not where the rules send them, and
+// the changes that the legacy store lacks.
 func owed(r *Resource) (all []string) {
 	m := r.Mirror
 	switch {
@@ -159,8 +159,8 @@ func owed(r *Resource) (all []string) {
 }
 
 // settleWrites returns the step that brings the writes of a resource where the rules send them,
-// and to the legacy system what it does not get by itself. ok is false if there is nothing to
-// do.
+// and brings the legacy store the changes that it does not get by itself. ok is false if there is
+// nothing to do.
 func settleWrites(r *Resource) (s Step, ok bool) {
 	switch m := r.Mirror; {
 	case m != nil && m.Parked+m.Unknown > 0:
@@ -175,7 +175,7 @@ func settleWrites(r *Resource) (s Step, ok bool) {
 	return s, true
 }
 
-// leave returns the step that ends mirroring, following and the legacy system, once that has all
+// leave returns the step that ends mirroring, following and the legacy store, once that has all
 // writes. The resources of plan are complete.
 func (p *planner) leave(plan *Plan) Step {
 	var lacking []string

@@ -21,10 +21,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
 
-// TestBrokenReplies: a reply that breaks off reaches the client in a way that it can detect
-// as incomplete, and both connections are closed.
+// TestBrokenReplies checks that a reply that breaks off reaches the client in a way that it can
+// detect as incomplete, and both connections are closed.
 func TestBrokenReplies(t *testing.T) {
-	long := strings.Repeat("x", 1<<16) // more than anybody holds back
+	long := strings.Repeat("x", 1<<16) // more than any buffer holds
 	tests := []struct{ name, reply string }{
 		{"known length", "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + long},
 		{"known length, short", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"},
@@ -45,7 +45,7 @@ func TestBrokenReplies(t *testing.T) {
 				t.Fatal(err)
 			}
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err == nil { // what is short may not have been sent at all
+			if err == nil { // a short reply may not have been sent at all
 				_, err = io.Copy(io.Discard, response.Body)
 			}
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -60,8 +60,8 @@ func TestBrokenReplies(t *testing.T) {
 	}
 }
 
-// TestClientGone: a disconnected client does not count as a failure of the legacy system,
-// and the connection to that system is closed.
+// TestClientGone checks that a disconnected client does not count as a failure of the legacy
+// store, and the connection to that system is closed.
 func TestClientGone(t *testing.T) {
 	t.Run("while it waits", func(t *testing.T) {
 		asked := make(chan string, 1)
@@ -145,7 +145,8 @@ func TestClientGone(t *testing.T) {
 	})
 }
 
-// TestBodiesStream: each peer receives the beginning before the other has sent the end.
+// TestBodiesStream checks that each peer receives the beginning before the other has sent the
+// end.
 func TestBodiesStream(t *testing.T) {
 	for _, sent := range []string{"Transfer-Encoding: chunked", "Content-Length: 6"} {
 		t.Run(sent, func(t *testing.T) {
@@ -205,7 +206,7 @@ func TestBodiesStream(t *testing.T) {
 	}
 }
 
-// TestLargeBodies: 64 MiB pass in both directions unchanged and in little memory.
+// TestLargeBodies checks that 64 MiB pass in both directions unchanged and in little memory.
 func TestLargeBodies(t *testing.T) {
 	const size, bound = 64 << 20, 8 << 20
 	block := bytes.Repeat([]byte("portico "), 1<<13)
@@ -271,7 +272,8 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// TestNoLeaks: after requests that end in many ways, the number of goroutines is the same.
+// TestNoLeaks checks that after requests that end in many ways, the number of goroutines is the
+// same.
 func TestNoLeaks(t *testing.T) {
 	kinds := []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\nabc", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", "garbage\r\n\r\n", "", empty,
@@ -359,8 +361,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchShared: the legacy system gets nothing that identifies the client, except the
-// named headers.
+// TestFetchShared checks that the legacy store gets nothing that identifies the client, except
+// the named headers.
 func TestFetchShared(t *testing.T) {
 	tests := []struct {
 		name    string

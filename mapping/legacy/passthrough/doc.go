@@ -1,4 +1,4 @@
-// Package passthrough forwards requests to the legacy system of a migration and returns its
+// Package passthrough forwards requests to the legacy store of a migration and returns its
 // replies. Rules define which requests it forwards.
 //
 // # Principles
@@ -8,20 +8,20 @@
 //     writes the X-Forwarded headers, and when it signs the request again it writes the
 //     Authorization header. Headers that override the target or the method, and claims of
 //     an untrusted client about its address, are removed (headers.go): the rules, the cache
-//     and the breaker must see the request that the legacy system answers. Interim replies,
+//     and the breaker must see the request that the legacy store answers. Interim replies,
 //     upgrades to other protocols and CONNECT are not forwarded.
-//  2. Bodies stream in both directions without a size limit, because the legacy system has
+//  2. Bodies stream in both directions without a size limit, because the legacy store has
 //     its own. The caller limits the time.
-//  3. The legacy system is a failure domain of its own. Only the wait for the headers of
-//     its reply counts as its failure; a slow or disconnected client does not.
-//  4. For a reply that is shared between clients, the legacy system gets only the parts of
+//  3. The legacy store is a failure domain of its own. Only the wait for the headers of its
+//     reply counts as its failure; a slow or disconnected client does not.
+//  4. For a reply that is shared between clients, the legacy store gets only the parts of
 //     the request that the caller names: see [System.FetchShared].
 //  5. Before the reply has begun, every failure is an error that the caller can report in
 //     its own words. After that, a failure breaks off the reply.
 //
 // # How it is tested
 //
-// Over TCP, between clients and legacy systems that send what a library would not: odd
-// targets, broken replies, halves of bodies. In cmd/portico/app the recorded exchanges run
-// through two whole servers, one in each role.
+// Over TCP, between clients and legacy stores that send bytes that no library would send:
+// odd targets, broken replies, halves of bodies. In cmd/portico/app the recorded exchanges
+// run through two whole servers, one in each role.
 package passthrough

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// removeUnsafe deletes the headers with which a client could make the legacy system answer
-// a different request than the one that the routing rules, the cache and the signature
-// check have seen. It keeps what a trusted proxy says about the client.
+// removeUnsafe deletes the headers with which a client could make the legacy store answer a
+// different request than the one that the routing rules, the cache and the signature check have
+// seen. It keeps the headers of a trusted proxy about the client.
 func removeUnsafe(header http.Header, trusted bool) {
 	for name := range header {
 		if !plainName(name) || slices.Contains(overrideHeaders(), name) || !trusted && describesClient(name) {
@@ -29,7 +29,7 @@ func plainName(name string) bool {
 
 // overrideHeaders returns the headers that make web servers and frameworks replace the target or
 // the method of a request, and the one that CGI programs interpret as their proxy
-// (CVE-2016-5385). No proxy needs them on the way to the legacy system.
+// (CVE-2016-5385). No proxy needs them on the way to the legacy store.
 func overrideHeaders() []string {
 	return []string{
 		"Proxy", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
@@ -47,8 +47,8 @@ func describesClient(name string) bool {
 	}, name)
 }
 
-// setForwarded sets the headers that tell the legacy system who sent the request and how.
-// It keeps the values that a trusted proxy sent.
+// setForwarded sets the headers that describe the sender of the request to the legacy store. It
+// keeps the values that a trusted proxy sent.
 func setForwarded(header http.Header, in *http.Request, call *Call) {
 	set := func(name, value string) {
 		if value != "" {
@@ -72,7 +72,7 @@ func setForwarded(header http.Header, in *http.Request, call *Call) {
 	set("Forwarded", call.trustedHeader(in, "Forwarded"))
 }
 
-// ForwardedHost returns the X-Forwarded-Host that the legacy system gets.
+// ForwardedHost returns the X-Forwarded-Host that the legacy store gets.
 func (c *Call) ForwardedHost(r *http.Request) string {
 	return cmp.Or(c.trustedHeader(r, "X-Forwarded-Host"), r.Host)
 }

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// clientWriter writes the reply of the legacy system to the client.
+// clientWriter writes the reply of the legacy store to the client.
 type clientWriter struct {
 	http.ResponseWriter
 	header http.Header // of the reply, until WriteHeader
@@ -25,8 +25,8 @@ func (w *clientWriter) Header() http.Header {
 	return w.header
 }
 
-// WriteHeader writes exactly the headers that the legacy system sent. It ignores interim
-// replies: the server sends its own 100 Continue.
+// WriteHeader writes exactly the headers that the legacy store sent. It ignores interim replies: the
+// server sends its own 100 Continue.
 func (w *clientWriter) WriteHeader(status int) {
 	if status < http.StatusOK {
 		return
@@ -52,7 +52,7 @@ func (w *clientWriter) Write(p []byte) (int, error) {
 // Unwrap returns the underlying writer for http.ResponseController.
 func (w *clientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// An Answer is a complete reply of the legacy system.
+// An Answer is a complete reply of the legacy store.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -62,8 +62,8 @@ type Answer struct {
 // ErrReplyTooLong is wrapped by the error of [System.Fetch] for a reply over the limit.
 var ErrReplyTooLong = errors.New("the reply is too long")
 
-// Fetch sends r without its body and returns the complete reply, whose body has at most
-// most bytes. Errors are those of [System.Serve].
+// Fetch sends r without its body and returns the complete reply, whose body has at most most bytes.
+// Errors are as in [System.Serve].
 func (s *System) Fetch(ctx context.Context, r *http.Request, call Call, most int) (*Answer, error) {
 	asked := r.WithContext(ctx)
 	asked.Body, asked.ContentLength, asked.TransferEncoding, asked.Trailer = http.NoBody, 0, nil, nil
@@ -71,8 +71,8 @@ func (s *System) Fetch(ctx context.Context, r *http.Request, call Call, most int
 }
 
 // Send sends a request of Portico's own to a path below the base URL, with a JSON body unless that is
-// nil, and returns the complete reply, whose body has at most most bytes. Errors are those of
-// [System.Serve]: a [*Broken] one says that the legacy system may have executed the request.
+// nil, and returns the complete reply, whose body has at most most bytes. Errors are as in
+// [System.Serve]: a [*Broken] one says that the legacy store may have executed the request.
 func (s *System) Send(ctx context.Context, method, path string, body []byte, call Call, most int) (*Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.URL.Scheme+"://"+s.URL.Host+s.BasePath+path, bytes.NewReader(body))
 	if err != nil {

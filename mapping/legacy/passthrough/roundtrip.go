@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A roundTrip is one round trip to the legacy system. It is an http.RoundTripper.
+// A roundTrip is one round trip to the legacy store. It is an http.RoundTripper.
 type roundTrip struct {
 	*System
 	call  *Call
@@ -61,14 +61,14 @@ func (t *roundTrip) RoundTrip(r *http.Request) (response *http.Response, err err
 	}
 }
 
-// A NotSentError is the error of a request of which the legacy system has got nothing, so that it
-// cannot have executed it.
+// A NotSentError is the error of a request that has not reached the legacy store, so that it
+// cannot have been executed.
 type NotSentError struct{ error }
 
 // Unwrap returns the cause.
 func (e *NotSentError) Unwrap() error { return e.error }
 
-// broken returns why the reply ended early, or nil if it is complete.
+// broken returns the reason why the reply ended early, or nil if it is complete.
 func (t *roundTrip) broken() error {
 	if t.reply == nil {
 		return nil
@@ -78,8 +78,8 @@ func (t *roundTrip) broken() error {
 
 var errNoReply = errors.New("the legacy system did not send a valid HTTP reply")
 
-// loggable returns an error that can be logged. The original error may quote what the
-// legacy system sent instead of a reply, which may be confidential.
+// loggable returns an error that can be logged. The original error may quote bytes that the
+// legacy store sent instead of a reply, which may be confidential.
 func loggable(err error) error {
 	var (
 		network net.Error

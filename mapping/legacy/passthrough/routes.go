@@ -7,7 +7,7 @@ type Target uint8
 
 const (
 	Portico Target = iota // Portico, through its adapter
-	Legacy                // the legacy system
+	Legacy                // the legacy store
 )
 
 // Calls are the kinds of requests that a rule applies to.
@@ -24,7 +24,7 @@ const (
 const (
 	// Everything matches all resources and everything outside the interface.
 	Everything = "all"
-	// Outside matches requests without a route: other paths of the host, such as those of
+	// Outside matches requests without a route: other paths of the host, such as the paths of
 	// OAuth and of images, and paths below /api/rest that the contract does not define.
 	Outside = "outside"
 )
@@ -36,7 +36,7 @@ type Rule struct {
 	To       Target
 	// Shadow: the other system gets reads as well, in the background.
 	Shadow bool
-	// Mirror, for writes to Portico: the legacy system gets them afterwards.
+	// Mirror, for writes to Portico: the legacy store gets them afterwards.
 	Mirror bool
 }
 
@@ -78,14 +78,14 @@ func (r Rules) For(a *contract.Address) Rule {
 	return found
 }
 
-// Mirrors reports whether Portico answers the writes of a resource and the legacy system gets
+// Mirrors reports whether Portico answers the writes of a resource and the legacy store gets
 // them afterwards.
 func (r Rules) Mirrors(resource string) bool {
 	rule := r.For(&contract.Address{Route: &contract.Route{Resource: resource}})
 	return rule.To == Portico && rule.Mirror
 }
 
-// AllLegacy reports whether the legacy system answers all requests.
+// AllLegacy reports whether the legacy store answers all requests.
 func (r Rules) AllLegacy() bool {
 	reads, writes := false, false
 	for _, rule := range r {

@@ -74,8 +74,8 @@ func TestAllLegacy(t *testing.T) {
 	}
 }
 
-// FuzzAddress: every target that a server accepts is forwarded unchanged. Only a path that
-// begins with two slashes is escaped where it is not a valid URL path.
+// FuzzAddress checks that every target that a server accepts is forwarded unchanged. Only a
+// path that begins with two slashes is escaped where it is not a valid URL path.
 func FuzzAddress(f *testing.F) {
 	for _, target := range []string{"/", "/a%2fb?c;d", "//a", `//a"b`, "/%63?%zz", "http://h", "http://h?x", "http://h/a//b?", "*", "/?", "/a#b"} {
 		f.Add(target)

@@ -19,8 +19,8 @@ import (
 
 // Options are the settings of a [System].
 type Options struct {
-	// URL is the base URL of the legacy system: the part before /api/rest, without a slash
-	// at its end, a query or a fragment.
+	// URL is the base URL of the legacy store: the part before /api/rest, without a slash at
+	// its end, a query or a fragment.
 	URL *url.URL
 	// BasePath is the prefix of request paths that is removed before forwarding: "" or a
 	// path such as /shop, without a slash at its end.
@@ -28,18 +28,18 @@ type Options struct {
 	// KeepHost forwards the client's Host header, so that the client's signature remains
 	// valid, instead of the host of URL.
 	KeepHost bool
-	// Timeout limits the time for connecting, and that for the headers of a reply after the
-	// request has been sent.
+	// Timeout limits the time for connecting, and the time for the headers of a reply after
+	// the request has been sent.
 	Timeout time.Duration
 	// MaxIdle is the maximum number of idle connections.
 	MaxIdle int
-	// Guard calls f unless the legacy system is currently avoided, for example by an open
-	// breaker. It returns the error of f, that of ctx, or one of kind Unavailable. It must
-	// not return before f has.
+	// Guard calls f unless the legacy store is currently avoided, for example by an open
+	// breaker. It returns the error of f, the error of ctx, or one of kind Unavailable. It
+	// must not return before f has.
 	Guard func(ctx context.Context, resource, operation string, f func(context.Context) error) error
 }
 
-// A System is a client of the legacy system. It is safe for concurrent use.
+// A System is a client of the legacy store. It is safe for concurrent use.
 type System struct {
 	Options
 	transport *http.Transport
@@ -51,8 +51,8 @@ type System struct {
 
 const (
 	// idleTimeout is how long an idle connection stays open. It is shorter than the 5 s
-	// after which Apache closes one by default: a write on a connection that is being
-	// closed fails, and nobody knows whether it took effect.
+	// after which Apache closes one by default: a write on a connection that is being closed
+	// fails, and it is unknown whether it took effect.
 	idleTimeout = 4 * time.Second
 	// maxReplyHeaders is the maximum size of the headers of a reply in bytes.
 	maxReplyHeaders = 1 << 20
@@ -60,7 +60,7 @@ const (
 	continueTimeout = time.Second
 )
 
-// New returns a client of the legacy system.
+// New returns a client of the legacy store.
 func New(o Options) *System {
 	dialer := &net.Dialer{Timeout: o.Timeout}
 	return &System{o, &http.Transport{
@@ -86,7 +86,7 @@ func http1() *http.Protocols {
 // Close closes the idle connections.
 func (s *System) Close() { s.transport.CloseIdleConnections() }
 
-// A Call holds what the caller knows about a request in addition to the request itself.
+// A Call holds the caller's knowledge about a request in addition to the request itself.
 type Call struct {
 	Address contract.Address
 	// Scheme is http or https, as the client used it.
@@ -96,7 +96,7 @@ type Call struct {
 	// Sign, unless nil, returns the Authorization header for the request that is forwarded
 	// with the given scheme, host and target.
 	Sign func(scheme, host, target string) (authorization string, err error)
-	// shared: the reply is shared between clients, so the legacy system gets nothing that
+	// shared: the reply is shared between clients, so the legacy store gets nothing that
 	// identifies this client.
 	shared bool
 }
@@ -133,7 +133,7 @@ type Broken struct {
 	Gone bool
 }
 
-// Error describes what broke the reply.
+// Error describes the cause of the broken reply.
 func (b *Broken) Error() string {
 	if b.Gone {
 		return fmt.Sprintf("passthrough: the client has gone: %v", b.Cause)
@@ -146,8 +146,8 @@ func (b *Broken) Unwrap() error { return b.Cause }
 
 // Serve forwards r, for which [CanForward] must be true, and writes the reply to w. ctx is
 // the context of r or one derived from it. If the reply has begun, the error is a [*Broken].
-// Otherwise nothing has been written to w, and the error wraps ErrRequestBody, or is that of
-// Sign or of Options.Guard.
+// Otherwise nothing has been written to w, and the error wraps ErrRequestBody, or is the
+// error of Sign or of Options.Guard.
 func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request, call Call) (err error) {
 	to := s.address(r)
 	authorization := ""

@@ -22,8 +22,8 @@ import (
 // hang is longer than any test step takes if it works.
 const hang = 30 * time.Second
 
-// A legacySystem is a fake legacy system: it reports requests byte for byte and sends
-// replies byte for byte.
+// A legacySystem is a fake legacy store: it reports requests byte for byte and sends replies
+// byte for byte.
 type legacySystem struct {
 	t        *testing.T
 	listener net.Listener
@@ -90,7 +90,7 @@ func answering(reply string, heads chan<- string) func(*bufio.Reader, net.Conn) 
 
 const empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-// A testProxy forwards all requests to a legacy system.
+// A testProxy forwards all requests to a legacy store.
 type testProxy struct {
 	*httptest.Server
 	system *passthrough.System
@@ -219,7 +219,7 @@ func TestRequestHeaders(t *testing.T) {
 		keepHost bool
 		with     func(*testProxy)
 		sent     []string
-		want     []string // sorted; ADDRESS is that of the legacy system
+		want     []string // sorted; ADDRESS is the legacy store's
 	}{
 		{"almost no headers", true, none, nil,
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
@@ -310,8 +310,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestInvalidReplies: nothing is written to the client, and the error is that of an
-// unavailable system.
+// TestInvalidReplies checks that nothing is written to the client, and that the error is the
+// error of an unavailable system.
 func TestInvalidReplies(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -397,7 +397,8 @@ func TestInvalidReplies(t *testing.T) {
 	})
 }
 
-// TestNotSent checks of which failures it is certain that the legacy system has got nothing.
+// TestNotSent checks the failures for which it is certain that nothing has reached the legacy
+// store.
 func TestNotSent(t *testing.T) {
 	silent := newLegacySystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
 	closed, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// startSpan starts the span of a request to the legacy system, until its reply has been sent
-// to the client.
+// startSpan starts the span of a request to the legacy store, until its reply has been sent to
+// the client.
 func (c *Call) startSpan(ctx context.Context, host, method string) (context.Context, tracing.Span) {
 	if !tracing.Recording(ctx) {
 		return ctx, tracing.Span{}
@@ -30,8 +30,8 @@ func (c *Call) startSpan(ctx context.Context, host, method string) (context.Cont
 	return ctx, span
 }
 
-// setTrace makes the request belong to the span that ctx holds. Without one the legacy system
-// gets what the client has sent.
+// setTrace makes the request belong to the span that ctx holds. Without one the legacy store
+// gets the headers that the client has sent.
 func setTrace(ctx context.Context, header http.Header, call *Call) {
 	tracing.Inject(ctx, header)
 	if call.shared {
@@ -52,8 +52,8 @@ func endSpan(span tracing.Span, err error, status int) {
 	span.End()
 }
 
-// failureOf returns in one word why a request failed, or "" if it did not. A client that has
-// gone is no failure of the legacy system.
+// failureOf returns in one word the reason why a request failed, or "" if it did not. A client
+// that has gone is no failure of the legacy store.
 func failureOf(err error, status int) string {
 	var broken *Broken
 	switch {
