@@ -13,8 +13,8 @@ const (
 	restType  = "rest"
 )
 
-// An Address is what a request is addressed to: its route, the parameters of its path
-// and its method.
+// An Address is the target of a request: its route, the parameters of its path and its
+// method.
 type Address struct {
 	APIType  string // the path segment in the place of "rest"
 	Route    *Route // nil when no route matches

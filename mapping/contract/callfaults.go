@@ -80,7 +80,7 @@ func (r *Route) bodyFaults(d *Dialect, m Method) []FaultKey {
 	return keys
 }
 
-// callFaults returns the faults of each call that come from what is special about it.
+// callFaults returns the faults that only some calls have.
 func callFaults() map[string][]FaultKey {
 	customer := between(CustomerValueRequired, PasswordTooShort)
 	address := append(between(ValueTooShort, OptionUnknown), AddressValueRequired)

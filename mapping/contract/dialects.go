@@ -17,7 +17,7 @@ type Dialect struct {
 	EmptySelections bool
 	// RejectsNonScalars: a list or an object for a single-valued field, and a boolean for
 	// a field that has no use for one, are rejected (rulings 10); otherwise some of them
-	// are accepted, and most of those store nothing.
+	// are accepted, and most of these store nothing.
 	RejectsNonScalars bool
 	// AbsentIsNull: a field whose value is absent or empty is present as null
 	// (contract 2, convention 2); otherwise a field that was never stored is omitted,
@@ -58,7 +58,7 @@ type Dialect struct {
 	// from the name only once the product is assigned to a website (products 6);
 	// otherwise immediately.
 	URLKeyByWebsite bool
-	// AssumesManagedStock: stock_data that does not say whether the stock is managed is
+	// AssumesManagedStock: stock_data that leaves open whether the stock is managed is
 	// stored as for managed stock (rulings 13); otherwise a new product loses it.
 	AssumesManagedStock bool
 	// PercentFlags: group and tier prices carry is_percent (products 3.4).
@@ -98,7 +98,7 @@ type Dialect struct {
 	// convention 3); otherwise the number is stored unchanged.
 	ExcludeFlag bool
 	// UnknownUploads: uploading an image for a product or store view that does not exist
-	// is reported as an unknown error; otherwise the error says what does not exist
+	// is reported as an unknown error; otherwise the error names the missing record
 	// (contract 8.3).
 	UnknownUploads bool
 	// DeletesEverywhere: deleting an image in a store view deletes it from all store views
@@ -110,7 +110,7 @@ type Dialect struct {
 	// spelling of an integer is accepted (product_parts 3.3).
 	PlainStoreIDs bool
 	// CopiesWebsiteValues: copying between store views also copies values of the website;
-	// otherwise only those of the store view (contract 5.6).
+	// otherwise only values of the store view (contract 5.6).
 	CopiesWebsiteValues bool
 	// TruncatesIDs: an id in a path that is not an integer is truncated to its integer
 	// part, except for customers, their addresses, single orders and websites; the

@@ -24,8 +24,9 @@ type Fault struct {
 // Error returns the message. With it a handler can return a Fault as its error.
 func (f Fault) Error() string { return f.Message }
 
-// Reason returns the message without what it repeats of the request, for logs: an ellipsis
-// stands in the place of each value. It is empty for faults that [Dialect.Fault] has not made.
+// Reason returns the message without the values that it repeats from the request, for
+// logs: an ellipsis stands in the place of each value. It is empty for faults that
+// [Dialect.Fault] has not made.
 func (f Fault) Reason() string { return f.reason }
 
 // Because returns f with another Reason, which says more than the message of the contract does.
@@ -53,9 +54,9 @@ func (f Faults) Error() string { return f[len(f)-1].Message }
 // table, which holds their messages.
 type FaultKey uint8
 
-// The rows of the fault table. The rest of each name says what the client did, or what is
-// wrong with the value that it sent; a name that ends in Crash stands for a request that
-// the original system does not survive.
+// The rows of the fault table. The rest of each name describes the client's action, or the
+// fault of the value that it sent; a name that ends in Crash stands for a request that
+// crashes the original.
 const (
 	NotAcceptable FaultKey = iota
 	Unauthorized
@@ -265,7 +266,7 @@ var faults = [faultCount][columns]Fault{
 	// contract 8.3; product_parts 2.2 and 2.4
 	ImageResourceNotFound: {documented: {Code: 404, Message: "Resource not found"}, magento: {Code: 404, Message: "Resource not found."}},
 	ImageNotFound:         both(Fault{Code: 404, Message: "Product image not found"}),
-	// The original tells only an Admin who reads which of the two is missing.
+	// The original names the missing one of the two only to an Admin who reads.
 	ImageHidden:        {documented: {Code: 404, Message: "Product image not found"}, magento: {Code: 404, Message: "Resource not found."}},
 	ImageMissing:       both(Fault{Code: 400, Message: "The image is not specified"}),
 	ImagePreValidation: {documented: {Code: 400, Message: "Resource data pre-validator error"}, magento: {Code: 400, Message: "Resource data pre-validation error."}},

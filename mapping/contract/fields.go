@@ -76,14 +76,14 @@ type Field struct {
 	// Read holds the roles that may read the field, and filter and sort by it, unless
 	// the dialect withholds it from them.
 	Read RoleSet
-	// Sort and Filter say how a list reacts to ordering and filtering by the field.
+	// Sort and Filter are the effects of ordering and filtering a list by the field.
 	Sort   Sorting
 	Filter Filtering
 	// Write holds the roles whose values are accepted; values from other roles are
 	// ignored.
 	Write RoleSet
-	// Personal values are personal data; Secret values grant something to whoever has
-	// them. Logs, recordings and reports must show neither.
+	// Personal values are personal data; Secret values grant something to their holder.
+	// Logs, recordings and reports must show neither.
 	Personal, Secret bool
 	// Part is the field table of the records nested in the field; nil for a plain value.
 	Part *FieldTable
@@ -193,7 +193,7 @@ type FieldTable struct {
 	Fields []Field
 	// EmptyIsNull: an empty text is shown as null, in both dialects.
 	EmptyIsNull bool
-	// Rules say what a body may hold for the fields.
+	// Rules limit the values that a body may hold for the fields.
 	Rules RuleTable
 
 	// alwaysAbsent holds names that roles may read although no record has them (wire 10).
@@ -311,7 +311,7 @@ func (t *FieldTable) Index(name string) (int, bool) { i, ok := t.index[name]; re
 // The caller must not modify the slice.
 func (t *FieldTable) Order(d *Dialect, v View) []int { return t.orders[d.column][v] }
 
-// RequestedOrder returns the indexes in Fields of all fields, in the order in which view v
-// shows the fields that a caller selects by name: that of the original, in both dialects
-// (products 3.2). The caller must not modify the slice.
+// RequestedOrder returns the indexes in Fields of all fields, in the order in which view
+// v shows the fields that a caller selects by name: the original's order, in both
+// dialects (products 3.2). The caller must not modify the slice.
 func (t *FieldTable) RequestedOrder(v View) []int { return t.orders[magento][v] }

@@ -70,7 +70,7 @@ func TestCustomerViews(t *testing.T) {
 	}
 }
 
-// TestOrderHoldsEveryField: a caller may name any field in any view.
+// TestOrderHoldsEveryField checks that a caller may name any field in any view.
 func TestOrderHoldsEveryField(t *testing.T) {
 	for name, table := range map[string]*FieldTable{
 		"customers": customerFields(), "addresses": customerAddressFields(), "stock items": stockItemFields(),

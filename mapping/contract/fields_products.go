@@ -183,9 +183,9 @@ func publicProductFields() *FieldTable {
 	return t
 }
 
-// productStockFields returns the fields of stock_data in a product (products 3.4): those of
-// a stock item, and an alias of one of them. The original omits the ids of the item and
-// the values it computes.
+// productStockFields returns the fields of stock_data in a product (products 3.4): the
+// fields of a stock item, and an alias of one of them. The original omits the ids of the
+// item and the values it computes.
 func productStockFields() *FieldTable {
 	var fields []Field
 	var short []string

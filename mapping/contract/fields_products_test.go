@@ -59,7 +59,7 @@ func TestProductViews(t *testing.T) {
 	}
 }
 
-// TestProductReaders checks who may read which field in which view.
+// TestProductReaders checks the roles that may read each field in each view.
 func TestProductReaders(t *testing.T) {
 	for _, c := range []struct {
 		field   string

@@ -1,12 +1,12 @@
 package contract
 
-// A Permission says which methods a role may use on a resource.
+// A Permission lists the methods that a role may use on a resource.
 type Permission struct {
 	Resource string   // name as in Route.Resource
 	Methods  []Method // in the order of [Methods], at least one
 }
 
-// Permissions returns what role may do in dialect d with routes: for each resource, in the
+// Permissions returns the permissions of role in dialect d on routes: for each resource, in the
 // order of the routes, the methods that at least one route serves. It leaves out resources of
 // which none is served.
 func Permissions(d *Dialect, role Role, routes []*Route) []Permission {

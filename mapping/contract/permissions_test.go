@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPermissions compares what each role may do with the endpoints of the contract.
+// TestPermissions compares the permissions of each role with the endpoints of the contract.
 func TestPermissions(t *testing.T) {
 	routes := Routes(StandardFields())
 	for _, tt := range []struct {

@@ -50,8 +50,8 @@ func TestPrivateFields(t *testing.T) {
 	}
 }
 
-// TestPrivateOfStores: fields that a store adds to customers count as personal, fields
-// that it adds to products do not.
+// TestPrivateOfStores checks that fields that a store adds to customers count as personal,
+// fields that it adds to products do not.
 func TestPrivateOfStores(t *testing.T) {
 	f := tables(t, FieldOptions{Added: []AddedField{
 		{Resource: "customers", Name: "shop_hobby", Read: []Role{Admin}},
@@ -71,7 +71,8 @@ func TestPrivateOfStores(t *testing.T) {
 	}
 }
 
-// TestRouteFields: a route finds the fields of every role, and those of nested records.
+// TestRouteFields checks that a route finds the fields of every role, and the fields of nested
+// records.
 func TestRouteFields(t *testing.T) {
 	table := NewTable(Routes(StandardFields()))
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Shape says whether a route addresses one record or a collection.
+// A Shape is the target of a route: one record or a collection.
 type Shape uint8
 
 // The shapes of routes.
@@ -76,7 +76,7 @@ const (
 	DenyLate Access = 'f'
 )
 
-// Modifiers are what a list does with page, limit, order, dir and filter (wire 10).
+// Modifiers are the effects of page, limit, order, dir and filter on a list (wire 10).
 type Modifiers uint8
 
 const (
@@ -97,7 +97,7 @@ type Route struct {
 	// and match any text.
 	Path  string
 	Shape Shape
-	// Help describes in a few words what the path addresses.
+	// Help describes the target of the path in a few words.
 	Help string
 	// Calls holds the name of the call for each served method, in the order GET POST PUT
 	// DELETE.
@@ -110,7 +110,7 @@ type Route struct {
 	// KeyedByID: in JSON a list is an object with the ids of the records as keys; otherwise
 	// it is an array (contract 2, convention 2).
 	KeyedByID bool
-	// Modifiers says what the list modifiers do, on a route that lists records.
+	// Modifiers is the effect of the list modifiers, on a route that lists records.
 	Modifiers Modifiers
 	// Query names the parameters of paths that a call may send in the query instead, if its
 	// path has none of the name (wire 2).
@@ -205,8 +205,8 @@ func (w access) cells() [roleCount]string {
 	return [roleCount]string{Admin: w.admin, Customer: w.customer, Guest: w.guest}
 }
 
-// sameInBoth returns the access on a route where the dialects agree, perDialect that on a
-// route where the document and the original differ.
+// sameInBoth returns the access on a route where the dialects agree, perDialect the access
+// on a route where the document and the original differ.
 func sameInBoth(w access) [columns][roleCount]string { return perDialect(w, w) }
 func perDialect(ofDocument, ofOriginal access) [columns][roleCount]string {
 	return [columns][roleCount]string{documented: ofDocument.cells(), magento: ofOriginal.cells()}

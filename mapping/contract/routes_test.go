@@ -48,7 +48,7 @@ func TestDocumentedEndpoints(t *testing.T) {
 	rows := []struct {
 		method Method
 		path   string
-		roles  string // A Admin, C Customer, G Guest; else the answer to those who may call at all
+		roles  string // A Admin, C Customer, G Guest; else the answer to the callers who may call at all
 		format Format
 	}{
 		{GET, "/customers", "A", XML},

@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// A Rule says which values a body may hold for one field. A table of rules is in the order
-// of its checks; a field with several rules has to satisfy all of them.
+// A Rule limits the values that a body may hold for one field. A table of rules is in the
+// order of its checks; a field with several rules has to satisfy all of them.
 type Rule struct {
 	Field string
 	// Label is the name of the field in messages; "" means Field.
 	Label string
 	Check Check
 	// Fault is reported for a value that breaks the rule, unless the check has faults of its
-	// own. Message is the text of a [BrokenRule], in which {value} stands for what was sent.
+	// own. Message is the text of a [BrokenRule], in which {value} stands for the value that
+	// was sent.
 	Fault   FaultKey
 	Message string
 	// Required: a new record must have the field, and it cannot be emptied. Missing is the
-	// fault of a new record without the field, Empty that of an empty value.
+	// fault of a new record without the field, Empty the fault of an empty value.
 	Required       bool
 	Missing, Empty FaultKey
 	// CreateOnly: an update accepts and ignores the field.
@@ -30,7 +31,8 @@ type Rule struct {
 	Options []string
 	// RejectsEmptyText: an empty text is not a valid option; otherwise it stores nothing.
 	RejectsEmptyText bool
-	// OptionStorage says how the original stores an option that it keeps as a text.
+	// OptionStorage is the form in which the original stores an option that it keeps as a
+	// text.
 	OptionStorage OptionStorage
 	// Twice is the fault of two entries of a [PriceList] for the same customers and quantity.
 	Twice FaultKey
@@ -44,7 +46,7 @@ type Rule struct {
 	ListCrash, EmptyListCrash bool
 	// Members are the rules of the values in a [Set] or in each entry of a [PriceList].
 	Members []Rule
-	// Saving says how a save treats a member of stock_data.
+	// Saving is the treatment of a member of stock_data by a save.
 	Saving
 	// optionalIn lists the countries in whose addresses a dialect does not require the
 	// field.
@@ -55,9 +57,10 @@ type Rule struct {
 	castsTrue [columns]bool
 }
 
-// A Saving says how saving a product treats a member of stock_data (products 7).
+// A Saving is the treatment of a member of stock_data when a product is saved (products 7).
 type Saving struct {
-	// Attribute is the attribute that stores the value; "" means that of the same name.
+	// Attribute is the attribute that stores the value; "" means the attribute of the same
+	// name.
 	Attribute string
 	// Unmanaged: checked and stored even if the save does not manage the stock.
 	Unmanaged bool
@@ -70,7 +73,7 @@ type Saving struct {
 	KeepsConfig bool
 }
 
-// A Check is what a [Rule] requires of a value.
+// A Check is the requirement of a [Rule] on a value.
 type Check uint8
 
 const (
@@ -127,8 +130,8 @@ const (
 	PriceList
 )
 
-// Stored reports whether the value of a field with the check is stored as it is, without
-// what else the body holds.
+// Stored reports whether the value of a field with the check is stored as it is, regardless
+// of the rest of the body.
 func (c Check) Stored() bool {
 	return c != Switch && c != Ignored && c != Password && c != Region && c < Set
 }
@@ -151,7 +154,8 @@ const (
 	CustomerGroups
 )
 
-// An OptionStorage says how the original stores an [Option] that it keeps as a text.
+// An OptionStorage is the form in which the original stores an [Option] that it keeps as a
+// text.
 type OptionStorage uint8
 
 const (
@@ -205,7 +209,7 @@ type RuleTable struct {
 	NullRemoves bool
 }
 
-// With returns the rules including those of fields that the store added. The rules of
+// With returns the rules including the rules of fields that the store added. The rules of
 // passwords and switches stay the last.
 func (t *RuleTable) With(added ...string) []Rule {
 	last := slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Check == Password || r.Check == Switch })

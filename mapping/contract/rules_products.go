@@ -10,7 +10,7 @@ type ProductType struct {
 	// Requires names fields that the type requires in addition. They are not part of the
 	// contract, so they are always missing.
 	Requires []string
-	// Pricing says what the prices follow from.
+	// Pricing is the source of the prices.
 	Pricing Pricing
 	// Composite: other products are parts of it, so that lists never call it saleable.
 	Composite bool
@@ -18,11 +18,11 @@ type ProductType struct {
 	NeverSaleable bool
 }
 
-// A Pricing says what the prices of a product follow from, for Customers and Guests.
+// A Pricing is the source of the prices of a product, for Customers and Guests.
 type Pricing uint8
 
 const (
-	// PricedItself: the product's own prices, without what its options or parts add.
+	// PricedItself: the product's own prices, without additions by its options or parts.
 	PricedItself Pricing = iota
 	// PricedByParts: its parts alone, so that its own prices are 0.
 	PricedByParts

@@ -1,7 +1,7 @@
 package contract
 
-// ShownBy returns the resources whose reads show what a write of a resource changes, itself among
-// them: a product shows its stock, and with a deleted product its images go.
+// ShownBy returns the resources whose reads may change with a write of a resource, itself among
+// them: a product shows its stock, and a deleted product loses its images.
 func ShownBy(resource string) []string {
 	product := []string{"products", "product_images", "product_websites", "product_categories", "stock_items"}
 	switch resource {

@@ -37,7 +37,7 @@ func TestPathParams(t *testing.T) {
 		"/orders/comments/:id":                         "id of /orders/:id/comments",
 		"/orders/:id/comments":                         "id of /orders",
 	}
-	// The names of parameters differ between a list and what lies below it.
+	// The names of parameters differ between a list and the routes below it.
 	sameList := strings.NewReplacer("/products/:product_id/websites", "/products/:id/websites")
 	table := NewTable(Routes(StandardFields()))
 	for _, r := range table.Routes() {

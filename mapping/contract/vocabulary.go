@@ -42,8 +42,8 @@ func (t *Table) Vocabulary() map[string]bool {
 	return words
 }
 
-// FilterWords returns the keys that the filters of lists may have, those that the original only
-// tolerates included. None of them is data of a client.
+// FilterWords returns the keys that the filters of lists may have, including keys that the
+// original only tolerates. None of them is data of a client.
 func FilterWords() []string {
 	return []string{"attribute", "eq", "neq", "seq", "sneq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "moreq",
 		"null", "notnull", "finset", "regexp", "from", "to", "is", "date", "datetime"}

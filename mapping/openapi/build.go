@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Options are what a document is made of.
+// Options are the inputs of [Build].
 type Options struct {
 	Dialect *contract.Dialect
 	Fields  *contract.Fields
@@ -104,7 +104,7 @@ func templatePath(r *contract.Route) string {
 	return strings.Join(parts, "/")
 }
 
-// rolesOf returns the roles that are in.
+// rolesOf returns the roles for which in is true.
 func rolesOf(in func(contract.Role) bool) (roles []contract.Role) {
 	for _, role := range contract.Roles() {
 		if in(role) {
@@ -147,8 +147,8 @@ func (b *builder) operation(r *contract.Route, m contract.Method, roles []contra
 	return op
 }
 
-// operationID returns the name of the call, which several routes share, with the
-// parameters of the path that only narrow what is called: listProductsInStore.
+// operationID returns the name of the call, which several routes share, with the parameters of
+// the path that only narrow the call: listProductsInStore.
 func (b *builder) operationID(r *contract.Route, m contract.Method) string {
 	var narrowed []string
 	for _, p := range b.table.PathParams(r) {
@@ -173,7 +173,7 @@ func camel(name string) string {
 	return b.String()
 }
 
-// summary says in a few words what a call does.
+// summary describes a call in a few words.
 func summary(r *contract.Route, m contract.Method) string {
 	verb := [...]string{contract.GET: "Read", contract.POST: "Add to", contract.PUT: "Change", contract.DELETE: "Delete"}[m]
 	if r.Shape == contract.Collection && m == contract.GET {
@@ -182,7 +182,7 @@ func summary(r *contract.Route, m contract.Method) string {
 	return verb + " " + r.Help
 }
 
-// security returns what authenticates one of the roles.
+// security returns the ways to authenticate one of the roles.
 func (b *builder) security(roles []contract.Role) []Requirement {
 	var all []Requirement
 	if slices.Contains(roles, contract.Guest) {
@@ -195,7 +195,7 @@ func (b *builder) security(roles []contract.Role) []Requirement {
 	return all
 }
 
-// addFaults adds what a call is answered if it fails.
+// addFaults adds the answers to a call that fails.
 func (b *builder) addFaults(op *Operation, r *contract.Route, m contract.Method) {
 	op.Faults, op.BatchFaults = b.messages(r.Faults(b.Dialect, m)), b.messages(r.BatchFaults(m))
 	for status := range op.Faults.All() {

@@ -27,8 +27,8 @@ import (
 )
 
 // A checker checks recorded calls against a document: routes and parameters with kin-openapi,
-// bodies with a JSON Schema 2020-12 validator, because that of kin-openapi falls back to the
-// rules of OpenAPI 3.0 for some schemas.
+// bodies with a JSON Schema 2020-12 validator, because kin-openapi's falls back to the rules
+// of OpenAPI 3.0 for some schemas.
 type checker struct {
 	router  routers.Router
 	source  any // the document
@@ -83,7 +83,7 @@ func (c *checker) find(s contracttests.Step) (*call, error) {
 	return &call{s, r, params, route}, nil
 }
 
-// fill replaces what recordings leave open.
+// fill replaces the parts that recordings leave open.
 func fill(text string) string {
 	return strings.NewReplacer("{{base_url}}", "https://shop.example", "{{datetime}}", "2012-01-02 03:04:05", "{{any}}", "https://shop.example/any").Replace(text)
 }
@@ -108,8 +108,8 @@ func (c *checker) checkRequest(t testing.TB, call *call) error {
 	return c.checkBody(body.Value.Content, []string{"requestBody"}, call, *call.ContentType, fill(*call.Body))
 }
 
-// checkAnswer checks the status, the headers and the body of an answer, and what the
-// extensions say about it.
+// checkAnswer checks the status, the headers and the body of an answer, and the rules of the
+// extensions for it.
 func (c *checker) checkAnswer(call *call) error {
 	status := strconv.Itoa(call.Response.Status)
 	response := call.route.Operation.Responses.Value(status)
@@ -204,7 +204,7 @@ func decode(mediaType, body string, schema *openapi3.Schema) (any, error) {
 }
 
 // xmlValue returns the value that a decoded element has in JSON by its schema: XML has no
-// types, and does not tell a list of one entry from a record.
+// types, and does not distinguish a list of one entry from a record.
 func xmlValue(n *codec.Node, s *openapi3.Schema) any {
 	if one := slices.Concat(s.OneOf, s.AnyOf); len(one) > 0 {
 		for _, alternative := range one {
@@ -328,7 +328,7 @@ func checkRecord(s *openapi3.Schema, value any, check func(string, *openapi3.Sch
 	return nil
 }
 
-// checkMessages checks that the messages of errors are among those of the call.
+// checkMessages checks that the messages of errors are among the messages of the call.
 func (c *checker) checkMessages(call *call, value any) error {
 	body, ok := value.(map[string]any)
 	if !ok {

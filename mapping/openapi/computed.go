@@ -56,10 +56,10 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 
 const mediaGallery = "media_gallery"
 
-// priceEntry returns the schema of an entry of a price list: what the rules of its members
-// say, for an Admin, or what the others see of tier_price.
+// priceEntry returns the schema of an entry of a price list: the rules of its members, for an
+// Admin, or the part of tier_price that the others see.
 func (b *builder) priceEntry(kind *record, t *contract.FieldTable, name string) *Schema {
-	if t != kind.tables[0] { // that of an Admin
+	if t != kind.tables[0] { // the Admin's
 		b.doc.Components.Schemas.Set("PublicTierPrice", object(properties(
 			"qty", text(`^[0-9]+(\.[0-9]+)?$`), "price_with_tax", &Schema{Type: Types{"number"}}, "price_without_tax", &Schema{Type: Types{"number"}},
 		), "qty", "price_with_tax", "price_without_tax"))
@@ -98,7 +98,7 @@ func (b *builder) gallery() *Schema {
 	return ref("MediaGallery")
 }
 
-// computedHelp says what the computed fields show.
+// computedHelp describes the computed fields.
 func computedHelp() map[string]string {
 	return map[string]string{
 		"stock_data":                "the product's stock item",

@@ -36,7 +36,7 @@ func load(t testing.TB, document *openapi.Document) *openapi3.T {
 	return doc
 }
 
-// TestValid: another library finds no fault in the documents.
+// TestValid checks that another library finds no fault in the documents.
 func TestValid(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// TestEncodings: the same options give the same bytes, and YAML says what JSON says.
+// TestEncodings checks that the same options give the same bytes, and that YAML and JSON have
+// the same content.
 func TestEncodings(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -77,7 +78,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestExtensionsAreNamed: the description of the document names every extension in it.
+// TestExtensionsAreNamed checks that the description of the document names every extension in
+// it.
 func TestExtensionsAreNamed(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		doc := build(d)
@@ -100,8 +102,8 @@ func TestExtensionsAreNamed(t *testing.T) {
 	}
 }
 
-// TestComponentNames: no two components have the same name, whatever their kind and case,
-// because generators make a type of each.
+// TestComponentNames checks that no two components have the same name, whatever their kind and
+// case, because generators make a type of each.
 func TestComponentNames(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		components := build(d).Components
@@ -125,7 +127,8 @@ func namesOf[V any](components openapi.Map[V]) (names []string) {
 	return names
 }
 
-// TestStore: the document has what the store adds to the contract, and lacks what it withholds.
+// TestStore checks that the document has the store's additions to the contract, and lacks the
+// fields that the store withholds.
 func TestStore(t *testing.T) {
 	fields, err := contract.NewFields(contract.FieldOptions{
 		Added: []contract.AddedField{
@@ -178,8 +181,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestOperations: every call of the route table that a role may make is in the document, and
-// its name is unique.
+// TestOperations checks that every call of the route table that a role may make is in the
+// document, and its name is unique.
 func TestOperations(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		doc, seen := load(t, build(d)), map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Map is a map whose keys have an order: that in which they were first set.
+// A Map is a map whose keys keep the order in which they were first set.
 type Map[V any] struct {
 	keys   []string
 	values map[string]V
@@ -88,7 +88,7 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 	return slices.Concat(encoded[:len(encoded)-1], []byte(`,"additionalProperties":false}`)), nil
 }
 
-// marshal encodes a value, with <, > and & as they are.
+// marshal encodes a value, with <, > and & unescaped.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -71,7 +71,7 @@ func plainJSON(body string) any {
 	return json.RawMessage(value)
 }
 
-// operationOf returns the call of the document that an example is of, or nil.
+// operationOf returns the document's call for an example, or nil.
 func (b *builder) operationOf(e Example) *Operation {
 	path, _, _ := strings.Cut(e.Path, "?")
 	r, _ := b.table.Match(path)

@@ -1,6 +1,7 @@
 package openapi
 
-// A Document is an OpenAPI 3.1 document: of the specification what this package uses.
+// A Document is an OpenAPI 3.1 document, with the parts of the specification that this
+// package uses.
 type Document struct {
 	OpenAPI    string         `json:"openapi"`
 	Info       Info           `json:"info"`
@@ -11,7 +12,7 @@ type Document struct {
 	Components Components     `json:"components"`
 }
 
-// Info is what the document says about the interface as a whole.
+// Info describes the interface as a whole.
 type Info struct {
 	Title       string  `json:"title"`
 	Version     string  `json:"version"`
@@ -71,12 +72,12 @@ type Operation struct {
 	Format      string         `json:"x-default-format,omitempty"`
 	List        *List          `json:"x-list,omitempty"`
 	// Faults has the messages of errors by status, with an ellipsis in the place of each
-	// value; BatchFaults those of single records in a reply with status 207.
+	// value; BatchFaults the messages of single records in a reply with status 207.
 	Faults      Map[[]string] `json:"x-faults,omitzero"`
 	BatchFaults Map[[]string] `json:"x-batch-faults,omitzero"`
 }
 
-// A List says about a list what OpenAPI cannot.
+// A List holds the properties of a list that OpenAPI cannot express.
 type List struct {
 	// KeyedBy is the field whose values are the names of the members in JSON; "" for an
 	// array.
@@ -84,8 +85,8 @@ type List struct {
 	Modifiers string `json:"modifiers"` // applied, checked or ignored
 	// NumberedXML: the elements are data_item_1, data_item_2 and so on.
 	NumberedXML bool `json:"numbered-xml-elements,omitempty"`
-	// Filterable names the fields that filter accepts; RequiresDir those by which order
-	// needs a dir.
+	// Filterable names the fields that filter accepts; RequiresDir the fields by which
+	// order needs a dir.
 	Filterable  []string `json:"filterable,omitempty"`
 	RequiresDir []string `json:"order-requires-dir,omitempty"`
 }
@@ -132,7 +133,7 @@ type MediaType struct {
 	Text string `json:"x-example,omitempty"`
 }
 
-// Components are what the rest of the document refers to.
+// Components are the parts that the rest of the document refers to.
 type Components struct {
 	Schemas         Map[*Schema]         `json:"schemas"`
 	Parameters      Map[*Parameter]      `json:"parameters,omitzero"`
@@ -149,7 +150,7 @@ type SecurityScheme struct {
 	Scheme      string `json:"scheme,omitempty"`
 }
 
-// A Schema is a JSON Schema: of its keywords those that this package uses.
+// A Schema is a JSON Schema, with the keywords that this package uses.
 type Schema struct {
 	Ref         string       `json:"$ref,omitempty"`
 	Type        Types        `json:"type,omitempty"`
@@ -167,8 +168,8 @@ type Schema struct {
 	OneOf       []*Schema    `json:"oneOf,omitempty"`
 	Properties  Map[*Schema] `json:"properties,omitzero"`
 	Required    []string     `json:"required,omitempty"`
-	// Names is the schema of the names of members without a property, Additional that of
-	// their values; Closed allows no such members.
+	// Names is the schema of the names of members without a property, Additional the
+	// schema of their values; Closed allows no such members.
 	Names      *Schema `json:"propertyNames,omitempty"`
 	Additional *Schema `json:"additionalProperties,omitempty"`
 	Closed     bool    `json:"-"`
@@ -186,7 +187,7 @@ type Schema struct {
 // Types are the types of a value; most have one.
 type Types []string
 
-// XML says how a value is written in XML.
+// XML describes the notation of a value in XML.
 type XML struct {
 	Name    string `json:"name,omitempty"`
 	Wrapped bool   `json:"wrapped,omitempty"`

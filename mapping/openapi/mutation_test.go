@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// unrecorded lists the fields in answers that no recording shows, by their schema: those
-// that only attrs can select, and what the demo store's products do not have.
+// unrecorded lists the fields in answers that no recording shows, by their schema: fields
+// that only attrs can select, and fields that the demo store's products do not have.
 func unrecorded(d *contract.Dialect) map[string]string {
 	if d.Name == contract.Documented().Name {
 		return map[string]string{

@@ -17,7 +17,7 @@ import (
 // A deviation is a kind of recorded call that cannot conform to the document by its nature.
 type deviation struct {
 	ofAnswer bool   // of an answer; otherwise of a request
-	err      string // pattern of what the checker says
+	err      string // pattern of the checker's message
 	reason   string
 }
 
@@ -86,8 +86,8 @@ func (s *source) document(t testing.TB) *openapi.Document {
 	return openapi.Build(openapi.Options{Dialect: s.dialect, Fields: fields, Schemas: schemas, Version: "test", APIKeys: true})
 }
 
-// TestRecordings: every recorded request that the contract accepts and every recorded answer
-// conform to the document, except for what deviations names.
+// TestRecordings checks that every recorded request that the contract accepts and every
+// recorded answer conform to the document, except for the deviations.
 func TestRecordings(t *testing.T) {
 	seen := map[string]int{}
 	for _, source := range sources() {
@@ -149,8 +149,8 @@ func checkSource(t *testing.T, source *source, seen map[string]int) {
 	}
 }
 
-// withoutIgnored says of an error about additional properties that they are ignored, if the
-// caller may write none of them.
+// withoutIgnored drops an error about additional properties, which are ignored, if the caller
+// may write none of them.
 func withoutIgnored(call *call, d *contract.Dialect, err error) error {
 	if err == nil || !strings.Contains(err.Error(), "additional properties") {
 		return err

@@ -13,8 +13,7 @@ type record struct {
 	name     string // of the component
 	resource adapter.Resource
 	tables   []*contract.FieldTable
-	// whole: attrs selects none of the fields, so that records have what they show by
-	// default.
+	// whole: attrs selects none of the fields, so that records have their default fields.
 	whole bool
 }
 
@@ -38,7 +37,7 @@ func (b *builder) allRecords() []record {
 	}
 }
 
-// recordOf returns the kind of record that a table is of.
+// recordOf returns the kind of the records of a table.
 func (b *builder) recordOf(table *contract.FieldTable) *record {
 	at := slices.IndexFunc(b.records, func(r record) bool { return slices.Contains(r.tables, table) })
 	return &b.records[at]

@@ -69,7 +69,7 @@ func (b *builder) addShared() {
 	c.Schemas.Set(faultSchema, b.faultEnvelope())
 	c.Schemas.Set(emptyList, &Schema{Type: Types{"array"}, MaxItems: new(0), Items: &Schema{Type: Types{"null"}},
 		Description: "A list without records: an array, also where other lists are objects."})
-	// The types have names, because generators invent some for those that have none.
+	// The types have names, because generators invent names for types without one.
 	c.Schemas.Set("Text", text(""))
 	c.Schemas.Set("Number", &Schema{Type: Types{"number"}, Format: "double"})
 	c.Schemas.Set(numberSchema, &Schema{OneOf: []*Schema{ref("Text"), ref("Number"), {Type: Types{"null"}}},
@@ -146,7 +146,7 @@ func (b *builder) addParameters() {
 			"The fields that a list accepts are in x-list, filterable."})
 }
 
-// emptyRecords says what a record without fields looks like.
+// emptyRecords describes the form of a record without fields.
 func emptyRecords(d *contract.Dialect) string {
 	if d.EmptySelections {
 		return ""
@@ -154,8 +154,8 @@ func emptyRecords(d *contract.Dialect) string {
 	return ", and so is a record of which attrs selects only fields that it lacks"
 }
 
-// filterCondition returns the schema of an entry of filter. Portico accepts more, such as nested
-// alternatives; generators make simple types of what is here.
+// filterCondition returns the schema of an entry of filter. Portico accepts more, such as
+// nested alternatives; generators make simple types of this schema.
 func filterCondition() *Schema {
 	conditions := properties("attribute", &Schema{Type: Types{"string"}, Description: "Name of the field."})
 	for _, operator := range listquery.Operators() {
@@ -169,7 +169,7 @@ func filterCondition() *Schema {
 			"Without an operator every other member is an alternative value."}
 }
 
-// parameterHelp says what a parameter of a path is.
+// parameterHelp describes a parameter of a path.
 func parameterHelp(name string) string {
 	switch name {
 	case "store":
@@ -184,7 +184,7 @@ func parameterHelp(name string) string {
 	return "Id of the " + strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ") + "."
 }
 
-// description says what holds for all calls, and what OpenAPI cannot say.
+// description has the rules that hold for all calls, and the facts that OpenAPI cannot express.
 func description(o *Options) string {
 	d := o.Dialect
 	paragraphs := []string{

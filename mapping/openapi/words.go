@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Words says in plain words what a schema allows, apart from what it refers to and from its
-// parts: "time or null", "list".
+// Words describes in plain words the values that a schema allows, apart from its references and
+// its parts: "time or null", "list".
 func Words(s *Schema) string {
 	words := make([]string, len(s.Type))
 	for i, t := range s.Type {
@@ -25,7 +25,7 @@ func Words(s *Schema) string {
 	return strings.Join(words, " or ")
 }
 
-// textWords says what a text holds.
+// textWords describes the content of a text.
 func textWords(s *Schema) string {
 	switch s.Pattern {
 	case integerPattern, orEmpty(integerPattern):
@@ -52,7 +52,7 @@ func (p *PathItem) Operations() iter.Seq2[string, *Operation] {
 	}
 }
 
-// slot returns where the call with a method is.
+// slot returns the place of the call with a method.
 func (p *PathItem) slot(m contract.Method) **Operation {
 	return [...]**Operation{contract.GET: &p.Get, contract.POST: &p.Post, contract.PUT: &p.Put, contract.DELETE: &p.Delete}[m]
 }

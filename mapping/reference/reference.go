@@ -1,18 +1,18 @@
-// Package reference renders what people read about the interface: its calls with their roles,
-// parameters, fields, errors and an example, and where its dialects differ.
+// Package reference renders the reference pages of the interface: its calls with their roles,
+// parameters, fields, errors and an example, and the differences of its dialects.
 //
 // # Principles
 //
 //  1. The parts are made from the OpenAPI document and from the table of differences, so that
-//     pages say what is served.
-//  2. They are parts of pages: whoever serves them has the frame and the style sheet. They
-//     need no script and no style of their own.
+//     pages describe the served interface.
+//  2. They are parts of pages: the server of the pages has the frame and the style sheet.
+//     They need no script and no style of their own.
 //
 // # How it is tested
 //
 // Every call and every field of the documents is on the page, every link has its target, and
-// what comes from a store is escaped. Package app has the pages of a whole program, and a
-// browser looks at them.
+// texts from a store are escaped. Package app has the pages of a whole program, and a browser
+// looks at them.
 package reference
 
 import (
@@ -56,7 +56,7 @@ func Render(doc *openapi.Document, differences []Difference) (*Parts, error) {
 	if err := t.ExecuteTemplate(&dialects, "differences", map[string]any{"Dialect": doc.Info.Dialect.Name, "Differences": differences}); err != nil {
 		return nil, err
 	}
-	// The template has escaped what is not its own.
+	// The template has escaped all foreign texts.
 	return &Parts{template.HTML(calls.String()), template.HTML(dialects.String())}, nil // #nosec G203
 }
 
@@ -66,7 +66,7 @@ type resource struct {
 	Calls []*call
 }
 
-// A call is one of the interface, on all its paths.
+// A call is one call of the interface, on all its paths.
 type call struct {
 	*openapi.Operation
 	Method     string
@@ -126,8 +126,8 @@ func (r *resource) add(doc *openapi.Document, path, method string, item *openapi
 	}
 }
 
-// inJSON returns the name of the schema of a body in JSON and an example of it, or what is
-// known of them.
+// inJSON returns the name of the schema of a body in JSON and an example of it, unless the
+// content has none: then it returns name and example.
 func inJSON(content openapi.Map[*openapi.MediaType], name, example string) (string, string) {
 	m, ok := content.Get("application/json")
 	if !ok {
@@ -160,7 +160,7 @@ func recordsOf(doc *openapi.Document) []record {
 	return all
 }
 
-// viewsText says when a role sees a field.
+// viewsText describes the views in which a role sees a field.
 func viewsText(views []string) string {
 	if len(views) == 0 {
 		return "by attrs"

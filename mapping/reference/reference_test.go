@@ -24,7 +24,8 @@ func render(t *testing.T, d *contract.Dialect) (*openapi.Document, *reference.Pa
 	return doc, parts
 }
 
-// TestComplete: all calls, paths and fields are on the page, and every link has its target.
+// TestComplete checks that all calls, paths and fields are on the page, and every link has its
+// target.
 func TestComplete(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestEscaped: what comes from elsewhere is no markup.
+// TestEscaped checks that texts from elsewhere are no markup.
 func TestEscaped(t *testing.T) {
 	_, parts := render(t, contract.Magento())
 	if page := string(parts.Calls); strings.Contains(page, "<script") || !strings.Contains(page, "&lt;script&gt;") {
