@@ -50,8 +50,8 @@ func (b *Batch) Fail(id codec.Node, fault contract.Fault) {
 // Limits on how much of a request an error entry repeats.
 const (
 	maxEchoBytes = 4096 // as counted by echoSize
-	// echoBytesPerLevel is what each level of nesting adds to every value below it:
-	// indentation in XML, brackets in form-encoded text.
+	// echoBytesPerLevel is the number of bytes that each level of nesting adds to every
+	// value below it: indentation in XML, brackets in form-encoded text.
 	echoBytesPerLevel = 4
 )
 

@@ -28,8 +28,8 @@ type Call struct {
 	HTTP   *http.Request // the request, whose body only the pipeline reads
 	Scheme string        // http or https, as used by the client
 
-	// Limits are those of a list for which the caller sets no limit. RefuseAbove, unless 0,
-	// is the length above which such a list of products is refused.
+	// Limits are the limits of a list for which the caller sets no limit. RefuseAbove,
+	// unless 0, is the length above which such a list of products is refused.
 	Limits      records.Limits
 	RefuseAbove int64
 
@@ -38,7 +38,7 @@ type Call struct {
 	FormKey string  // the random form key in the reply, if any
 }
 
-// An Expiry is the time at which a reply becomes outdated, although nobody changes a record.
+// An Expiry is the time at which a reply becomes outdated, although no record changes.
 type Expiry struct {
 	At   string         // in the format of stored times; "" for never
 	Zone *time.Location // of At

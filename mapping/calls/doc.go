@@ -1,5 +1,5 @@
-// Package calls holds what the pipeline and the handlers share: a call on its way, its reply,
-// and the rendering of records as the contract shows them.
+// Package calls holds the types that the pipeline and the handlers share: a call on its way,
+// its reply, and the rendering of records as the contract shows them.
 //
 // # Principles
 //
@@ -11,9 +11,9 @@
 //     are known, and each further one when the client has taken the last.
 //  4. This package knows no resource by name.
 //
-// Files: call.go and response.go describe a call and its result, failures.go what handlers do
-// with ids and errors, resource.go renders records, lists.go lists of them, and batches.go the
-// outcomes of a call on many records.
+// Files: call.go and response.go describe a call and its result, failures.go converts ids and
+// errors for handlers, resource.go renders records, lists.go renders lists of them, and
+// batches.go collects the outcomes of a call on many records.
 //
 // # How it is tested
 //

@@ -23,8 +23,8 @@ func ParseKey(d *contract.Dialect, id string) (adapter.Key, error) {
 	return KeyOrNotFound(d, n, ok)
 }
 
-// ParseTruncatedKey is like parseKey, for calls where the original truncates a fractional
-// id (wire 2).
+// ParseTruncatedKey is like [ParseKey], for calls where the original truncates a
+// fractional id (wire 2).
 func ParseTruncatedKey(d *contract.Dialect, id string) (adapter.Key, error) {
 	if d.TruncatesIDs {
 		n, ok := numeric.IDPart(id)
@@ -43,7 +43,7 @@ func KeyOrNotFound(d *contract.Dialect, n int64, ok bool) (adapter.Key, error) {
 
 // LogFailure logs the cause of a failure that the client sees only in general terms, or
 // not at all. While the circuit breaker of the backend is open, thousands of calls a
-// second may fail in the same way, so those are logged at debug level only.
+// second may fail in the same way, so these failures are logged at debug level only.
 func LogFailure(ctx context.Context, log *slog.Logger, call, message string, err error) {
 	level := slog.LevelError
 	if known, ok := errors.AsType[*adapter.Error](err); ok && known.RetryAfter > 0 {

@@ -85,8 +85,9 @@ func (r *Resource) SelectFields(c *Call, view contract.View) (fields []int, sele
 	return fields, nil
 }
 
-// StoredAttributes returns the names of the attributes that the given fields show, without those
-// that only computed fields need. It never returns nil, which would stand for all attributes.
+// StoredAttributes returns the names of the attributes that the given fields show, without the
+// attributes that only computed fields need. It never returns nil, which would stand for all
+// attributes.
 func (r *Resource) StoredAttributes(fields []int) []string {
 	names := make([]string, 0, len(fields))
 	for _, at := range fields {

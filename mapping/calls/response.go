@@ -18,21 +18,21 @@ func IsAPIRequest(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.EscapedPath(), contract.Base)
 }
 
-// A Request is a request as the methods of the service take it. It must not be used by two
+// A Request is the input of the methods of the service. It must not be used by two
 // goroutines at the same time.
 type Request struct {
 	HTTP   *http.Request
 	Scheme string // http or https, as used by the client
-	// Client is the network address of the client, or empty. Authentication uses it to tell
-	// clients apart that send the same nonce.
+	// Client is the network address of the client, or empty. Authentication uses it to
+	// distinguish clients that send the same nonce.
 	Client string
 
 	address contract.Address // valid if matched
 	matched bool
 }
 
-// AddressIn returns what r is addressed to. It looks for the route in table only once. For a
-// request outside the API only the fields that describe the method are set.
+// AddressIn returns the address of r in the contract. It looks for the route in table only
+// once. For a request outside the API only the fields that describe the method are set.
 func (r *Request) AddressIn(table *contract.Table) *contract.Address {
 	if !r.matched {
 		r.address, _ = table.Address(r.HTTP.Method, r.HTTP.URL.EscapedPath())
@@ -54,10 +54,10 @@ type Response struct {
 	// the LogInterruptedList of the service logs the error.
 	Stream func(context.Context, io.Writer) (records int64, err error)
 
-	// CacheOutcome says how the cache answered the call: "hit", "miss", "stale",
-	// "coalesced" or "bypass"; it is empty for replies that are not cached. Other
-	// responses may share the Body of a cached reply, so it must not be modified. Age is
-	// the age of the reply, EntityTag the value of its ETag header or empty.
+	// CacheOutcome is the cache's answer to the call: "hit", "miss", "stale", "coalesced" or
+	// "bypass"; it is empty for replies that are not cached. Other responses may share the
+	// Body of a cached reply, so it must not be modified. Age is the age of the reply,
+	// EntityTag the value of its ETag header or empty.
 	CacheOutcome string
 	Age          time.Duration
 	EntityTag    string
@@ -67,11 +67,11 @@ type Response struct {
 	Role    string
 	Format  string
 	Problem string // the OAuth problem that refused the call, if any
-	// Refusal says in words why the call was refused or has failed, without values of the
-	// request; it is empty for cached replies.
+	// Refusal is the reason, in words, why the call was refused or has failed, without
+	// values of the request; it is empty for cached replies.
 	Refusal string
 	KeyID   int64 // id of the API key with which the call was authenticated, 0 without one
-	Legacy  bool  // whether the legacy system has answered
+	Legacy  bool  // whether the legacy store has answered
 	// ClientError reports that the client caused a status of 500 or above: it sent a
 	// request for which the contract demands that status, or it has gone.
 	ClientError bool

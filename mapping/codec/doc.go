@@ -3,11 +3,11 @@
 //
 // # Principles
 //
-//  1. A [Node] preserves exactly what the contract's rules depend on: the order of members,
-//     and whether a number was sent as a number or as text.
+//  1. A [Node] preserves exactly the properties that the contract's rules depend on: the order
+//     of members, and whether a number was sent as a number or as text.
 //  2. Decoding is strict. [Decode] accepts one complete well-formed document; everything else
-//     is [ErrSyntax] or [ErrAlphabet]. Libraries do the parsing; this package checks what
-//     they do not.
+//     is [ErrSyntax] or [ErrAlphabet]. Libraries do the parsing; this package makes the checks
+//     that they lack.
 //  3. All input is untrusted. Depth, number of values and expansion of entities are limited,
 //     and the time is linear in the size of the input, which the caller limits. External
 //     entities are never fetched.

@@ -121,7 +121,7 @@ func newAcceptGroup(quality string, place int) *acceptGroup {
 	return &acceptGroup{quality: quality, number: number, numeric: ok, place: place}
 }
 
-// before reports whether the types of g are preferred over those of h.
+// before reports whether the types of g are preferred over the types of h.
 func (g *acceptGroup) before(h *acceptGroup) bool {
 	if g.numeric && h.numeric {
 		if g.number != h.number {

@@ -71,8 +71,8 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
-// TestNegotiateAbsurd: a header of very many parts, each with a different quality, is parsed
-// completely.
+// TestNegotiateAbsurd checks that a header of very many parts, each with a different quality,
+// is parsed completely.
 func TestNegotiateAbsurd(t *testing.T) {
 	var b strings.Builder
 	for i := range 100_000 {

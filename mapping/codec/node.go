@@ -22,9 +22,9 @@ const (
 	EmptyRecord
 )
 
-// A Node is one value of a request or reply body: an ordered tree that preserves what the
-// contract's rules depend on, the order of members and whether a number was sent as a number or
-// as text. The zero Node is null.
+// A Node is one value of a request or reply body: an ordered tree that preserves the properties
+// that the contract's rules depend on: the order of members and whether a number was sent as a
+// number or as text. The zero Node is null.
 type Node struct {
 	Kind    Kind
 	Text    string

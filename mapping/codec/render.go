@@ -38,7 +38,7 @@ func appendValue(dst []byte, f contract.Format, root string, n *Node) []byte {
 	}
 }
 
-// An Encoder renders a Struct member by member. Its output equals that of [Append], but a long
+// An Encoder renders a Struct member by member. Its output equals the output of [Append], but a long
 // list never needs to be in memory as a whole.
 type Encoder struct {
 	format   contract.Format

@@ -101,9 +101,9 @@ func appendJSONString(dst []byte, s string) []byte {
 	return append(append(dst, s[done:]...), '"')
 }
 
-// eightPlain reports whether JSON shows the first eight bytes of s as they are. It looks at all of them
-// at once: in each term, and in x for bytes outside ASCII, the high bit of a byte is set if it needs an
-// escape. A borrow only reaches the byte after one that does.
+// eightPlain reports whether JSON shows the first eight bytes of s unchanged. It looks at all
+// of them at once: in each term, and in x for bytes outside ASCII, the high bit of a byte is
+// set if it needs an escape. A borrow only reaches the byte after one that does.
 func eightPlain(s string) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56

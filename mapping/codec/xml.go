@@ -9,8 +9,8 @@ import (
 )
 
 // decodeXML decodes an XML document (wire 6.4). encoding/xml splits it into tokens; this package
-// checks what encoding/xml does not: a single root and nothing next to it, matching tags, unique
-// attributes, declared prefixes, valid references to characters and entities.
+// makes the checks that encoding/xml lacks: a single root and nothing next to it, matching tags,
+// unique attributes, declared prefixes, valid references to characters and entities.
 func decodeXML(body []byte) (Node, error) {
 	doc, ok := xmlText(body)
 	if !ok {

@@ -7,13 +7,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A noun is what people call the records of a resource.
+// A noun is the name that people use for the records of a resource.
 type noun struct {
 	all string // of the whole shop
 	own string // of the customer who reads it; "" if customers have none of their own
 }
 
-// nouns returns what people call the records of each resource of the contract.
+// nouns returns the names that people use for the records of each resource of the contract.
 func nouns() map[string]noun {
 	return map[string]noun{
 		"customers":          {"customers", "your account"},
@@ -30,7 +30,7 @@ func nouns() map[string]noun {
 	}
 }
 
-// verb says what a method of the contract does.
+// verb returns the verb for a method of the contract.
 func verb(m contract.Method) string {
 	switch m {
 	case contract.GET:
@@ -44,8 +44,9 @@ func verb(m contract.Method) string {
 	}
 }
 
-// abilities says in phrases, such as "see and change stock items", what a program can do with
-// the permissions of a user of one kind. Resources with the same methods share a phrase.
+// abilities lists in phrases, such as "see and change stock items", the rights of a program
+// that acts with the permissions of a user of one kind. Resources with the same methods share a
+// phrase.
 func (k *userKind) abilities(permissions []contract.Permission) []string {
 	var verbs []string
 	objects := map[string][]string{} // by verbs

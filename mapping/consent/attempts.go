@@ -16,8 +16,8 @@ const (
 	pairBurst, pairPause = 10, 30 * time.Second
 	// per client, over all accounts
 	clientBurst, clientPause = 30, 10 * time.Second
-	// per account, over all clients that have never logged in to it: high enough that
-	// nobody can lock a user out with a few wrong passwords, low enough that many clients
+	// per account, over all clients that have never logged in to it: high enough that no
+	// client can lock a user out with a few wrong passwords, low enough that many clients
 	// together cannot guess a password
 	accountBurst, accountPause = 100, 6 * time.Second
 

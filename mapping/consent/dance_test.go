@@ -58,8 +58,8 @@ func reaching(base string) *http.Transport {
 // A danceLibrary is an OAuth library with which programs fetch tokens and make calls.
 type danceLibrary struct {
 	name string
-	// unescapedNames says that the library does not escape parameter names when it signs
-	// them, unlike all others.
+	// unescapedNames is true if the library does not escape parameter names when it signs them,
+	// unlike all others.
 	unescapedNames bool
 	begin          func(client *http.Client, base, form, callback string) (*dance, error)
 }
@@ -255,7 +255,7 @@ func TestDancesBelowBasePath(t *testing.T) {
 					t.Errorf("the page leads to %s", action[1])
 				}
 			}
-			_, verifier := v.Authorize(back, user.name, user.password) // who is logged in
+			_, verifier := v.Authorize(back, user.name, user.password) // the user who is logged in
 			client, err := d.finish(verifier)
 			if err != nil {
 				t.Fatal(err)

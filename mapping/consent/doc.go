@@ -4,12 +4,12 @@
 //
 // # Principles
 //
-//  1. Package auth identifies programs and manages tokens. The pages here only find out who
-//     the user is and what the user decides.
+//  1. Package auth identifies programs and manages tokens. The pages here only identify the
+//     user and record the user's decision.
 //  2. Every difference between customers and administrators is a row of a table
 //     (userkinds.go), and so is every path.
-//  3. Programs use the pages as well as people do: ids, field names and redirects are those
-//     of the contract, and URLs are absolute. Nothing requires JavaScript.
+//  3. Programs use the pages as well as people do: ids, field names and redirects are the
+//     contract's, and URLs are absolute. Nothing requires JavaScript.
 //  4. The server stores nothing except counts of failed log-ins. A session is an encrypted
 //     cookie, valid for half an hour; replicas with the same auth.secret_key accept each
 //     other's cookies. It ends when the password changes or the user is disabled. The
@@ -21,14 +21,13 @@
 //  6. Only a logged-in user can decide, and only with the buttons of these pages: if the
 //     browser reports that a request comes from another site or loads an image, the reply
 //     is the form. Rejecting invalidates the request token.
-//  7. A wrong password takes as much work as an unknown name. Failed attempts are limited
-//     per account and client, so that nobody can lock a user out; per client; and, with a
+//  7. A wrong password takes as much work as an unknown name. Failed attempts are limited per
+//     account and client, so that no client can lock a user out; per client; and, with a
 //     higher limit that does not apply to clients that have logged in before, per account.
-//     The number of passwords hashed at the same time is limited to the number of
-//     processors.
+//     The number of passwords hashed at the same time is limited to the number of processors.
 //  8. An error means that the store failed; then nothing has been written.
-//  9. The pages say which program asks, what it will be able to do, by the permissions of the
-//     user's role in the contract, and where it takes the user. Names that others choose are
+//  9. The pages show the program that asks, its rights by the permissions of the user's role
+//     in the contract, and the host to which it takes the user. Names that others choose are
 //     shown as plain names: short, in one line, without hidden or reordering characters.
 //  10. The only script copies the verifier. It is a file of this site, and the page works
 //     without it.

@@ -35,7 +35,7 @@ type pageData struct {
 	Authorize *authorizeForm
 }
 
-// A verifierCode is what a user takes to a program that has no callback.
+// A verifierCode is the code that a user takes to a program that has no callback.
 type verifierCode struct{ Code, Consumer string }
 
 type logInForm struct {
@@ -70,7 +70,7 @@ func (n notice) text(at *userKind) string {
 }
 
 // askToLogIn shows the log-in form, filled in with a user name, and sets the session cookie
-// that it is bound to. The zero consumer is that of a token for which no program is waiting.
+// that it is bound to. The zero consumer stands for a token for which no program is waiting.
 func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, consumer adapter.Consumer, one session, name string, why notice) error {
 	key, err := s.newFormKey(v.userKind, one)
 	if err != nil {

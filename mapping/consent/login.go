@@ -60,7 +60,7 @@ func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error
 }
 
 // refuseForm answers a form that another site has sent. It sets no cookie, which would replace
-// that of a logged-in user.
+// the cookie of a logged-in user.
 func (s *Site) refuseForm(w http.ResponseWriter, v *visit) error {
 	return s.writeMessages(w, v, http.StatusForbidden, "This form was sent from another site. Please start again from the application.")
 }
@@ -191,7 +191,7 @@ func UpgradeCustomer(customers adapter.Store) Upgrade {
 	return func(ctx context.Context, id adapter.Key, old, hash string) error {
 		return customers.Update(ctx, &adapter.UpdateParams{Key: id, Change: func(current adapter.Record) (adapter.Record, error) {
 			change := adapter.NewRecord(current.Schema)
-			if current.Get("password_hash").Text() == old { // unless somebody has changed it meanwhile
+			if current.Get("password_hash").Text() == old { // unless another request has changed it meanwhile
 				change.Set("password_hash", adapter.TextValue(hash))
 			}
 			return change, nil

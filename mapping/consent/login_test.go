@@ -25,7 +25,7 @@ func (s *shop) asked(userKind string) (*reader, string) {
 func TestLogIn(t *testing.T) {
 	tests := []struct {
 		name, userKind, username, password string
-		id                                 int64 // 0: nobody
+		id                                 int64 // 0: no user
 	}{
 		{"customer", "customer", "ada@example.com", adaPassword, 1},
 		{"letter case of the address", "customer", "ADA@Example.com", adaPassword, 1},
@@ -49,7 +49,7 @@ func TestLogIn(t *testing.T) {
 	for _, partial := range []bool{false, true} {
 		for i, tt := range tests {
 			if partial && i > 3 {
-				break // what the others find out comes before or after the list
+				break // the other cases fail before or after the list
 			}
 			t.Run(tt.name+map[bool]string{true: ", from a store that does part of a query"}[partial], func(t *testing.T) {
 				s := newShop(t)
@@ -76,7 +76,7 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
-// TestDisabledAdmin: a disabled administrator loses the session and cannot log in.
+// TestDisabledAdmin checks that a disabled administrator loses the session and cannot log in.
 func TestDisabledAdmin(t *testing.T) {
 	s := newShop(t)
 	r, at := s.asked("admin")
@@ -94,8 +94,8 @@ func TestDisabledAdmin(t *testing.T) {
 	r.get(at).want(200, "loginForm")
 }
 
-// TestCookies: session cookies have names that differ from those of shops on the host, and
-// browsers send them only to the pages of their kind of users.
+// TestCookies checks that session cookies have names that differ from the cookies of shops on
+// the host, and that browsers send them only to the pages of their kind of users.
 func TestCookies(t *testing.T) {
 	for _, c := range []struct {
 		userKind, public, cookie string
@@ -130,8 +130,8 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// TestBackendWithoutAccounts: nobody can log in if the backend has no accounts or cannot
-// look them up.
+// TestBackendWithoutAccounts checks that no user can log in if the backend has no accounts or
+// cannot look them up.
 func TestBackendWithoutAccounts(t *testing.T) {
 	for name, edit := range map[string]func(*shop){
 		"none":        func(s *shop) { delete(s.site.accounts, adapter.Customers) },
@@ -146,7 +146,8 @@ func TestBackendWithoutAccounts(t *testing.T) {
 	}
 }
 
-// TestUpgrade: the first log-in replaces an outdated hash, and its session stays valid.
+// TestUpgrade checks that the first log-in replaces an outdated hash, and its session stays
+// valid.
 func TestUpgrade(t *testing.T) {
 	for userKind, store := range map[string]func(*shop) *users{"customer": func(s *shop) *users { return s.customers }, "admin": func(s *shop) *users { return s.admins }} {
 		t.Run(userKind, func(t *testing.T) {
@@ -182,8 +183,8 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestSessionEnds: a session ends when it expires, and when the password, the account or the
-// encryption key changes; it is valid for one kind of users only.
+// TestSessionEnds checks that a session ends when it expires, and when the password, the
+// account or the encryption key changes; it is valid for one kind of users only.
 func TestSessionEnds(t *testing.T) {
 	tests := []struct {
 		name string
@@ -248,7 +249,8 @@ func newSite(t testing.TB, o Options) *Site {
 	return site
 }
 
-// TestForeignForms: a log-in is accepted only from a page that was issued to the browser.
+// TestForeignForms checks that a log-in is accepted only from a page that was issued to the
+// browser.
 func TestForeignForms(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -316,8 +318,8 @@ func TestForeignForms(t *testing.T) {
 	}
 }
 
-// TestAttempts: after several wrong passwords the client must wait, and after many more every
-// client of the account; a correct one does not count.
+// TestAttempts checks that after several wrong passwords the client must wait, and after many
+// more every client of the account, and that a correct one does not count.
 func TestAttempts(t *testing.T) {
 	const ada, there = "ada@example.com", "192.0.2.1"
 	setUp := func(t *testing.T) (s *shop, try func(address, name, password string) *reader) {
@@ -425,7 +427,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// FuzzOpen: only texts sealed with the same key can be opened.
+// FuzzOpen checks that only texts sealed with the same key can be opened.
 func FuzzOpen(f *testing.F) {
 	s, err := newSealer([]byte("key"))
 	if err != nil {
@@ -449,7 +451,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzPath: looking up any path does not panic.
+// FuzzPath checks that looking up any path does not panic.
 func FuzzPath(f *testing.F) {
 	s := newShop(f)
 	for _, path := range []string{"/oauth/initiate/index/", "/admin/oAuth_authorize/confirm/", "//", "/index", "/admin/oAuth_authorize/index/index"} {

@@ -13,7 +13,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestAbilities: the pages say of every resource of the contract what programs can do.
+// TestAbilities checks that the pages describe the rights of programs for every resource of the
+// contract.
 func TestAbilities(t *testing.T) {
 	routes := contract.Routes(contract.StandardFields())
 	known := nouns()
@@ -63,8 +64,8 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// TestProgramOnPages: every page on which a user decides names the program, in a way that the
-// program cannot use to say something else.
+// TestProgramOnPages checks that every page on which a user decides names the program, in a
+// form that the program cannot abuse for another message.
 func TestProgramOnPages(t *testing.T) {
 	for _, tt := range []struct{ name, program, shown string }{
 		{"plain", "Warehouse", "Warehouse"},
@@ -103,7 +104,7 @@ func TestProgramOnPages(t *testing.T) {
 	})
 }
 
-// TestDestination: users see where a program takes them.
+// TestDestination checks that users see the host to which a program takes them.
 func TestDestination(t *testing.T) {
 	for callback, want := range map[string]string{
 		"http://client.example/cb?a=1":                  "If you agree, you go on to <strong>client.example</strong>.",
@@ -119,7 +120,7 @@ func TestDestination(t *testing.T) {
 	}
 }
 
-// TestShopName: the pages show the name of the shop, else its host.
+// TestShopName checks that the pages show the name of the shop, else its host.
 func TestShopName(t *testing.T) {
 	for _, tt := range []struct{ name, shop, public, want string }{
 		{"name", "Müller & Söhne", "https://public.example/shop", "Müller &amp; Söhne"},
@@ -134,7 +135,7 @@ func TestShopName(t *testing.T) {
 	}
 }
 
-// TestNameIsKept: after a failed attempt the form has the user name, once.
+// TestNameIsKept checks that after a failed attempt the form has the user name, once.
 func TestNameIsKept(t *testing.T) {
 	for _, tt := range []struct {
 		name, given, kept string
@@ -185,7 +186,7 @@ func TestNameIsKept(t *testing.T) {
 	}
 }
 
-// TestLogOut: only the button of a page of this browser ends the session.
+// TestLogOut checks that only the button of a page of this browser ends the session.
 func TestLogOut(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -238,8 +239,8 @@ func TestLogOut(t *testing.T) {
 	}
 }
 
-// TestVerifierPage: the page with a verifier works without its script, and it is the only one
-// that has a script.
+// TestVerifierPage checks that the page with a verifier works without its script, and it is the
+// only one that has a script.
 func TestVerifierPage(t *testing.T) {
 	for _, public := range []string{"", base + "/shop"} {
 		for _, kind := range userKindsOfContract {
@@ -277,7 +278,7 @@ func TestVerifierPage(t *testing.T) {
 	}
 }
 
-// TestPageSize: each page is small, and asks no other host for anything.
+// TestPageSize checks that each page is small, and asks no other host for anything.
 func TestPageSize(t *testing.T) {
 	s := newShop(t)
 	s.grants.Client.Name = strings.Repeat("é", 5000)

@@ -14,9 +14,9 @@ const (
 	brailleBlank = '\u2800'
 )
 
-// plainName returns a name that somebody else has chosen so that it cannot pass for anything
-// but a name: in one line, of at most maxNameLength characters, and without characters that
-// are invisible or change the direction of the text around them.
+// plainName returns a name that another party has chosen so that it cannot pass for anything
+// but a name: in one line, of at most maxNameLength characters, and without characters that are
+// invisible or change the direction of the text around them.
 func plainName(name string) string {
 	var plain strings.Builder
 	length, marks, blank := 0, 0, false

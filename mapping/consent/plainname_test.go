@@ -34,7 +34,8 @@ func TestPlainName(t *testing.T) {
 	}
 }
 
-// FuzzPlainName: a plain name is short and one visible line, and is its own plain name.
+// FuzzPlainName checks that a plain name is short and one visible line, and is its own plain
+// name.
 func FuzzPlainName(f *testing.F) {
 	f.Add("ERP & Sons")
 	f.Add("\u202eA\x00B\u2028\u3164" + strings.Repeat("e\u0301\u0301\u0301\u0301", 80))

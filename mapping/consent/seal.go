@@ -10,9 +10,9 @@ import (
 	"encoding/json"
 )
 
-// maxSealedBytes is the maximum size of a sealed text in bytes: that of a session with a user
-// name of longestName bytes, each of which JSON may write as six. Browsers keep cookies of
-// 4 KiB.
+// maxSealedBytes is the maximum size of a sealed text in bytes: the size of a session with a
+// user name of longestName bytes, each of which JSON may write as six. Browsers keep cookies
+// of 4 KiB.
 const maxSealedBytes = 3 << 10
 
 // A sealer encrypts and authenticates data that clients store for the server.
@@ -49,7 +49,7 @@ func (s *sealer) seal(purpose string, v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, text, []byte(purpose))), nil
 }
 
-// open decodes into v what was sealed for the same purpose, and reports whether that
+// open decodes into v a text that was sealed for the same purpose, and reports whether that
 // succeeded.
 func (s *sealer) open(purpose, sealed string, v any) bool {
 	if len(sealed) > maxSealedBytes {

@@ -19,7 +19,7 @@ const (
 	formLife = time.Hour
 )
 
-// A session is the content of a session cookie. User 0 means that nobody is logged in; the
+// A session is the content of a session cookie. User 0 means that no user is logged in; the
 // session then only identifies the browser.
 type session struct {
 	Browser  string `json:"b"` // random
@@ -145,8 +145,8 @@ func (s *Site) acceptsForm(v *visit) bool {
 	return !isBrowser(v.r)
 }
 
-// isBrowser reports whether r comes from a browser: all current browsers send headers that
-// writeMessages where a form comes from.
+// isBrowser reports whether r comes from a browser: all current browsers send headers with the
+// origin of a form.
 func isBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }

@@ -41,11 +41,11 @@ type Options struct {
 	SharedCounts ratelimit.Shared
 	// MaxQuery is the maximum length of a query in bytes; 0 means 64 KiB.
 	MaxQuery int
-	// PublicURL is the base URL of the shop; "" means that of each request.
+	// PublicURL is the base URL of the shop; "" means the base URL of each request.
 	PublicURL string
 	// ShopName is the name of the shop on the pages; "" means the host of the base URL.
 	ShopName string
-	// Permissions are what programs of users in a role can do, which the pages say.
+	// Permissions are the rights of programs of users in a role, which the pages show.
 	Permissions map[contract.Role][]contract.Permission
 	Log         *slog.Logger
 	// PasswordCost is the bcrypt cost of new hashes that replace outdated ones; 0 means
@@ -116,7 +116,7 @@ func New(o Options) (*Site, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// A Visitor is what the server knows about the sender of a request.
+// A Visitor holds the server's knowledge about the sender of a request.
 type Visitor struct {
 	Scheme  string // http or https, as the client used it
 	Address string // of the client, for limiting attempts

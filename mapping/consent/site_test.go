@@ -87,8 +87,8 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestDecisionsFromOwnPage: only a click on a page of this site confirms or rejects, as far as
-// the browser reports where a request comes from.
+// TestDecisionsFromOwnPage checks that only a click on a page of this site confirms or rejects,
+// as far as the browser reports where a request comes from.
 func TestDecisionsFromOwnPage(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -133,7 +133,7 @@ func TestDecisionsFromOwnPage(t *testing.T) {
 	}
 }
 
-// TestQueryLimit: a query over the limit is rejected before it is parsed.
+// TestQueryLimit checks that a query over the limit is rejected before it is parsed.
 func TestQueryLimit(t *testing.T) {
 	s := newShop(t, func(o *Options) { o.MaxQuery = 1000 })
 	token := s.request("oob")
@@ -150,7 +150,7 @@ func TestQueryLimit(t *testing.T) {
 	}
 }
 
-// TestFields: all fields except those of the pages are dropped.
+// TestFields checks that all fields except the pages' own are dropped.
 func TestFields(t *testing.T) {
 	for text, want := range map[string]fields{
 		"":                              {},
@@ -209,7 +209,8 @@ func (s *shop) last() string {
 	return ""
 }
 
-// TestRejectedCallback: a program may have registered a callback for users who reject it.
+// TestRejectedCallback checks that a program may have registered a callback for users who
+// reject it.
 func TestRejectedCallback(t *testing.T) {
 	for registered, want := range map[string]string{"https://no.example/x": "https://no.example/x", "javascript:alert(1)": "http://client.example/", "": "http://client.example/"} {
 		s := newShop(t)
@@ -239,7 +240,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPublicURL: pages and redirects use the configured public URL.
+// TestPublicURL checks that pages and redirects use the configured public URL.
 func TestPublicURL(t *testing.T) {
 	s := newShop(t, func(o *Options) { o.PublicURL = "https://public.example/shop/" })
 	token := s.request("oob")
@@ -315,7 +316,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestFailures: if the store fails, nothing is written, and no user is told that the
+// TestFailures checks that if the store fails, nothing is written, and no user is told that the
 // password is wrong.
 func TestFailures(t *testing.T) {
 	s := newShop(t)

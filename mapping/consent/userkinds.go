@@ -17,8 +17,8 @@ type userKind struct {
 	// account may not log in yet, "" for none.
 	name, unconfirmed string
 
-	// cookie is the name of the session cookie, which differs from those of shops on the
-	// same host; cookiePaths are the paths that it is sent to.
+	// cookie is the name of the session cookie, which differs from the cookies of shops on
+	// the same host; cookiePaths are the paths that it is sent to.
 	cookie      string
 	cookiePaths []string
 
@@ -38,13 +38,13 @@ type userKind struct {
 	roleName                                       string // of role, with an article
 }
 
-// Paths below that of the form that only these pages use.
+// Paths below the form's path that only these pages use.
 const (
 	logOutPath = "/logout"
 	scriptPath = "/copy.js"
 )
 
-// An action is what a request asks a page to do.
+// An action is the task that a request gives a page.
 type action uint8
 
 const (
@@ -84,7 +84,7 @@ func adminKind() *userKind {
 	}
 }
 
-// A page describes what is served at a path.
+// A page describes the endpoint or page that is served at a path.
 type page struct {
 	call     string    // its name in metrics
 	userKind *userKind // nil for endpoints of programs

@@ -1,10 +1,10 @@
-// Package landing serves the page that a person sees who opens the address of the contract in
-// a browser. It says what is there, and in a demo what to try.
+// Package landing serves the page for people who open the address of the contract in a browser.
+// It describes the service and, in a demo, shows examples to try.
 //
 // # Principles
 //
 //  1. Only browsers get the page: [Page.Wanted] is true for GET and HEAD requests of "/", and of
-//     the topics of a demo, whose Accept prefers HTML, as that of every browser does. All other
+//     the topics of a demo, whose Accept header prefers HTML, as every browser's does. All other
 //     clients are answered as if there were no page.
 //  2. Strangers learn the name of the shop and the dialect, but no version.
 //  3. The page has no script, and asks no other host for anything.
@@ -12,7 +12,7 @@
 // # How it is tested
 //
 // Requests as clients send them, and a fuzz target for Accept; in cmd/portico/app, a whole
-// server with and without a legacy system, and a browser.
+// server with and without a legacy store, and a browser.
 package landing
 
 import (
@@ -41,11 +41,11 @@ var (
 // Options are the settings of a [Page].
 type Options struct {
 	ShopName  string // "" means the host of the base URL
-	PublicURL string // base URL of the shop; "" means that of each request
+	PublicURL string // base URL of the shop; "" means the base URL of each request
 	Dialect   string // name of the dialect
 }
 
-// A Demo is what the page of a demo store links to.
+// A Demo holds the links and the examples on the page of a demo store.
 type Demo struct {
 	Console  string // URL of the operators' console; "" if there is none
 	Examples []Example
@@ -58,7 +58,7 @@ type Topic struct {
 	Content func() (template.HTML, error)
 }
 
-// An Example is something to run in a shell.
+// An Example is a list of commands for a shell.
 type Example struct {
 	Title    string
 	Commands string // lines, each with a line feed
@@ -88,8 +88,8 @@ func New(o Options) (*Page, error) {
 	}, err
 }
 
-// SetDemo makes the page show what demo returns for the base URL that a visitor uses, and
-// links to topics, which get pages of their own.
+// SetDemo makes the page show the Demo that demo returns for the base URL that a visitor uses,
+// and links to topics, which get pages of their own.
 func (p *Page) SetDemo(demo func(base string) Demo, topics ...Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

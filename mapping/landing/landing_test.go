@@ -25,7 +25,7 @@ func request(method, target, accept string) *http.Request {
 	return r
 }
 
-// TestWanted: only browsers get the page.
+// TestWanted checks that only browsers get the page.
 func TestWanted(t *testing.T) {
 	page, err := New(Options{})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// FuzzAccept: nobody who does not name text/html gets the page.
+// FuzzAccept checks that only clients that name text/html get the page.
 func FuzzAccept(f *testing.F) {
 	for _, accept := range browsers {
 		f.Add(accept)
@@ -82,8 +82,8 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// TestServe: what the page says, and that it says nothing more.
-// TestTopics: a demo has more pages, for browsers alone, and the first page links to them.
+// TestServe checks the content of the page, and that it holds nothing more. TestTopics checks
+// that a demo has more pages, for browsers alone, and that the first page links to them.
 func TestTopics(t *testing.T) {
 	page, err := New(Options{Dialect: "documented"})
 	if err != nil {

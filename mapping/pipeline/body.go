@@ -12,7 +12,7 @@ import (
 )
 
 // readBody reads the body of an authenticated call, once. It reserves nothing more until
-// the first bytes have arrived, so that clients who only announce a body take little
+// the first bytes have arrived, so that clients that only announce a body take little
 // memory. Then it reserves and allocates the announced length at once, because a growing
 // buffer would leave its smaller predecessors to the garbage collector and fragment the
 // heap. A body larger than the settings allow is refused.
@@ -71,7 +71,7 @@ func (s *Pipeline) readForm(ctx context.Context, c *Run) ([]byte, error) {
 		return nil, s.dialect.Fault(contract.RequestInvalid)
 	}
 	c.form, c.formRead = form, true
-	// The legacy system may need the body; the pipeline ignores such a body.
+	// The legacy store may need the body; the pipeline ignores such a body.
 	c.HTTP.Body = io.NopCloser(bytes.NewReader(form))
 	return form, nil
 }

@@ -44,7 +44,7 @@ func (b *requestBudgets) reserve(ctx context.Context, c *Run, bytes int64) error
 	return nil
 }
 
-// release returns what c has reserved.
+// release returns the bytes that c has reserved.
 func (b *requestBudgets) release(c *Run) {
 	if c.reserved > 0 {
 		b.memory.For(c.IsGuest()).Return(c.reserved)

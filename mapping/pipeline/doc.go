@@ -3,8 +3,8 @@
 //
 // # Principles
 //
-//  1. The first step that fails ends the call. The order of the steps is that of the original,
-//     since it decides which fault a client sees (steps.go).
+//  1. The first step that fails ends the call. The order of the steps is the original's, since it
+//     decides which fault a client sees (steps.go).
 //  2. Errors become faults in one place (faults.go). Clients see the messages of the contract;
 //     the log contains the cause.
 //  3. Every byte that is held for a client is reserved from a budget first (budgets.go): the
@@ -14,10 +14,10 @@
 //     connection, so that no client mistakes a part of the list for all of it (stream.go).
 //  5. Package pipeline knows handlers only by the names of their calls.
 //
-// Files, from the top: serve.go makes a pipeline and runs calls, forwarded.go has what calls need
-// that the legacy system answers, cached.go answers from the reply cache, render.go renders
+// Files, from the top: serve.go makes a pipeline and runs calls, forwarded.go has the steps for
+// calls that the legacy store answers, cached.go answers from the reply cache, render.go renders
 // replies, stream.go sends long lists, steps.go holds the steps, body.go reads bodies, faults.go
-// translates errors, and pipeline.go, budgets.go and run.go say what all of them hold.
+// translates errors, and pipeline.go, budgets.go and run.go have the types that they share.
 //
 // # How it is tested
 //

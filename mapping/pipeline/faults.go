@@ -58,7 +58,7 @@ type RateLimitError struct {
 	RetryAfter int // in seconds
 }
 
-// Error says after how many seconds the caller may call again.
+// Error names the number of seconds after which the caller may call again.
 func (e *RateLimitError) Error() string {
 	return "mapping: too many calls; the next may be sent in " + strconv.Itoa(e.RetryAfter) + " s"
 }

@@ -9,7 +9,7 @@ import (
 // ErrorResponse returns the response to r, which must be an API request, for an error
 // that kept it from being answered, in the format and words of [pipeline.Serve]. An error
 // of kind Unavailable becomes a 503, a [*RateLimitError] a 429 and ErrUnreadableBody a
-// 400. The other parameters are those of Serve.
+// 400. The other parameters are as in Serve.
 func (s *Pipeline) ErrorResponse(ctx context.Context, r *calls.Request, err error, buf []byte) calls.Response {
 	c, _ := s.Begin(ctx, r)
 	return s.Refuse(ctx, c, err, buf)
@@ -26,9 +26,9 @@ func (s *Pipeline) Identify(ctx context.Context, c *Run) error {
 	return nil
 }
 
-// Begin returns the call of r as far as forwarding needs it. If the client
-// accepts none of the contract's formats, that is for the legacy system to answer, so the
-// fault is only returned; error responses then use the default format.
+// Begin returns the call of r as far as forwarding needs it. If the client accepts none
+// of the contract's formats, that is for the legacy store to answer, so the fault is only
+// returned; error responses then use the default format.
 func (s *Pipeline) Begin(ctx context.Context, r *calls.Request) (c *Run, unacceptable error) {
 	c = s.newRun(ctx, r)
 	return c, negotiate(ctx, s, c)

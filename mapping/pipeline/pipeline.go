@@ -14,14 +14,14 @@ import (
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
-// A Handler does what is specific to one call. It returns a reply, or an error that
+// A Handler does the specific work of one call. It returns a reply, or an error that
 // faultsOf can translate: a fault of the contract or an error of the adapter.
 type Handler = func(context.Context, *calls.Call) (*calls.Reply, error)
 
-// Settings limit what calls may take.
+// Settings limit the resources that calls may take.
 type Settings struct {
-	// BodyBytes and QueryBytes limit the body and the query string of a request, in
-	// bytes. RequestBytes limits the memory for those of all concurrent requests,
+	// BodyBytes and QueryBytes limit the body and the query string of a request, in bytes.
+	// RequestBytes limits the memory for the bodies and queries of all concurrent requests,
 	// including their decoded forms.
 	BodyBytes    int64
 	QueryBytes   int

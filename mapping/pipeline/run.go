@@ -2,7 +2,7 @@ package pipeline
 
 import "github.com/portico-commerce/portico/mapping/calls"
 
-// A Run is a call with what only the pipeline needs of it.
+// A Run is a call with the data that only the pipeline needs.
 type Run struct {
 	calls.Call
 	clientAddress string // the client's network address, if known

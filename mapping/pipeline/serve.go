@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
-// Address returns what r is addressed to. For a request outside the API only the fields that
-// describe the method are set.
+// Address returns the address of r in the contract. For a request outside the API only the
+// fields that describe the method are set.
 func (s *Pipeline) Address(r *calls.Request) *contract.Address { return r.AddressIn(s.table) }
 
 // Anonymous reports whether r carries no credentials, so that its caller is a Guest.
@@ -93,7 +93,7 @@ func (s *Pipeline) respond(ctx context.Context, c *Run, buf []byte) (response ca
 	return s.renderReply(ctx, c, reply, buf)
 }
 
-// Parts are what a pipeline connects.
+// Parts are the parts that a pipeline connects.
 type Parts struct {
 	Dialect *contract.Dialect
 	Table   *contract.Table
@@ -120,7 +120,7 @@ func New(parts Parts, settings Settings, filters records.FilterSettings) (*Pipel
 	return s, err
 }
 
-// configure sets what a reload can change, except the rates of consumers.
+// configure sets the fields that a reload can change, except the rates of consumers.
 func (s *Pipeline) configure(settings Settings, filters records.FilterSettings, replies *replycache.Guests) {
 	s.settings, s.replyCache = settings, replies
 	s.limits = records.NewLimits(settings.MaxRows)
@@ -130,8 +130,8 @@ func (s *Pipeline) configure(settings Settings, filters records.FilterSettings, 
 	s.callerFilters, s.guestFilters = records.NewFilterLimits(filters, false), records.NewFilterLimits(filters, true)
 }
 
-// WithSettings returns a pipeline with other settings that shares its budgets with s. What a
-// consumer has used of its rate is forgotten if the rate or the burst changes.
+// WithSettings returns a pipeline with other settings that shares its budgets with s. The
+// counts of consumers are reset if the rate or the burst changes.
 func (s *Pipeline) WithSettings(settings Settings, filters records.FilterSettings, replies *replycache.Guests) (*Pipeline, error) {
 	next := *s
 	next.configure(settings, filters, replies)

@@ -66,7 +66,7 @@ func (s *Pipeline) filtersOf(c *Run) *records.FilterLimits {
 	return s.callerFilters
 }
 
-// awaitChanges waits until reads show what imports have changed.
+// awaitChanges waits until reads show the changes by imports.
 func (s *Pipeline) awaitChanges(ctx context.Context) {
 	ctx, span := tracing.Start(ctx, tracing.Internal, "await changes", "")
 	defer span.End()
@@ -124,7 +124,8 @@ func authenticate(ctx context.Context, s *Pipeline, c *Run) error {
 	return err
 }
 
-// Credentials returns what identifies the caller of c.
+// Credentials returns the parts of the request from which authentication identifies the
+// caller of c.
 func (s *Pipeline) Credentials(ctx context.Context, c *Run) *auth.Request {
 	r := c.HTTP
 	return &auth.Request{
@@ -141,7 +142,7 @@ func (s *Pipeline) Credentials(ctx context.Context, c *Run) *auth.Request {
 }
 
 // limitConsumer refuses calls beyond the rate of a consumer. It runs after
-// authentication, so that nobody can use up the rate of another consumer.
+// authentication, so that no client can use up the rate of another consumer.
 func limitConsumer(_ context.Context, s *Pipeline, c *Run) error {
 	if c.shadowRead {
 		return nil
@@ -153,7 +154,7 @@ func limitConsumer(_ context.Context, s *Pipeline, c *Run) error {
 	return &RateLimitError{RetryAfter: wait}
 }
 
-// checkAPIType refuses paths that only resemble those of this API.
+// checkAPIType refuses paths that only resemble the paths of this API.
 func checkAPIType(_ context.Context, s *Pipeline, c *Run) error {
 	if !c.IsREST() {
 		return s.dialect.Fault(contract.APITypeNotSupported, c.APIType)

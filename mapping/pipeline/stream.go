@@ -28,8 +28,8 @@ func (s *Pipeline) stream(ctx context.Context, c *Run, reply *calls.Reply, buf [
 	return written, err
 }
 
-// LogInterruptedList logs why a list broke off after its reply had begun, unless the
-// client is the cause. err is the error of [Response.Stream].
+// LogInterruptedList logs the reason why a list broke off after its reply had begun,
+// unless the client is the cause. err is the error of [Response.Stream].
 func (s *Pipeline) LogInterruptedList(ctx context.Context, call string, err error) {
 	if !errors.Is(err, errClientWrite) && shouldLog(err) {
 		calls.LogFailure(ctx, s.log, call, "list interrupted", err)
