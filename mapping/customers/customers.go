@@ -18,12 +18,12 @@ type Customers struct {
 	calls.Resource
 	form         formParser
 	passwordCost int
-	// purgeCredentials drops what is cached of credentials.
+	// purgeCredentials drops the cached credentials.
 	purgeCredentials func()
 }
 
-// New returns the handler of customers. passwordCost is the bcrypt cost for new
-// passwords, or 0 for bcrypt.DefaultCost; purgeCredentials drops what is cached of credentials.
+// New returns the handler of customers. passwordCost is the bcrypt cost for new passwords,
+// or 0 for bcrypt.DefaultCost; purgeCredentials drops the cached credentials.
 func New(d *contract.Dialect, fields *contract.Fields, backend *records.Backend, shops *shopconfig.Cache, passwordCost int, purgeCredentials func()) (*Customers, error) {
 	base, err := calls.NewResource(d, fields.Customers, backend, adapter.Customers)
 	if err != nil {

@@ -21,7 +21,8 @@ func newCountryDirectory(backend *records.Backend) (d countryDirectory, err erro
 	return d, err
 }
 
-// A region is what an address stores about its region. The zero region changes nothing.
+// A region holds the values that an address stores about its region. The zero region changes
+// nothing.
 type region struct{ name, id adapter.Value }
 
 // readRegion returns the region that was sent for an address in a country, or its fault

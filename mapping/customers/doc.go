@@ -2,9 +2,9 @@
 //
 // # Principles
 //
-//  1. Package input checks bodies by the rules of the contract; form.go adds what only customers
-//     and addresses have: the options of the shop, and regions, which depend on the country of
-//     the address (directory.go).
+//  1. Package input checks bodies by the rules of the contract; form.go adds the checks that only
+//     customers and addresses need: the options of the shop, and regions, which depend on the
+//     country of the address (directory.go).
 //  2. A call looks up the record before it checks the fields, as the original does, and passwords
 //     are hashed before the write's transaction.
 //

@@ -49,7 +49,7 @@ type parsedForm struct {
 	// change holds the values of the attributes: null for an empty text, unset for a
 	// value to be removed.
 	change adapter.Record
-	// password is the one that was sent, trimmed, or "" for none.
+	// password is the password that was sent, trimmed, or "" for none.
 	password string
 	// hasChanges reports whether the body names a field that can change.
 	hasChanges bool
@@ -59,8 +59,8 @@ type parsedForm struct {
 }
 
 // parse parses the body of c, which creates or changes a record. storedCountry is the
-// country of the address that is being changed, "" for none. The error holds all faults
-// of the body, or is that of a store.
+// country of the address that is being changed, "" for none. The error holds all faults of
+// the body, or comes from a store.
 func (f *formParser) parse(ctx context.Context, c *calls.Call, storedCountry string) (*parsedForm, error) {
 	creates := c.Method == contract.POST
 	body := input.Body{Parser: f.Parser, Node: &c.Body, New: creates, Skips: func(rule *input.Rule) bool {

@@ -6,8 +6,8 @@
 //     order.
 //  2. The caller's selection of fields applies to the parts, too (stock_orders 1.5).
 //
-// Files: orders.go has the calls on orders, parts.go those on their parts, part.go reads a part,
-// and comments.go writes comments.
+// Files: orders.go has the calls on orders, parts.go the calls on their parts, part.go reads a
+// part, and comments.go writes comments.
 //
 // # How it is tested
 //

@@ -99,7 +99,7 @@ func (products *Products) newProductReply(c *calls.Call, r *calls.Resource, fiel
 	return p
 }
 
-// needOnDemand adds attributes on demand to those needed.
+// needOnDemand adds attributes on demand to the needed ones.
 func (p *productReply) needOnDemand(attributes ...string) {
 	for _, name := range attributes {
 		if !slices.Contains(p.needed.OnDemand, name) {
@@ -194,7 +194,8 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	}
 }
 
-// findBuyer determines for whom the reply shows prices, unless that is known already.
+// findBuyer determines the buyer for whom the reply shows prices, unless the buyer is known
+// already.
 func (p *productReply) findBuyer(ctx context.Context) (err error) {
 	if p.buyer == nil {
 		p.buyer, err = p.of.buyers.Find(ctx, p.c, p.view)
@@ -224,9 +225,9 @@ func boolNode(is bool) codec.Node {
 	return codec.Node{Kind: codec.False}
 }
 
-// saleable renders whether the product can be bought. Lists say it of its type alone; a single
-// record has it from the stock status at its website, of which there is none in the default
-// scope, or else from the stock item.
+// saleable renders whether the product can be bought. Lists decide it by its type alone; a
+// single record has it from the stock status at its website, of which there is none in the
+// default scope, or else from the stock item.
 func (p *productReply) saleable(product adapter.Record) codec.Node {
 	kind := p.of.typeOf(product)
 	switch status := product.Get("stock_status"); {

@@ -21,7 +21,7 @@ type Products struct {
 	assigned, publicAssigned calls.Resource
 	// stockData is the stock item inside a product.
 	stockData calls.Resource
-	// images are those in the gallery of a product.
+	// images are the images in the gallery of a product.
 	images      calls.Resource
 	types       map[string]contract.ProductType // by code
 	finder      *lookup.Finder
@@ -70,7 +70,7 @@ func (p *Products) typeOf(product adapter.Record) contract.ProductType {
 	return p.types[product.Get("type_id").Text()]
 }
 
-// pricing says what the prices of a product follow from.
+// pricing returns the source of the prices of a product.
 func (p *Products) pricing(product adapter.Record) contract.Pricing { return p.typeOf(product).Pricing }
 
 // viewFor returns the view for a role.

@@ -101,12 +101,12 @@ func (p *Products) ListProducts(ctx context.Context, c *calls.Call) (*calls.Repl
 }
 
 // productBounds returns the bounds of the products that the caller may list, and adds the
-// conditions that go with them to wanted. Nobody sees values that only a store view has.
-// Customers and Guests see values of the default scope, except those that are set per
+// conditions that go with them to wanted. No caller sees values that only a store view has.
+// Customers and Guests see values of the default scope, except values that are set per
 // website. An Admin sees all products; but in a category at a store view, and when sorted by
-// final price, only those that are enabled and sold by its website.
+// final price, only products that are enabled and sold by its website.
 func productBounds(c *calls.Call, wanted *listquery.List, view shopconfig.StoreView, category int64, byFinalPrice bool) adapter.ListParams {
-	// The original joins the values of a store view to those of the default scope.
+	// The original joins the values of a store view to the values of the default scope.
 	bounds := adapter.ListParams{StoreID: view.Id, OverridesOnly: true}
 	if category != 0 {
 		bounds.Filters = append(bounds.Filters, adapter.Filter{Name: adapter.InCategory, Value: category})

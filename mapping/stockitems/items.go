@@ -23,8 +23,9 @@ type Items struct {
 	calls.Resource
 	Rules Rules
 	// batchLock serializes the batch updates of this process: overlapping batches have the same
-	// result as some sequence of them, also where the backend knows no batches. One that does
-	// orders those of all processes. A channel lets a caller wait no longer than its context.
+	// result as some sequence of them, also where the backend knows no batches. A backend with
+	// batches orders the batches of all processes. A channel lets a caller wait no longer than
+	// its context.
 	batchLock chan struct{}
 	log       *slog.Logger
 }
@@ -87,7 +88,7 @@ func (items *Items) UpdateStockItem(ctx context.Context, c *calls.Call) (*calls.
 	return &calls.Reply{}, nil
 }
 
-// An itemReference says which item the item_id in the body of a single update names.
+// An itemReference is the item that the item_id in the body of a single update names.
 type itemReference uint8
 
 const (

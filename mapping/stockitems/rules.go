@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// Settings are the shop's stock settings. They replace those of an item while its
+// Settings are the shop's stock settings. They replace the settings of an item while its
 // use_config flag is set.
 type Settings struct {
 	MinQty      float64
@@ -22,7 +22,7 @@ type Settings struct {
 	ManageStock bool
 }
 
-// Rules check the fields of a stock item, and compute what a save changes besides them
+// Rules check the fields of a stock item, and compute the side effects of a save
 // (stock_orders 2.3).
 type Rules struct {
 	*calls.Resource
@@ -51,8 +51,8 @@ func NewRules(r *calls.Resource, settings Settings, now func() time.Time) Rules 
 	}
 }
 
-// A Change is what a body changes: the values of writable fields, or the faults that
-// prevent it.
+// A Change is the change that a body requests: the values of writable fields, or the
+// faults that prevent it.
 type Change struct {
 	input.Body
 	Values map[int]*codec.Node // by position of the attribute

@@ -18,8 +18,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/shopconfig"
 )
 
-// A assigner assigns a product to websites (product_parts 3.3 and 3.4). It checks
-// the items against the websites that the product was in when the call began; the store
+// An assigner assigns a product to websites (product_parts 3.3 and 3.4). It checks the
+// items against the websites that the product was in when the call began; the store
 // refuses an assignment that concurrent changes have made invalid.
 type assigner struct {
 	*Websites

@@ -7,8 +7,7 @@
 //  2. Of several assignments in one body, a failure neither stops nor undoes the others, unless
 //     the original would crash on one: then nothing is written (assigner.go).
 //
-// Files: categories.go and websites.go have the calls, but that of POST to websites is in
-// assigner.go.
+// Files: categories.go and websites.go have the calls, but POST to websites is in assigner.go.
 //
 // # How it is tested
 //

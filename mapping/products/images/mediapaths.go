@@ -24,11 +24,11 @@ func ImagePath(product adapter.Record) string {
 	return mediaPath + resizedPath + strings.TrimPrefix(file, "/")
 }
 
-// A MediaRequest is what the URL of an image requests.
+// A MediaRequest is the image that a URL requests.
 type MediaRequest struct {
 	// File is the name of an image file, or "".
 	File string
-	// Placeholder reports that the URL is that of the image for products without one.
+	// Placeholder reports that the URL names the image for products without one.
 	Placeholder bool
 }
 

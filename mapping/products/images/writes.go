@@ -84,8 +84,8 @@ func (h *Images) readUpload(ctx context.Context, c *calls.Call) (adapter.Record,
 	return image, nil
 }
 
-// imageValues returns the values for an image in the body of c, except those for its file
-// (product_parts 2.3).
+// imageValues returns the values for an image in the body of c, except the values for its
+// file (product_parts 2.3).
 func (h *Images) imageValues(c *calls.Call) adapter.Record {
 	r := adapter.NewRecord(h.Schema)
 	if n := c.BodyField("label"); n.Kind != codec.Null && n.Kind != codec.Struct {

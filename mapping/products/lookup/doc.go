@@ -2,7 +2,7 @@
 //
 // # Principles
 //
-//  1. An id in a path is the number of a product or its SKU. What counts as which follows the
+//  1. An id in a path is the number of a product or its SKU. The distinction follows the
 //     original (products 3.6 and 3.7).
 //  2. A caller who may not see a product gets the same fault as for an unknown one.
 //

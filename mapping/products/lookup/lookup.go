@@ -57,10 +57,10 @@ func (s *Finder) View(ctx context.Context, c *calls.Call) (shopconfig.StoreView,
 	return shopconfig.StoreView{}, s.dialect.Fault(contract.StoreInvalid)
 }
 
-// Product returns the product that the id in the path of c names, by its number or
-// SKU, at the store view of c (products 3.6 and 3.7). If there is none, or the caller may
-// not see it there, the error is the route's fault for an unknown product. attributes are
-// those that the record must hold besides its id.
+// Product returns the product that the id in the path of c names, by its number or SKU, at
+// the store view of c (products 3.6 and 3.7). If there is none, or the caller may not see it
+// there, the error is the route's fault for an unknown product. attributes are the
+// attributes that the record must hold besides its id.
 func (s *Finder) Product(ctx context.Context, c *calls.Call, attributes Attributes) (product adapter.Record, view shopconfig.StoreView, err error) {
 	view, err = s.View(ctx, c)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Finder) Product(ctx context.Context, c *calls.Call, attributes Attribut
 	return product, view, err
 }
 
-// Attributes names attributes of products: attributes on demand, and those of
-// every record.
+// Attributes names attributes of products: attributes on demand, and attributes of every
+// record.
 type Attributes struct{ OnDemand, Stored []string }
 
 // StoredOrNone returns the stored attributes as a query wants them: an empty list instead of
@@ -112,8 +112,8 @@ const (
 	visibleEverywhere = 4
 )
 
-// find returns a product by its number or SKU; it ignores wanted.Key. The error is of
-// kind NotFound or that of the store.
+// find returns a product by its number or SKU; it ignores wanted.Key. The error is of kind
+// NotFound or comes from the store.
 func (s *Finder) find(ctx context.Context, id string, wanted adapter.GetParams) (adapter.Record, error) {
 	key, isNumber := numeric.ID(id)
 	if s.dialect.TruncatesIDs {

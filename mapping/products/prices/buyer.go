@@ -23,7 +23,7 @@ type Buyer struct {
 	calls.Expiry
 }
 
-// Buyers determine for whom prices are computed.
+// Buyers find the buyers for whom prices are computed.
 type Buyers struct {
 	shops                *shopconfig.Cache
 	customers, addresses records.Source

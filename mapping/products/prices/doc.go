@@ -4,7 +4,7 @@
 // # Principles
 //
 //  1. Prices are computed from stored values alone. The functions that name these values
-//     determine what a query has to read.
+//     determine the attributes that a query has to read.
 //  2. A buyer notes when a price that was computed changes with time, so that a cached reply does
 //     not outlive it.
 //

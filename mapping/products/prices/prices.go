@@ -22,7 +22,7 @@ func CentsNode(cents uint64) codec.Node {
 	return codec.NumberNode(text)
 }
 
-// AllGroupsID is the customer group of prices that apply to everybody.
+// AllGroupsID is the customer group of prices that apply to all customers.
 const AllGroupsID = 32000
 
 // RegularPriceValues names the stored values of a regular price.
@@ -36,7 +36,7 @@ func FinalPriceValues() []string {
 // FinalPriceLists names the lists on demand of a final price.
 func FinalPriceLists() []string { return []string{"group_price", "rule_price"} }
 
-// RegularPrice returns what one unit of the product costs everybody, without tax.
+// RegularPrice returns the price of one unit of the product for all customers, without tax.
 func RegularPrice(product adapter.Record, pricing contract.Pricing, inList bool) shopconfig.Money {
 	if !hasOwnPrice(product, pricing) || pricing == contract.PricedAsBundle && inList {
 		return 0
@@ -44,7 +44,7 @@ func RegularPrice(product adapter.Record, pricing contract.Pricing, inList bool)
 	return shopconfig.ParseMoney(product.Get("price"))
 }
 
-// hasOwnPrice reports whether the price of a product is its own, not that of its parts.
+// hasOwnPrice reports whether the price of a product is its own, not the price of its parts.
 func hasOwnPrice(product adapter.Record, pricing contract.Pricing) bool {
 	return pricing == contract.PricedItself || pricing == contract.PricedAsBundle && product.Get("price_type").Int() == fixedPrice
 }
@@ -52,8 +52,8 @@ func hasOwnPrice(product adapter.Record, pricing contract.Pricing) bool {
 // fixedPrice is the price_type of bundles with a price of their own.
 const fixedPrice = 1
 
-// FinalPrice returns what one unit of the product costs b, without tax: the lowest of its
-// price, its special price while that applies, the price for b's group, and today's price
+// FinalPrice returns the price of one unit of the product for b, without tax: the lowest of
+// its price, its special price while that applies, the price for b's group, and today's price
 // of the rules of the catalog. Tier prices do not count.
 func (b *Buyer) FinalPrice(product adapter.Record, pricing contract.Pricing, inList bool) shopconfig.Money {
 	if !hasOwnPrice(product, pricing) {

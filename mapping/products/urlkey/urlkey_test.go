@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestURLKeyOfName checks that what is made from a name is not too long.
+// TestURLKeyOfName checks that a key made from a name is not too long.
 func TestURLKeyOfName(t *testing.T) {
 	for name, want := range map[string]string{
 		"Full Product!": "full-product", "中": "",

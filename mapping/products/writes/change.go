@@ -29,9 +29,9 @@ func (w *write) newRecord() adapter.Record {
 	return r
 }
 
-// changes returns what a valid body changes in a product at a store view, with all
-// derived changes (products 5.6). It is a pure function of current, as
-// [adapter.UpdateParams] requires.
+// changes returns the changes of a valid body to a product at a store view, with all derived
+// changes (products 5.6). It is a pure function of current, as [adapter.UpdateParams]
+// requires.
 func (w *write) changes(current adapter.Record, storeID int64) adapter.Record {
 	next := w.Change()
 	if key := next.Get("url_key"); key.Kind() == adapter.Text {

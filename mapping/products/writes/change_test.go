@@ -51,7 +51,7 @@ func newTestWrites(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttrib
 	return w
 }
 
-// A fixedBackend offers only what lists the same records whatever is asked for.
+// A fixedBackend offers only stores that list the same records for every query.
 type fixedBackend struct {
 	adapter.Adapter
 	stores map[adapter.Resource]fixedStore
@@ -64,7 +64,7 @@ func (b fixedBackend) Store(r adapter.Resource) (adapter.Store, error) {
 	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "open"}
 }
 
-// A fixedStore lists the same records whatever is asked for.
+// A fixedStore lists the same records for every query.
 type fixedStore struct {
 	adapter.Store
 	records []adapter.Record

@@ -128,8 +128,8 @@ func (w *write) checkFields(ctx context.Context) error {
 }
 
 // exceedsMaxWeight reports whether a weight is above input.MaxDecimal, the largest that can be
-// stored. As in the original system, a text that is not a number is compared with the
-// digits of that limit byte by byte, and a list that is not empty is always above it.
+// stored. As in the original, a text that is not a number is compared with the digits of that
+// limit byte by byte, and a list that is not empty is always above it.
 func exceedsMaxWeight(n *codec.Node) bool {
 	if number, ok := input.Number(n); ok {
 		return number > input.MaxDecimal

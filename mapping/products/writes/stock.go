@@ -45,7 +45,7 @@ func (w *write) changesStock() bool {
 	return sent && len(data.Members) > 0 || w.Dialect.StockReset
 }
 
-// stockItem returns what a save of the product changes in its stock item. ok is false if
+// stockItem returns the changes of a save of the product to its stock item. ok is false if
 // nothing changes.
 func (w *write) stockItem(product adapter.Record) (item adapter.Record, ok bool) {
 	p := &w.stock

@@ -16,8 +16,8 @@ import (
 // stockDataName is the name of stock_data in messages.
 const stockDataName = "stock_data"
 
-// productStock parses stock_data (products 7). The side effects of saving it are those of
-// a stock item.
+// productStock parses stock_data (products 7). The side effects of saving it are the same
+// as for a stock item.
 type productStock struct {
 	*stockitems.Rules
 	stockFields []stockField
@@ -54,7 +54,7 @@ func isWrongKind(d *stockField, n *codec.Node) bool {
 	return n.Kind == codec.Struct || boolean && d.Check != contract.Flag
 }
 
-// managedByOmission reports whether stock_data does not say whether the stock is managed,
+// managedByOmission reports whether stock_data leaves open whether the stock is managed,
 // in a dialect where that means yes.
 func (p *productStock) managedByOmission(data *codec.Node) bool {
 	_, manages := input.Present(data, "manage_stock")
@@ -105,7 +105,7 @@ func (p *productStock) resetChange() stockitems.Change {
 	return change
 }
 
-// parse returns what stock_data changes in the item current, which is nil for a new
+// parse returns the changes of stock_data to the item current, which is nil for a new
 // product (products 7.2, rules 1 to 5).
 func (p *productStock) parse(data *codec.Node, current *adapter.Record) stockitems.Change {
 	values := map[int]*codec.Node{}
@@ -133,8 +133,8 @@ func (p *productStock) parse(data *codec.Node, current *adapter.Record) stockite
 	return stockitems.Change{Values: values}
 }
 
-// isManaged reports whether the save manages the stock. If stock_data does not say so, an
-// update takes over the effective setting of the item and adds it to values, to be stored
+// isManaged reports whether the save manages the stock. If stock_data leaves that open,
+// an update uses the effective setting of the item and adds it to values, to be stored
 // (rule 2).
 func (p *productStock) isManaged(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) bool {
 	if input.IsSet(data, "use_config_manage_stock") {
