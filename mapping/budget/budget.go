@@ -9,7 +9,7 @@
 //  2. When the budget is exhausted, a request waits for a moment before it is rejected: many
 //     short requests share a budget better by waiting than by failing.
 //  3. A part limits how much of a budget some requests may take, so that anonymous callers
-//     cannot exhaust what authenticated callers need.
+//     cannot exhaust the share of authenticated callers.
 //
 // # How it is tested
 //
@@ -34,7 +34,8 @@ var ErrExhausted = errors.New("other requests hold the whole budget")
 // retryAfter is the time after which a rejected client may try again.
 const retryAfter = time.Second
 
-// A Budget limits what requests hold at the same time. It is safe for concurrent use.
+// A Budget limits the amount that all requests hold at the same time. It is safe for
+// concurrent use.
 type Budget struct {
 	name   string
 	limit  int64

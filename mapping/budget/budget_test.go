@@ -89,7 +89,7 @@ func TestPart(t *testing.T) {
 	})
 }
 
-// TestLimit: concurrent takers never hold more than the limit.
+// TestLimit checks that concurrent takers never hold more than the limit.
 func TestLimit(t *testing.T) {
 	const limit = 5
 	b := budget.New("places", limit, time.Minute)

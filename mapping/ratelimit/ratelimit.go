@@ -7,12 +7,12 @@
 //     A refused call takes none.
 //  2. Memory is bounded. When there are more callers than are counted, the one that has
 //     not called for the longest time starts with a full bucket again.
-//  3. A limiter decides by the counts of its process, so no call waits for another process.
-//     With [Limiter.Share], processes tell each other after the fact what they have counted, for
-//     each sixteenth of a bucket or each call, and learn of the others then. So all of them
-//     together allow a caller at most so much more for each process, and what it sends within
-//     the time of a message, which is about a tenth of a second; this is charged to the caller
-//     later. Processes that cannot tell each other count on their own.
+//  3. A limiter decides by the counts of its process, so no call waits for another process. With
+//     [Limiter.Share], processes report their counts to each other after the fact, for each
+//     sixteenth of a bucket or each call, and learn the counts of the others then. So all of them
+//     together allow a caller at most so much more for each process, and the calls that it sends
+//     within the time of a message, which is about a tenth of a second; they are charged to the
+//     caller later. Processes that cannot reach each other count on their own.
 //
 // # How it is tested
 //
@@ -38,11 +38,11 @@ const (
 	reportsPerBurst = 16
 )
 
-// Shared adds up what processes take from buckets. Package cache implements it.
+// Shared adds up the tokens that processes take from buckets. Package cache implements it.
 type Shared interface {
 	// Add records that so many tokens were taken from the bucket with this name, or given back if
 	// the number is negative. It does not wait. Later it may call full with the time at which the
-	// bucket is full again, by what all processes have taken.
+	// bucket is full again, by the tokens that all processes have taken.
 	Add(name string, tokens int64, interval, capacity time.Duration, full func(at time.Time))
 }
 
@@ -55,21 +55,22 @@ type Limiter[K comparable] struct {
 
 	shared Shared // nil: the process counts on its own
 	name   string // of this limiter, for shared
-	batch  int64  // the number of tokens after which shared is told
+	batch  int64  // the number of tokens after which the process reports to shared
 
 	mu sync.Mutex
-	// buckets holds those that are not full. It is nil where any number of calls is allowed.
+	// buckets holds the buckets that are not full. It is nil where any number of calls is
+	// allowed.
 	buckets *simplelru.LRU[K, bucket]
 }
 
 // A bucket is the bucket of a caller.
 type bucket struct {
 	fullAt time.Time // when it is full again
-	untold int64     // the number of tokens of which shared was not told
+	untold int64     // the number of tokens not yet reported to shared
 }
 
-// New returns a limiter that allows each caller perSecond calls a second in the long
-// run, any number if that is 0, and up to burst at once. now tells the time.
+// New returns a limiter that allows each caller perSecond calls a second in the long run, any
+// number if that is 0, and up to burst at once. now returns the current time.
 func New[K comparable](perSecond float64, burst int, now func() time.Time) (*Limiter[K], error) {
 	if perSecond == 0 {
 		return &Limiter[K]{}, nil
@@ -84,8 +85,8 @@ func New[K comparable](perSecond float64, burst int, now func() time.Time) (*Lim
 	return l, err
 }
 
-// Share lets the limiter and those of the same name in other processes add up their counts with
-// shared, unless it is nil. It must be called before the limiter is used.
+// Share lets the limiter and the limiters of the same name in other processes add up their counts
+// with shared, unless it is nil. It must be called before the limiter is used.
 func (l *Limiter[K]) Share(name string, shared Shared) *Limiter[K] {
 	l.name, l.shared = name, shared
 	return l
@@ -107,7 +108,7 @@ func (l *Limiter[K]) Take(caller K) (wait int, ok bool) {
 	return wait, wait == 0
 }
 
-// take counts a call, unless it must wait. untold is the number of tokens to tell others of.
+// take counts a call, unless it must wait. untold is the number of tokens to report to others.
 func (l *Limiter[K]) take(caller K) (wait int, untold int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,7 +144,7 @@ func (l *Limiter[K]) giveBack(caller K) (untold int64) {
 	return l.store(caller, b)
 }
 
-// store stores the bucket of a caller, and returns the number of tokens to tell others of.
+// store stores the bucket of a caller, and returns the number of tokens to report to others.
 func (l *Limiter[K]) store(caller K, b bucket) (untold int64) {
 	if b.untold >= l.batch || b.untold <= -l.batch {
 		untold, b.untold = b.untold, 0
@@ -152,7 +153,7 @@ func (l *Limiter[K]) store(caller K, b bucket) (untold int64) {
 	return untold
 }
 
-// tell tells others of tokens.
+// tell reports tokens to others.
 func (l *Limiter[K]) tell(caller K, tokens int64) {
 	if l.shared == nil || tokens == 0 {
 		return
@@ -160,8 +161,8 @@ func (l *Limiter[K]) tell(caller K, tokens int64) {
 	l.shared.Add(l.name+" "+fmt.Sprint(caller), tokens, l.interval, l.capacity, func(at time.Time) { l.raise(caller, at) })
 }
 
-// raise records when the bucket of a caller is full, by what all have counted, if that is later than
-// this process knows.
+// raise records when the bucket of a caller is full, by the counts of all processes, if that is
+// later than this process knows.
 func (l *Limiter[K]) raise(caller K, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,8 +58,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeConcurrently: callers that make their first calls concurrently
-// get no more than their burst.
+// TestTakeConcurrently checks that callers that make their first calls concurrently get no more
+// than their burst.
 func TestTakeConcurrently(t *testing.T) {
 	const callers, burst, calls = 20, 5, 50
 	r, _ := newLimiter(t, 1, burst)
@@ -82,7 +82,7 @@ func TestTakeConcurrently(t *testing.T) {
 	}
 }
 
-// TestGiveBack: a call that is undone leaves the bucket as it was before.
+// TestGiveBack checks that a call that is undone leaves the bucket as it was before.
 func TestGiveBack(t *testing.T) {
 	r, c := newLimiter(t, 1, 2)
 	r.GiveBack(1) // has never called

@@ -9,10 +9,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/budget"
 )
 
-// A FilterLimiter limits the work for lists with expensive conditions: those that match
-// patterns, or compare more values than a database looks up in an index. One such list
-// may scan every text of the catalog, and a Guest may request as many as they like. The
-// limiter runs a few of them at a time, at most half of them for Guests, each with a
+// A FilterLimiter limits the work for lists with expensive conditions: conditions that
+// match patterns, or compare more values than a database looks up in an index. One such
+// list may scan every text of the catalog, and a Guest may request as many as they like.
+// The limiter runs a few of them at a time, at most half of them for Guests, each with a
 // short timeout. A timeout here says nothing about the health of the backend, so it does
 // not count for the circuit breaker.
 type FilterLimiter struct {
@@ -31,7 +31,7 @@ type FilterSettings struct {
 }
 
 // FilterLimits limit the lists with expensive conditions of one call. They do not change
-// while the call lasts, although those of later calls may.
+// while the call lasts, although later calls may have others.
 type FilterLimits struct {
 	guest      bool          // the caller is a Guest
 	timeout    time.Duration // 0 means none

@@ -129,7 +129,7 @@ func TestLongMarksAreNotCached(t *testing.T) {
 }
 
 // TestInvalidate checks that entries from before an invalidation are neither used nor stored,
-// and that those of other resources are kept.
+// and that entries of other resources remain.
 func TestInvalidate(t *testing.T) {
 	all := []adapter.Resource{adapter.Products, adapter.Customers, adapter.Orders}
 	for name, invalidated := range map[string][]adapter.Resource{"one": all[:1], "two": all[:2], "all": nil} {

@@ -8,9 +8,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
-// page returns the records of the requested page among those that bounds select; the page
-// must have a limit. A page beyond the end is the last page (wire 10). more reports that
-// the page continues after these records, because it would be too large for one query.
+// page returns the records of the requested page among the records that bounds select; the
+// page must have a limit. A page beyond the end is the last page (wire 10). more reports
+// that the page continues after these records, because it would be too large for one query.
 //
 // It takes one query unless the page lies beyond the end and the cache does not say so:
 // then it also counts the list, once for each generation of its records.
@@ -57,9 +57,8 @@ type pagedList struct {
 	view   *listView
 }
 
-// fetch returns one page of records after the first offset ones. total is the length of
-// the list if the records reveal it, otherwise unknownTotal. more is that of
-// [source.page].
+// fetch returns one page of records after the first offset ones. total is the length of the
+// list if the records reveal it, otherwise unknownTotal. more is as in [source.page].
 func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.Record, total int64, more bool, err error) {
 	p := l.params
 	q := &p.Query

@@ -16,7 +16,7 @@ const (
 	// once. Large records, such as products, reach the limit on bytes first.
 	batchRows  = 500
 	batchBytes = 512 << 10
-	// maxKeysPerQuery is the number of records that one query reads by their keys: those
+	// maxKeysPerQuery is the number of records that one query reads by their keys: the records
 	// of a full page.
 	maxKeysPerQuery = 100
 )
@@ -36,8 +36,7 @@ var ErrTooManyRows = errors.New("mapping: the list has more records than the cal
 // NewLimits returns the limits of lists of at most total records.
 func NewLimits(total int64) Limits { return Limits{Total: total, Batch: batchRows} }
 
-// A Hook completes the records of a batch, and returns those that belong to the
-// list.
+// A Hook completes the records of a batch, and returns the records that belong to the list.
 type Hook func(context.Context, []adapter.Record) ([]adapter.Record, error)
 
 // NoHook returns the records unchanged.
@@ -72,9 +71,9 @@ type Rows struct {
 	Ended bool             // no batch follows
 }
 
-// Rows returns the requested records among those that bounds select: a page, or without a
-// limit all of them in batches. It has read the first batch, so that a fault of the list
-// is known before any of it is sent. That batch is empty only if the list is.
+// Rows returns the requested records among the records that bounds select: a page, or without a
+// limit all of them in batches. It has read the first batch, so that a fault of the list is
+// known before any of it is sent. That batch is empty only if the list is.
 func (s Source) Rows(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, limits Limits, hook Hook) (*Rows, error) {
 	if wanted.Paging.Limit == 0 {
 		bounds.Query = wanted.Query
@@ -114,7 +113,7 @@ func (s Source) AllRows(ctx context.Context, p adapter.ListParams, limits Limits
 }
 
 // RowsByKeys returns the records with the given keys, in their order. bounds selects no records
-// itself; shownNull is that of rows. It has read the first batch.
+// itself; shownNull is as in rows. It has read the first batch.
 func (s Source) RowsByKeys(ctx context.Context, keys []adapter.Key, shownNull string, bounds adapter.ListParams, limits Limits, hook Hook) (*Rows, error) {
 	r := &Rows{from: s, next: bounds, limits: limits, hook: hook, keys: keys, byKeys: true, ShownNull: shownNull}
 	return r, r.NextBatch(ctx)

@@ -16,8 +16,8 @@ type Source struct {
 	filters   *FilterLimiter
 }
 
-// A Backend is where records come from: an adapter with the schemas of its resources,
-// and what all lists share.
+// A Backend is the source of records: an adapter with the schemas of its resources, and
+// the parts that all lists share.
 type Backend struct {
 	adapter   adapter.Adapter
 	schemas   *adapter.Schemas
@@ -52,7 +52,7 @@ func (s Source) All(ctx context.Context, p *adapter.ListParams) ([]adapter.Recor
 
 // query returns the records that p selects, and completes a query that the store could
 // answer only in part. total is the number of records that the conditions select, or
-// unknownTotal. more is that of [adapter.ListResult].
+// unknownTotal. more is as in [adapter.ListResult].
 func (s Source) query(ctx context.Context, p *adapter.ListParams) (records []adapter.Record, total int64, more bool, err error) {
 	err = s.filters.run(ctx, s.Schema, &p.Query, func(ctx context.Context) error {
 		result, err := s.Store.List(ctx, p)
@@ -105,5 +105,5 @@ func (s Source) mark(rec adapter.Record, orderBy string) *adapter.Cursor {
 	return &adapter.Cursor{Value: rec.Get(orderBy), Key: rec.Key()}
 }
 
-// unknownTotal stands for the length of a list that nobody has counted.
+// unknownTotal stands for the length of a list that has not been counted.
 const unknownTotal = -1

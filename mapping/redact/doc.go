@@ -1,5 +1,5 @@
-// Package redact returns what of a request may be shown to operators: in the log, in counts
-// and in explanations of refused signatures.
+// Package redact returns the parts of a request that may be shown to operators: in the log,
+// in counts and in explanations of refused signatures.
 //
 // # Principles
 //

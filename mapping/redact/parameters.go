@@ -84,9 +84,10 @@ func ParameterName(name string) string {
 	return name
 }
 
-// ParameterValue returns the decoded value of a parameter as it is shown. Values that say how
-// a list is cut and ordered, and how a call is signed, are shown as they are; of keys, tokens
-// and nonces only the beginning; everything else is [Masked], an empty value excepted.
+// ParameterValue returns the decoded value of a parameter as it is shown. Values that
+// determine how a list is cut and ordered, and how a call is signed, are shown as they are;
+// of keys, tokens and nonces only the beginning; everything else is [Masked], an empty value
+// excepted.
 func ParameterValue(name, value string) string {
 	switch {
 	case value == "":

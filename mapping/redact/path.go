@@ -65,7 +65,7 @@ func isShown(segment string) bool {
 		"media", "catalog", "product", "placeholder", "image", // images
 		"oauth", "initiate", "token", "authorize", "confirm", "confirmSimple", "reject", "rejectSimple", "simple", "index",
 		"admin", "oauth_authorize", "oAuth_authorize", "customer", "account", "loginPost", // consent
-		"soap", "v2_soap", "xmlrpc", "index.php": // the old shop's
+		"soap", "v2_soap", "xmlrpc", "index.php": // the legacy store's
 		return true
 	}
 	return len(segment) <= maxDigits && isDigits(segment)

@@ -101,7 +101,7 @@ func (s *Cache) read(ctx context.Context) (*Shop, error) {
 }
 
 // newWebsite returns the website of a record, which has no values for the default scope.
-// What a website does not say of itself is in the settings.
+// Values that a website lacks come from the settings.
 func (s *Cache) newWebsite(w adapter.Record, shop *Shop) Website {
 	site := Website{
 		Id:         w.Get("website_id").Int(),
@@ -122,8 +122,8 @@ func (s *Cache) newWebsite(w adapter.Record, shop *Shop) Website {
 	return site
 }
 
-// namedZone returns the time zone with an IANA name. ok is false for other names, and for that
-// of the machine's own zone.
+// namedZone returns the time zone with an IANA name. ok is false for other names, and for the
+// machine's own zone.
 func namedZone(name string) (zone *time.Location, ok bool) {
 	if name == "" || name == "Local" {
 		return nil, false

@@ -35,7 +35,7 @@ type Shop struct {
 	generation     uint64 // of the cache, before it was read
 }
 
-// A Website is what the prices of a website depend on.
+// A Website holds the data that the prices of a website depend on.
 type Website struct {
 	Id         int64
 	Zone       *time.Location
@@ -99,10 +99,10 @@ func (s *Shop) Website(name string) (int64, bool) {
 
 // PriceSettings are the settings that prices depend on, besides products and customers.
 type PriceSettings struct {
-	// TimeZone is that of the shop; special prices begin and end in it. nil means UTC.
+	// TimeZone is the shop's time zone; special prices begin and end in it. nil means UTC.
 	TimeZone *time.Location
-	// TaxCountry and TaxRegion are where a caller without a shipping address pays tax.
-	// TaxRegion is the code of a region or "".
+	// TaxCountry and TaxRegion are the place where a caller without a shipping address pays
+	// tax. TaxRegion is the code of a region or "".
 	TaxCountry, TaxRegion string
 }
 
@@ -114,8 +114,8 @@ func (p *PriceSettings) StoreTime(t time.Time) time.Time {
 	return t.In(p.TimeZone)
 }
 
-// setDefaultView finds the shop's default store view: that of its default website, or else of
-// the first website that has one.
+// setDefaultView finds the shop's default store view: the one of its default website, or else
+// of the first website that has one.
 func (s *Shop) setDefaultView(websites []adapter.Record) {
 	for _, w := range websites {
 		view, ok := s.View(w.Get("default_store_id").Int())

@@ -1,4 +1,4 @@
-// Package shopconfig reads what the merchant has configured and no call changes: websites, store
+// Package shopconfig reads the merchant's configuration, which no call changes: websites, store
 // views, customer groups and tax rates.
 //
 // # Principles
@@ -8,11 +8,11 @@
 //  2. Taxes are computed here, from the rates that apply at an address (taxes.go).
 //  3. Amounts of money and taxes are integers, rounded where the original rounds (money.go).
 //
-// Files: cache.go reads the configuration, config.go says what it holds, and countries.go reads
-// the directory of countries.
+// Files: cache.go reads the configuration, config.go describes it, and countries.go reads the
+// directory of countries.
 //
 // # How it is tested
 //
 // Table tests cover the choice and the order of tax rates, rounding, and the values of a website
-// that replace those of the settings.
+// that replace the settings.
 package shopconfig

@@ -13,7 +13,7 @@ import (
 // A taxRate is the tax rate of one product tax class in one place. Its texts are folded.
 type taxRate struct {
 	class         int64
-	customerClass int64 // 0: that of any customer
+	customerClass int64 // 0: of any customer
 	country       string
 	// region and regionName are code and name of a region, regionID its id; all are empty
 	// for a whole country.
@@ -86,8 +86,8 @@ func (t *taxRate) setPostcode(rate adapter.Record) {
 func FoldPostcode(text string) string { return adapter.Fold(strings.TrimSpace(text)) }
 
 // specificity orders the rates of one rule that apply at the same address, the most specific
-// one last: first by postcode, of which one postcode is more specific than the beginning of
-// some, and that than a range; then by region.
+// one last: first by postcode (a postcode is more specific than a beginning of postcodes,
+// and a beginning than a range), then by region.
 func (t *taxRate) specificity() (postcode, region int) {
 	switch {
 	case t.isRange:
@@ -130,7 +130,7 @@ func (t ClassTaxes) On(class int64) TaxFactor {
 }
 
 // TaxesAt returns the taxes that customers of a tax class pay at an address (products 3.5):
-// of each rule the most specific rate. Rates of equal priority are added up, and those of a
+// of each rule the most specific rate. Rates of equal priority are added up, and rates of a
 // higher number are calculated on top of the lower.
 func TaxesAt(rates []taxRate, at TaxAddress, customerClass int64) ClassTaxes {
 	var chosen []*taxRate

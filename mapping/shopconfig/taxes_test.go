@@ -93,7 +93,7 @@ func TestTaxes(t *testing.T) {
 	}
 }
 
-// TestTaxRecords checks which rates records are read as.
+// TestTaxRecords checks the rates that records are read as.
 func TestTaxRecords(t *testing.T) {
 	schema := adapter.NewSchemas().Of(adapter.TaxRates)
 	for _, c := range []struct {
