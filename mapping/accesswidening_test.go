@@ -95,7 +95,7 @@ func wideningQueries() []string {
 		}
 	}
 	every := strings.Join(names, ",")
-	// attributes that reveal an owner, a text, and one that nobody may request
+	// attributes that reveal an owner, a text, and one that no caller may request
 	telling := []string{"customer_id", "entity_id", "parent_id", "order_id", "item_id", "email", "firstname", "increment_id", "created_at", "grand_total", "comment", "sku", "cost", "password_hash"}
 	add("attrs", every)
 	add("attrs", "*")

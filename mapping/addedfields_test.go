@@ -29,8 +29,8 @@ func addedAttributes() []adapter.AddedAttribute {
 }
 
 // addedFields returns fields that show them: points and joined_at to Admins in single
-// records; deposit and season_from only to Admins; season_from only if requested. What a
-// Customer can read of customers and addresses, a Customer can write.
+// records; deposit and season_from only to Admins; season_from only if requested. A
+// Customer can write every field of customers and addresses that a Customer can read.
 func addedFields() []contract.AddedField {
 	admin, own, everybody := []contract.Role{contract.Admin}, []contract.Role{contract.Admin, contract.Customer}, contract.Roles()
 	return []contract.AddedField{

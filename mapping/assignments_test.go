@@ -40,8 +40,9 @@ func countReplies(t *testing.T, replies []calls.Response) map[string]int {
 	return counted
 }
 
-// TestConcurrentAssignments checks that exactly one of many clients who assign a product
-// at the same time succeeds, and that all others are told that it is already assigned.
+// TestConcurrentAssignments checks that exactly one of many clients that assign a
+// product at the same time succeeds, and that the replies to all others say that it is
+// already assigned.
 func TestConcurrentAssignments(t *testing.T) {
 	const clients = 50
 	inBothDialectsOnSQLite(t, func(t *testing.T, s *shop) {
@@ -99,7 +100,7 @@ func TestTooManyCopies(t *testing.T) {
 }
 
 // TestCopiedValues checks that a copy holds the values effective at the store view, and
-// in the magento dialect those set for its website (product_parts 3.5).
+// in the magento dialect the values set for its website (product_parts 3.5).
 func TestCopiedValues(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		products, err := s.direct.Store(adapter.Products)

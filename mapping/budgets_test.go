@@ -29,7 +29,7 @@ func (b *countingBody) Read(p []byte) (int, error) {
 }
 
 // TestUnauthenticatedRequestsHoldNothing checks that requests are neither read nor
-// decoded before authentication, beyond what authentication needs.
+// decoded before authentication, beyond the needs of authentication.
 func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 	shop := openShop(t, contract.Documented())
 	const urlencoded = "application/x-www-form-urlencoded"

@@ -96,8 +96,8 @@ func TestClientErrors(t *testing.T) {
 	}
 }
 
-// TestLegacyNotAcceptable checks that a call is recognized whose Accept header the legacy
-// system refuses with 500, before it is forwarded.
+// TestLegacyNotAcceptable checks that a call is recognized whose Accept header the legacy store
+// refuses with 500, before it is forwarded.
 func TestLegacyNotAcceptable(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	for accept, want := range map[string]bool{"image/png": true, "": true, "application/json": false} {

@@ -67,7 +67,7 @@ func newAddress() map[string]any {
 		"region": "Texas", "postcode": "73301", "telephone": "555-0001"}
 }
 
-// TestStoredCustomer checks what is stored for a new customer (customers 5).
+// TestStoredCustomer checks the stored values of a new customer (customers 5).
 func TestStoredCustomer(t *testing.T) {
 	key := regexp.MustCompile(`^[0-9a-f]{32}$`)
 	long := strings.Repeat("long ", 20) + "password"
@@ -172,9 +172,9 @@ func TestBodiesThatSaveNothing(t *testing.T) {
 	})
 }
 
-// TestConcurrentCustomersWithOneEmail checks that only one of many customers created at
-// the same time with the same e-mail address is stored, and that the others are told so.
-// Hashing their passwords takes most of the time; with -short there are fewer.
+// TestConcurrentCustomersWithOneEmail checks that only one of many customers created at the
+// same time with the same e-mail address is stored, and that the replies to the others say
+// so. Hashing their passwords takes most of the time; with -short there are fewer.
 func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	clients := 50
 	if !nightly.Whole() {

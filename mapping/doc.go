@@ -1,7 +1,7 @@
 // Package mapping implements the behavior of the contract. It connects the pipeline, the caches
 // and the handlers of all resources to a service; everything else is in the packages below.
 //
-// # Where to find what
+// # Where to find code
 //
 // To find the code of a call, look up its name with "portico routes", which prints file and line
 // of its handler; handlers.go registers them. A request passes these packages:
@@ -10,13 +10,13 @@
 //   - customers, orders, stockitems, products: the handlers, with products/writes,
 //     products/images and products/assignments.
 //   - input: checks of bodies by the rules of the contract, and conversion of values.
-//   - calls: what the pipeline and handlers share: a call, its reply, and the rendering of
-//     records by their tables of fields.
+//   - calls: the types that the pipeline and handlers share: a call, its reply, and the
+//     rendering of records by their tables of fields.
 //   - records: reading of lists in batches and pages, with the list cache.
-//   - products/lookup and products/prices: which product a call names, and what it costs.
+//   - products/lookup and products/prices: the product that a call names, and its prices.
 //   - shopconfig: websites, store views, customer groups and taxes of the shop.
-//   - replycache: which replies are cached, and what invalidates them.
-//   - legacy/gate: authorization and caching of calls that the legacy system answers.
+//   - replycache: the cached replies, and their invalidation.
+//   - legacy/gate: authorization and caching of calls that the legacy store answers.
 //   - contract, codec, listquery, numeric, auth: the contract as data, and its formats.
 //
 // # Principles
@@ -29,32 +29,30 @@
 //     a second place.
 //  3. Backends are reached only through package adapter. A write makes its decisions
 //     inside the backend's transaction.
-//  4. Each resource has a handler type of its own, which knows what it needs and no other
-//     handler. It has no state that a reload changes: the limits of a list are those of the
-//     call.
+//  4. Each resource has a handler type of its own, which knows its own dependencies and no
+//     other handler. It has no state that a reload changes: a list has the limits of the call.
 //  5. The list cache only saves queries. Every write of a store invalidates the lists it
-//     affects (package replycache), and entries expire after a minute. What imports of
-//     other processes change invalidates lists, replies and the shop's configuration in the
-//     same way (InvalidateChanged).
-//  6. Whatever can be checked before a write's transaction is checked before it, and
+//     affects (package replycache), and entries expire after a minute. Changes by imports of
+//     other processes invalidate lists, replies and the shop's configuration in the same way
+//     (InvalidateChanged).
+//  6. Everything that can be checked before a write's transaction is checked before it, and
 //     passwords are hashed before it.
 //  7. Every byte that is held for a client is reserved from a budget first, and a list takes
 //     the memory of one batch of records, however long it is.
 //
 // # Glossary
 //
-// Package adapter defines the terms of the backend side, among them backend, local
-// replica, legacy system, ID map, write intent, reconcile, backend-owned attribute, store,
-// record, schema, scope, attribute on demand, mark, and the kinds of values, including the
-// difference between absent, null and unset. Package cache defines tag, generation and
-// lease. Package mapping adds:
+// Package adapter defines the terms of the backend side, among them backend, local replica,
+// legacy store, ID map, write intent, reconcile, backend-owned attribute, store, record,
+// schema, scope, attribute on demand, mark, and the kinds of values, including the difference
+// between absent, null and unset. Package cache defines tag, generation and lease. Package
+// mapping adds:
 //
-//   - added attribute, added field: one that the shop has in addition to those of the
-//     contract.
+//   - added attribute, added field: one that the shop has in addition to the contract's.
 //   - batch: the records of a long list that are in memory at the same time. A batch update
 //     is something else: a call that changes several records.
-//   - budget: a limit on what all concurrent requests hold together, such as bytes or
-//     lists. A slot is one unit of a budget that counts requests.
+//   - budget: a limit on the total that concurrent requests hold, such as bytes or lists. A
+//     slot is one unit of a budget that counts requests.
 //   - buyer: the customer group and the tax rates for which a reply shows prices.
 //   - call: one operation of the contract with a name, such as getProduct, and also one
 //     request for it.
@@ -71,8 +69,8 @@
 //     store; computed fields have none.
 //   - fingerprint: a hash of everything in a request that its reply may depend on.
 //   - list modifiers: the query parameters that filter, sort and page a list.
-//   - original: the shop software whose observed behavior the contract describes. A
-//     legacy system is one installation of it.
+//   - original: the shop software whose observed behavior the contract describes. A legacy
+//     store is one installation of it.
 //   - position: the place in a list at which a page begins. The list cache maps its offset
 //     to a mark, from which the store continues without counting.
 //   - role: Admin, Customer or Guest. A caller without credentials is a Guest.
@@ -81,20 +79,20 @@
 //     repeated only to compare the replies.
 //   - shop: the merchant's installation: its settings, websites and store views.
 //   - step: one check of the pipeline.
-//   - store view: a scope of values, such as one language of a website. Without one, values
-//     are those of the default scope.
+//   - store view: a scope of values, such as one language of a website. Without one, the values
+//     of the default scope apply.
 //
 // # How it is tested
 //
 // Package contracttests runs the recorded exchanges of the original and the cases of the
 // specification against a whole server; the cases call every route with every method as every
-// role. The tests in this package run a service on package memstore; those that look into a
+// role. The tests in this package run a service on package memstore; tests that look into a
 // database, send odd values or write concurrently run on SQLite. Transcripts in testdata hold
 // calls and their replies in both dialects as text, for the order of the pipeline and the rules
 // of each resource, value by value. Other tests cover overlapping batch updates; random pages
 // against adapter.Apply; which records each caller can read and write; odd values for every
-// field; and a service with a reply cache beside one without it, after every kind of write. Fuzz
-// tests cover bodies and every value that is parsed. Tests of refused calls compare the rows and
-// files of the store, to show that nothing has changed. What needs no service is tested in the
-// packages below.
+// field; and a service with a reply cache beside one without it, after every kind of write.
+// Fuzz tests cover bodies and every value that is parsed. Tests of refused calls compare the
+// rows and files of the store, to show that nothing has changed. Code that needs no service is
+// tested in the packages below.
 package mapping

@@ -35,8 +35,8 @@ func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
 	return w
 }
 
-// checkAndUndo checks that a successful call changed only what belongs to owners, and
-// that a refused one changed nothing. It returns the changes, and reverts them.
+// checkAndUndo checks that a successful call changed only records of owners, and that a
+// refused one changed nothing. It returns the changes, and reverts them.
 func (w *watchedShop) checkAndUndo(t *testing.T, what string, r calls.Response, owners []string) []change {
 	t.Helper()
 	if !w.watcher.mayHaveChanged(t) {
@@ -110,7 +110,7 @@ func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *readCase, method co
 }
 
 // foreignIDNames returns names with which a body or a query may claim another record than
-// that of the path, or another owner.
+// the one of the path, or another owner.
 func foreignIDNames() []string {
 	names := []string{"id", "owner", "owner_id", "customer", "parent", "role", "api_type", "admin_id", "image"}
 	schemas := adapter.NewSchemas()
@@ -126,7 +126,8 @@ func foreignIDNames() []string {
 }
 
 // TestForeignIDsInBodies adds the ids of others to the bodies and query strings of
-// writes. The writes must still affect only what the path names, and change no owner.
+// writes. The writes must still affect only the records that the path names, and change
+// no owner.
 func TestForeignIDsInBodies(t *testing.T) {
 	t.Parallel()
 	names := foreignIDNames()
@@ -161,8 +162,8 @@ func (w *watchedShop) checkClaims(t *testing.T, rule *readCase, method contract.
 	ask := func(what, target, contentType, body string) {
 		t.Helper()
 		r := w.ask(c, method.String(), target, "application/json", contentType, body)
-		// Fields that a Customer may not write are dropped unread, except those of their
-		// own records. An Admin may write most of them, if they are valid.
+		// Fields that a Customer may not write are dropped unread, except the ids of
+		// their own records. An Admin may write most of them, if they are valid.
 		if c.role == contract.Customer && r.Status != 200 {
 			t.Errorf("%s %s: %d %s", method, what, r.Status, r.Body)
 		}
@@ -196,8 +197,8 @@ func (w *watchedShop) checkClaims(t *testing.T, rule *readCase, method contract.
 	ask(path+" with claims inside", path, "application/json", withMembers(t, body, map[string]any{"stock_data": every, "data_item": every, "customer": every}))
 }
 
-// checkColumns checks that a Customer's write changed only the role's fields and what is
-// derived from them.
+// checkColumns checks that a Customer's write changed only the role's fields and values
+// that are derived from them.
 func (w *watchedShop) checkColumns(t *testing.T, what string, fields *contract.FieldTable, c change) {
 	t.Helper()
 	follow := []string{"updated_at", "nulls", "region_id", "password_hash"}
@@ -224,7 +225,7 @@ func withMembers(t testing.TB, body string, members map[string]any) string {
 	for _, entry := range entries {
 		own := maps.Clone(entry.(map[string]any))
 		maps.Copy(entry.(map[string]any), members)
-		if list { // whose ids say what is written
+		if list { // whose ids name the written records
 			maps.Copy(entry.(map[string]any), own)
 		}
 	}

@@ -25,7 +25,7 @@ var (
 )
 
 // restoreInterval is the number of stored bodies after which the fuzz target restores the
-// demo store, which takes longer than what it tests.
+// demo store, which takes longer than the tested call.
 const restoreInterval = 25
 
 // FuzzBody sends a body to a call that reads one, in both dialects, and runs the checks

@@ -121,7 +121,7 @@ func TestCachedRepliesAfterImports(t *testing.T) {
 	}
 }
 
-// TestInvalidateChanged checks which cached replies end by what has changed.
+// TestInvalidateChanged checks the cached replies that each kind of change invalidates.
 func TestInvalidateChanged(t *testing.T) {
 	targets := []string{"/products/1", "/products/2", "/products/kettle-steel", "/products"}
 	type changes = map[adapter.Resource][]adapter.Key
@@ -143,8 +143,8 @@ func TestInvalidateChanged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ended := endedReplies(t, targets, c.changed)
 			if !slices.Equal(ended, c.ended) {
-				// Tags may share a counter by the cache's random hash, which ends too many
-				// replies. It does not happen twice in a row.
+				// Tags may share a counter by the cache's random hash, which invalidates too
+				// many replies. It does not happen twice in a row.
 				ended = endedReplies(t, targets, c.changed)
 			}
 			if !slices.Equal(ended, c.ended) {
@@ -154,7 +154,7 @@ func TestInvalidateChanged(t *testing.T) {
 	}
 }
 
-// endedReplies returns which cached replies a new service no longer returns after a change.
+// endedReplies returns the cached replies that a new service no longer returns after a change.
 func endedReplies(t *testing.T, targets []string, changed map[adapter.Resource][]adapter.Key) (ended []string) {
 	t.Helper()
 	s := openCachedPair(t, contract.Documented(), settings()).cached

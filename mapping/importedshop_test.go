@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/shopconfig"
 )
 
-// openImportedStore opens the demo store with what only imports bring along: types of
+// openImportedStore opens the demo store with the records that only imports bring: types of
 // products, computed values by store view, websites with taxes of their own, and a customer
 // whose group is gone.
 func openImportedStore(t *testing.T) (*store, *adapter.Dataset) {
@@ -62,7 +62,7 @@ func openImportedShop(t *testing.T) *customerShop {
 	return serveCustomers(t, store, data, contract.StandardFields(), adapter.NewSchemas(), with)
 }
 
-// TestImportedShop checks what shows of a shop that grew elsewhere.
+// TestImportedShop checks the replies about a shop that grew elsewhere.
 func TestImportedShop(t *testing.T) {
 	shop := openImportedShop(t)
 	const saleable, taxed = "?attrs=sku,is_saleable", "?attrs=final_price_with_tax"
@@ -94,8 +94,8 @@ func TestImportedShop(t *testing.T) {
 	})
 }
 
-// TestStaleStockStatus checks that a stored stock status does not outlive what it followed
-// from, except that of composite products.
+// TestStaleStockStatus checks that a stored stock status does not outlive its cause, except the
+// status of composite products.
 func TestStaleStockStatus(t *testing.T) {
 	store, data := openImportedStore(t)
 	s := serveShop(t, contract.Magento(), settings(), data, store, store)

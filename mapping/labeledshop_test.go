@@ -13,21 +13,21 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// An ownerLabel says who may see a record or an attribute. Labels 1 to 3 are the
-// customers with those ids.
+// An ownerLabel names the callers who may see a record or an attribute. Labels 1 to 3 are
+// the customers with those ids.
 type ownerLabel int
 
 const (
-	unlabeled   ownerLabel = -1 // visible to everybody
+	unlabeled   ownerLabel = -1 // visible to all callers
 	guestLabel  ownerLabel = 0  // of no customer: visible to Admins only
-	germanLabel ownerLabel = 6  // visible to everybody, at store views of the other website
+	germanLabel ownerLabel = 6  // visible to all callers, at store views of the other website
 	adminLabel  ownerLabel = 8
 	nobodyLabel ownerLabel = 9
 	germanView             = "3"
 )
 
-// textValue, timeValue and decimalValue are what a label writes into attributes of these
-// kinds. No value of the demo store looks like them.
+// textValue, timeValue and decimalValue are the values that a label writes into
+// attributes of these kinds. No value of the demo store looks like them.
 func (m ownerLabel) textValue() string    { return fmt.Sprintf("marked%dx", m) }
 func (m ownerLabel) timeValue() string    { return fmt.Sprintf("190%d-01-01", m) }
 func (m ownerLabel) decimalValue() string { return fmt.Sprintf("90909%d", m) }
@@ -83,8 +83,8 @@ func (c caller) maySee(m ownerLabel, view string) bool {
 	}
 }
 
-// A labeledShop is the demo store with a label on all data that is not visible to
-// everybody, so that a reply reveals whose data it contains.
+// A labeledShop is the demo store with a label on all data that is not visible to all
+// callers, so that a reply reveals whose data it contains.
 type labeledShop struct {
 	*shop
 	data    *adapter.Dataset
@@ -229,7 +229,7 @@ func (m *labeledShop) labelOf(rec adapter.Record) ownerLabel {
 	return m.labelOf(parent)
 }
 
-// productLabel returns the label for a product. Products are visible to everybody while
+// productLabel returns the label for a product. Products are visible to all callers while
 // they are enabled, visible and in the website of the store view; product 10 is only in
 // the other website.
 func (m *labeledShop) productLabel(rec adapter.Record) ownerLabel {

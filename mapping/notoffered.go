@@ -5,8 +5,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Offers reports whether backend offers the resource that a route addresses. If not, calls
-// of the route that the contract serves are answered as those of a method that is not
+// Offers reports whether backend offers the resource that a route addresses. If not, calls of
+// the route that the contract serves are answered like calls of a method that is not
 // implemented.
 func Offers(backend adapter.Adapter, r *contract.Route) bool {
 	_, err := backend.Store(adapter.Resource(r.Resource))

@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// firstPath makes the path of a route that of the first records.
+// firstPath fills the path of a route with the ids of the first records.
 var firstPath = strings.NewReplacer(":address_type", "billing", ":category_id", "4", ":customer_id", "1", ":order_id", "1", ":product_id", "1",
 	":website_id", "1", ":store", "1", ":image", "1", ":id", "1")
 

@@ -234,7 +234,7 @@ func (s *bodyShop) withUniqueValues(body string) string {
 	return strings.Replace(body, `"sku":"new"`, fmt.Sprintf(`"sku":"new%d"`, s.number), 1)
 }
 
-// sendAndCheck sends a body and checks what all replies have in common: the contract
+// sendAndCheck sends a body and checks the properties of all replies: the contract
 // defines it, it is not much larger than the body, a refused call changes nothing, and
 // nothing is an internal error. It returns the reply.
 func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, contentType, body string) calls.Response {

@@ -69,7 +69,7 @@ func oddOperands() []string {
 }
 
 // TestOddFilters compares every attribute of every list with every odd operand, by every
-// operator, and sorts by it. No list may fail, whatever the attribute's kind.
+// operator, and sorts by it. No list may fail, for any kind of attribute.
 func TestOddFilters(t *testing.T) {
 	t.Parallel()
 	operators := []string{"eq", "neq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "from", "to", "from][]=0&filter[1][to", "datetime]=1&filter[1][to", "finset", "regexp", "seq", "sneq", "null", "notnull", "moreq", ""}

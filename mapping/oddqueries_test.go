@@ -18,8 +18,8 @@ type modifiedList struct {
 	// text is an attribute to filter by, order one to sort by; order is "" if the list
 	// cannot be sorted.
 	text, order string
-	// modifiers says whether the list applies all modifiers, only checks them, or ignores
-	// them.
+	// modifiers is the list's treatment of modifiers: it applies all, only checks them,
+	// or ignores them.
 	modifiers modifierSupport
 	// store and category report whether the query may name a store view or a category.
 	store, category bool
@@ -367,8 +367,8 @@ func (s *shop) checkOddQuery(t *testing.T, target string, want outcome) {
 	}
 }
 
-// checkContractReply checks what holds for every reply: its size is bounded, an error is
-// an envelope, an internal error occurs only where the original crashes, and nothing
+// checkContractReply checks the properties of every reply: its size is bounded, an error
+// is an envelope, an internal error occurs only where the original crashes, and nothing
 // internal shows.
 func (s *shop) checkContractReply(t *testing.T, target string, got calls.Response) {
 	t.Helper()

@@ -304,8 +304,8 @@ func TestRandomPages(t *testing.T) {
 	}
 }
 
-// TestPagesWithConcurrentWriters checks that each of several concurrent writers sees what
-// it has written, and that all see the same once they are done.
+// TestPagesWithConcurrentWriters checks that each of several concurrent writers sees its
+// own writes, and that all see the same once they are done.
 func TestPagesWithConcurrentWriters(t *testing.T) {
 	const writers, rounds = 4, 10
 	s := openPaged(t, openSQLiteDemo(t), nil)

@@ -271,7 +271,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestRetryAfter checks after how many seconds a client is told to retry.
+// TestRetryAfter checks the number of seconds after which a reply tells a client to
+// retry.
 func TestRetryAfter(t *testing.T) {
 	unavailable := func(after time.Duration) error {
 		return fmt.Errorf("auth: find token: %w", &adapter.Error{Kind: adapter.Unavailable, Op: "get tokens", RetryAfter: after})
@@ -309,8 +310,8 @@ func TestRetryAfter(t *testing.T) {
 }
 
 // TestBatchWithoutBackend checks that a batch fails as a whole while nothing has been
-// saved, so that it can be repeated. Once an item has been saved, the reply must say
-// which.
+// saved, so that it can be repeated. Once an item has been saved, the reply must name
+// the saved items.
 func TestBatchWithoutBackend(t *testing.T) {
 	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, calls.Response)) {
 		for _, d := range contract.Dialects() {

@@ -16,8 +16,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
-// gallery is what these tests add to the demo store: images, an inactive category, a SKU
-// like a number and visibility 0. Store view 2 has its own values for images 1 and 2.
+// gallery is the data that these tests add to the demo store: images, an inactive category, a
+// SKU like a number and visibility 0. Store view 2 has its own values for images 1 and 2.
 const gallery = `
 	INSERT INTO product_image (id, product_id, file, media_type) VALUES
 		(1, 1, 'f/r/front.png', 'image/png'), (2, 1, 't/w/two.png', 'image/png'), (3, 1, 'n/e/new.jpg', 'image/jpeg'), (4, 2, 'o/t/other.png', 'image/png');

@@ -57,8 +57,8 @@ func notFromZero(field string) string {
 }
 func empty(field string) string { return fmt.Sprintf(`400 Empty value for "%s" in request.`, field) }
 
-// A productValue is a value for a field of product 2, and either what is read afterwards
-// or why it is refused.
+// A productValue is a value for a field of product 2, and either the value that is read
+// afterwards or the reason why it is refused.
 type productValue struct {
 	field, json string
 	want        string   // "" means missing

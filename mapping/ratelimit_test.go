@@ -8,9 +8,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestTooManyRequests checks that calls beyond a consumer's rate are refused with an
-// envelope in the requested format, after the check of the credentials and before that of
-// the route.
+// TestTooManyRequests checks that calls beyond a consumer's rate are refused with an envelope
+// in the requested format, after the check of the credentials and before the check of the
+// route.
 func TestTooManyRequests(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A readCase says what a GET of a route finds for a caller whom the access table admits.
+// A readCase is the result of a GET of a route for a caller whom the access table admits.
 // The write tests follow the same rules: for every other method of the route, the call
 // may proceed to its own checks if finds is true. If it is false, the refusal must be the
 // same as for GET, and the store must be unchanged.
@@ -49,8 +49,8 @@ func (r *readCase) view(p []string) string {
 const absent = "999"
 
 // readCases returns a case for every route in the table. The tests request all ids of the
-// store, so each caller requests their own records, those of others, those of nobody and
-// records that do not exist.
+// store, so each caller requests their own records, records of others, records without an
+// owner and records that do not exist.
 func (m *labeledShop) readCases() []readCase {
 	// of returns finds and label for the records of a resource.
 	of := func(resource adapter.Resource) (finds func(caller, []string) bool, shows func(caller, []string) ownerLabel) {

@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestWithSettings checks that a service takes over exactly the settings that it says, and
-// that the one it comes from does not change.
+// TestWithSettings checks that a service applies exactly the settings that it documents, and
+// that the service it comes from does not change.
 func TestWithSettings(t *testing.T) {
 	const wholeList = "/products?limit=0"
 	long := `{"qty": 1, "x": "` + strings.Repeat("x", 200) + `"}`

@@ -47,7 +47,7 @@ func openCachedPair(t testing.TB, d *contract.Dialect, with mapping.Settings) ca
 	return cachedPair{serveShop(t, d, with, data, store, store), plain}
 }
 
-// guestRead returns what a Guest reads at target, and the cache outcome.
+// guestRead returns the reply that a Guest gets at target, and the cache outcome.
 func (s *shop) guestRead(target string) (text, outcome string) {
 	r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json")
 	return fmt.Sprintf("%d %s %s", r.Status, r.ContentType, formKey.ReplaceAll(r.Body, []byte("form_key"))), r.CacheOutcome
@@ -199,7 +199,7 @@ func TestCacheKeys(t *testing.T) {
 }
 
 // TestScheduledPriceChanges checks that Guests see the begin and the end of a special
-// price, and those of a day with a price of a rule, immediately, without a write.
+// price, and of a day with a price of a rule, immediately, without a write.
 func TestScheduledPriceChanges(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")

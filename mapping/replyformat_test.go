@@ -10,8 +10,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
-// TestReplyFormat notices that replies to Guests look different than before. Then replycache.Format
-// must be changed, so that processes of both versions do not share replies, and the hashes here.
+// TestReplyFormat fails if replies to Guests look different than before. Then replycache.Format
+// must be changed, so that processes of both versions do not share replies, and the hashes
+// here.
 func TestReplyFormat(t *testing.T) {
 	t.Parallel()
 	const format = 2

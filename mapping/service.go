@@ -130,12 +130,12 @@ func (s *Service) newHandlers(fields *contract.Fields, finder *lookup.Finder, au
 	return h, nil
 }
 
-// WithSettings returns a service that answers as s does, but under other settings, of which
-// it takes over BodyBytes, MaxRows, GuestMaxRows, FilterTimeout, MatchBytes, ConsumerRate,
-// ConsumerBurst and Fingerprint. All other settings remain those of s, because they size
-// what the two services share: budgets, caches and the backend. What a consumer has used of
-// its rate is forgotten if the rate or the burst changes. s remains usable, so that calls in
-// progress end under its settings.
+// WithSettings returns a service that answers as s does, but applies these settings of
+// another configuration: BodyBytes, MaxRows, GuestMaxRows, FilterTimeout, MatchBytes,
+// ConsumerRate, ConsumerBurst and Fingerprint. All other settings remain as in s, because
+// they size the parts that the two services share: budgets, caches and the backend. The
+// counts of consumers are reset if the rate or the burst changes. s remains usable, so that
+// calls in progress end under its settings.
 func (s *Service) WithSettings(settings Settings) (*Service, error) {
 	next := *s
 	to := &next.settings
@@ -156,13 +156,13 @@ func (s *Service) Budgets() []*budget.Budget {
 	return append(s.Pipeline.Budgets(), filters.All, filters.Guests)
 }
 
-// InvalidateLists drops everything that is cached about lists. It is for a backend whose
-// records have been replaced by other means than calls.
+// InvalidateLists drops all cached data about lists. It is for a backend whose records have
+// been replaced by other means than calls.
 func (s *Service) InvalidateLists() { s.lists.Invalidate(nil) }
 
-// InvalidateChanged drops what is cached of records that were changed by other means than
+// InvalidateChanged drops the cached data about records that were changed by other means than
 // calls: parts by the keys of their roots; without keys, of all records of the resource; nil,
-// of all records. Of resources that calls do not write everything may depend.
+// of all records. A change of a resource that calls do not write may affect everything.
 func (s *Service) InvalidateChanged(ctx context.Context, changed map[adapter.Resource][]adapter.Key) {
 	s.caches.InvalidateChanged(ctx, changed, s.shops.Invalidate)
 }

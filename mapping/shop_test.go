@@ -49,10 +49,10 @@ type shop struct {
 	service        *mapping.Service
 	dialect        *contract.Dialect
 	items          adapter.Store
-	direct         *store // bypasses the service, and what is between it and the store
+	direct         *store // bypasses the service, and any adapter between it and the store
 	log            *syncBuffer
 	authorizations map[contract.Role]string // Authorization header by role
-	// reset restores what the store held when the shop was opened.
+	// reset restores the content that the store had when the shop was opened.
 	reset func(t testing.TB)
 }
 
@@ -61,8 +61,8 @@ type store struct {
 	adapter.Adapter
 	credentials *credentials.Store
 	path        string // of the SQLite file; "" for one in memory
-	// save returns a function that restores what the store holds now, and reports whether
-	// it held anything else since it was last called.
+	// save returns a function that restores the present content of the store, and reports
+	// whether the content has changed since it was last called.
 	save func(t testing.TB) (restore func(t testing.TB) (changed bool))
 }
 

@@ -41,8 +41,8 @@ func flags() []string {
 		"use_config_manage_stock", "use_config_qty_increments", "use_config_enable_qty_inc"}
 }
 
-// fieldValues returns the values that stock_orders 2.3 says each field with a rule
-// accepts and refuses.
+// fieldValues returns the values that each field with a rule accepts and refuses
+// (stock_orders 2.3).
 func fieldValues() map[string][]fieldValue {
 	fields := map[string][]fieldValue{
 		"qty": {
@@ -237,8 +237,8 @@ func TestItemIDInSingleUpdate(t *testing.T) {
 	})
 }
 
-// TestSideEffects checks what a save changes in addition (stock_orders 2.3). Each row
-// stores the item, then updates it once.
+// TestSideEffects checks the side effects of a save (stock_orders 2.3). Each row stores
+// the item, then updates it once.
 func TestSideEffects(t *testing.T) {
 	own := func(name string, v any) itemValues { return itemValues{name: v, "use_config_" + name: 0} }
 	tests := []struct {
@@ -341,7 +341,8 @@ func TestSideEffectsUseStoredValues(t *testing.T) {
 	}
 }
 
-// TestShopStockSettings checks that the shop's stock settings replace those of an item.
+// TestShopStockSettings checks that the shop's stock settings replace the settings of an
+// item.
 func TestShopStockSettings(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {

@@ -19,7 +19,7 @@ type storeWatcher struct {
 	db     *sql.DB
 	media  fs.FS
 	tables []storedTable
-	// version and mediaState tell whether the store has changed since the last check.
+	// version and mediaState show whether the store has changed since the last check.
 	version    int64
 	mediaState string
 }
@@ -29,7 +29,7 @@ type storedTable struct {
 	columns, key []string
 }
 
-// A storedRow is a row by its columns, without those that are NULL.
+// A storedRow is a row by its columns, without columns that are NULL.
 type storedRow struct {
 	table  string
 	values map[string]string
@@ -45,7 +45,7 @@ func (s *shop) watchStore(t testing.TB) *storeWatcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1) // the version is that of one connection
+	db.SetMaxOpenConns(1) // each connection has a version of its own
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -193,8 +193,8 @@ func (c change) String() string {
 	return text
 }
 
-// changesSince returns how the rows differ from those in before, in the order of their
-// keys.
+// changesSince returns the differences between the rows and the rows in before, in the
+// order of their keys.
 func (after snapshot) changesSince(before snapshot) []change {
 	keys := map[string]bool{}
 	for key := range before {

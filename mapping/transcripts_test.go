@@ -185,8 +185,8 @@ func (s *transcribedShop) runCase(t *testing.T, c transcribedCase) {
 	}
 }
 
-// transcribedShops returns what opens the shop of each transcript that does not use the
-// demo store as it is.
+// transcribedShops returns the functions that open the shops of the transcripts that do not use the demo
+// store unchanged.
 func transcribedShops() map[string]func(*testing.T, *contract.Dialect) transcribedShop {
 	return map[string]func(*testing.T, *contract.Dialect) transcribedShop{
 		"customers": func(t *testing.T, d *contract.Dialect) transcribedShop {

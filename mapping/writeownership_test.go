@@ -11,14 +11,14 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A writeCase says what happens to a write that the access table admits, with a valid
-// body if it reads one.
+// A writeCase is the result of a write that the access table admits, with a valid body if
+// it reads one.
 type writeCase struct {
 	// refused returns the entries with which the call itself refuses, joined by "; ". If
 	// it is nil or returns "", the call succeeds.
 	refused func(c caller, p []string) string
-	// owners returns what the call may change, as named by ownersOf; created is the id in
-	// Location, if there is one.
+	// owners returns the owners whose records the call may change, as named by ownersOf;
+	// created is the id in Location, if there is one.
 	owners func(p []string, created string) []string
 }
 
@@ -243,7 +243,7 @@ func (m *labeledShop) forEachWrite(t *testing.T, test func(t *testing.T, rule *r
 
 // TestWriteOwnership sends every write for every record as every caller. A refused call
 // must give its reason and leave the store unchanged; a successful one must change only
-// what it names.
+// the records that it names.
 func TestWriteOwnership(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
