@@ -37,7 +37,7 @@ func TestParseHeaders(t *testing.T) {
 	}
 }
 
-// FuzzHeaders checks that accepted headers can be sent, and read again from its encoding.
+// FuzzHeaders checks that accepted headers can be sent, and read again from their encoding.
 func FuzzHeaders(f *testing.F) {
 	for _, seed := range []string{"", "a=b", "Authorization=Bearer%20k,x=%2C", "a=%0a", "=,="} {
 		f.Add(seed)

@@ -72,8 +72,8 @@ func (s *shop) ordersFound(t *testing.T, operator, text string) string {
 	return strings.Join(ids, ",")
 }
 
-// TestDatesOfEveryList: each date of each list is filtered in the same way, whatever the form of
-// the date.
+// TestDatesOfEveryList checks that each date of each list is filtered in the same way, whatever
+// the form of the date.
 func TestDatesOfEveryList(t *testing.T) {
 	const canonical, minimum = "2012-03-02 10:00:00", 20
 	operators := []string{"eq", "neq", "gt", "lt", "gteq", "lteq", "from", "to", "in", "nin", "unknown"}

@@ -1,4 +1,4 @@
-// Package consistency checks the values that concurrent clients have seen of single registers
+// Package consistency checks the values that concurrent clients have seen in single registers
 // that they write and read, such as the quantity of a stock item or the name of a product.
 //
 // Clients record each call in a [Log], with the moments at which it began and ended. [Check]

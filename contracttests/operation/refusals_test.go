@@ -28,12 +28,12 @@ const largeBody = 6 << 20
 type refusal struct {
 	name    string
 	line    string // of the request
-	fields  string // of its header, besides Host and those that say how long the body is
+	fields  string // of its header, besides Host and the fields with the length of the body
 	framing string // these fields; "": Content-Length with the size of the body
 	size    int    // of the body, in bytes; 0 means largeBody
-	behind  string // what follows the body
+	behind  string // sent after the body
 	status  int
-	log     string // what the log says of it besides
+	log     string // further text of its log entry
 }
 
 const (

@@ -29,7 +29,7 @@ func (f Fault) Error() string { return f.Message }
 // [Dialect.Fault] has not made.
 func (f Fault) Reason() string { return f.reason }
 
-// Because returns f with another Reason, which says more than the message of the contract does.
+// Because returns f with another Reason, which has more detail than the message of the contract.
 func (f Fault) Because(reason string) Fault {
 	f.reason = reason
 	return f

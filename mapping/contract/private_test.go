@@ -51,7 +51,7 @@ func TestPrivateFields(t *testing.T) {
 }
 
 // TestPrivateOfStores checks that fields that a store adds to customers count as personal,
-// fields that it adds to products do not.
+// and that fields that it adds to products do not.
 func TestPrivateOfStores(t *testing.T) {
 	f := tables(t, FieldOptions{Added: []AddedField{
 		{Resource: "customers", Name: "shop_hobby", Read: []Role{Admin}},

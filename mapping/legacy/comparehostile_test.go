@@ -21,8 +21,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A hostileReply is what a hostile system sends in place of a reply, and what the report is to say
-// of that.
+// A hostileReply is the text that a hostile system sends in place of a reply, and the finding that
+// the report must have.
 type hostileReply struct {
 	name, want string
 	send       func(conn net.Conn)
@@ -86,7 +86,7 @@ func hostileReplies(elsewhere string) []hostileReply {
 const maxHostileMemory = 320 << 20
 
 // TestCompareWithHostileSystem compares a shop with a system that answers everything that a
-// comparison must survive. The comparison is bounded in memory and time, says what is wrong, sends
+// comparison must survive. The comparison is bounded in memory and time, reports the faults, sends
 // nothing to other hosts, and prints nothing that changes a terminal.
 func TestCompareWithHostileSystem(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func TestShadowBelowBasePath(t *testing.T) {
 }
 
 // TestShadowOfShortenedReplies checks that shadow reads of clients that ask for compressed replies, for
-// parts, or only for what has changed find no differences.
+// parts, or only for changed replies find no differences.
 func TestShadowOfShortenedReplies(t *testing.T) {
 	t.Parallel()
 	old := apptest.StartDemo(t, "magento")
@@ -202,7 +202,7 @@ func TestShadowOfShortenedReplies(t *testing.T) {
 			apptest.Send(t, http.MethodGet, front.Contract+"/api/rest/products?limit=3", "", "Accept", "application/json", header[0], header[1])
 		}
 		by, _ := awaitOutcomes(t, front.Ops, 3)
-		want := map[string]float64{"legacy": 2, "portico": 3}[to] // a 304 of the old shop cannot be compared
+		want := map[string]float64{"legacy": 2, "portico": 3}[to] // a 304 of the legacy store cannot be compared
 		if by["same"] != want || by["different"] > 0 {
 			t.Errorf("%s answers: %v; %v", to, by, shadowDifferences(t, front.Ops))
 		}

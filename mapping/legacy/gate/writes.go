@@ -111,10 +111,10 @@ func (b *BatchItems) found() []adapter.Key {
 	return b.keys
 }
 
-// LegacyWrite returns the records that a forwarded write names, which the legacy store has
-// answered with status and header: the records in its path, and the record in the address of a
-// created one. items are the ids in its body. ok is false if the write has failed or can have
-// changed no records. r must be an API request.
+// LegacyWrite returns the records that the forwarded write r names: the records in its path, and
+// the created record, whose address is in header. status and header are the legacy store's answer,
+// and items are the ids in the body of r. ok is false if the write has failed or can have changed
+// no records. r must be an API request.
 func (s *Gate) LegacyWrite(ctx context.Context, r *calls.Request, status int, header http.Header, items *BatchItems) (w Write, ok bool) {
 	address := s.pipeline.Address(r)
 	created, isCreated := s.createdAddress(header)
