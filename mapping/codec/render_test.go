@@ -169,7 +169,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 }
 
 // TestJSONEscapes checks every ASCII character, and one outside ASCII, at every place of a text that
-// is longer than what the encoder looks at at once.
+// is longer than the eight bytes that the encoder looks at at once.
 func TestJSONEscapes(t *testing.T) {
 	for c := range rune(utf8.RuneSelf + 1) {
 		want := string(c)
