@@ -42,7 +42,7 @@ type Cache struct {
 
 // Server configures the server of the contract's port.
 type Server struct {
-	MaxConnections    int           `setting:"server.max_connections" default:"4096" range:"1 1000000" help:"Maximum number of connections to the contract's port. Others wait until one is closed."`
+	MaxConnections    int           `setting:"server.max_connections" default:"4096" range:"1 1000000" help:"Maximum number of connections to the contract's port. Others wait until one is closed. A process that may open few files lets in fewer, and says so in the log when it starts: each may take two files, and some are left for the database, Redis and the operators' port."`
 	ReadHeaderTimeout time.Duration `setting:"server.read_header_timeout" default:"10s" range:"10ms 24h" help:"Maximum time to read the headers of a request."`
 	ReadTimeout       time.Duration `setting:"server.read_timeout" default:"1m" range:"10ms 24h" help:"Maximum time to read a whole request."`
 	WriteTimeout      time.Duration `setting:"server.write_timeout" default:"2m" range:"10ms 24h" help:"Maximum time from the end of a request's headers to the end of its reply. Work that takes longer is stopped."`

@@ -126,7 +126,7 @@ func raiseOpenFiles(b *testing.B, files uint64) {
 func BenchmarkConnections(b *testing.B) {
 	for _, count := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
-			raiseOpenFiles(b, uint64(count+1000))
+			raiseOpenFiles(b, uint64(2*count+1000)) // two for each connection of the server
 			p := apptest.Start(b, []string{fmt.Sprintf("PORTICO_SERVER_MAX_CONNECTIONS=%d", count+100)}, "--demo", "--log-level", "error")
 			path := func(int) string { return "/products/1" }
 			few := connect(b, p.Contract, path(0), workers)

@@ -56,6 +56,9 @@ func NewConnections(limits ConnectionLimits) *Connections {
 	}
 }
 
+// Limit returns the number of connections at a time.
+func (c *Connections) Limit() int { return c.limits.Most }
+
 // Listener returns l with its connections counted.
 func (c *Connections) Listener(l net.Listener) net.Listener {
 	return &countedListener{Listener: l, connections: c, closed: make(chan struct{})}

@@ -117,7 +117,7 @@ Old shop
   ok           old shop clock    as this machine's; timestamps of signed calls may be 10m0s ahead
 
 Machine
-  ok           open files        NUMBER are allowed, and at most about 484 are needed
+  ok           open files        NUMBER are allowed, and at most about 584 are needed
   ok           memory            the settings let Portico take about 256.0 MiB of SIZE of this machine
 
 Not used: certificate, old shop credentials, followed database, rights in the old shop, backend

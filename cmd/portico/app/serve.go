@@ -173,7 +173,7 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 	}
 	printStartup(p, out, cfg, ports.contractListener.Addr(), ports.opsListener.Addr(), data)
 	about := log.With(programAttributes(p, cfg, data != nil)...)
-	about.Info("started", "listen", ports.contractListener.Addr().String(), "ops", ports.opsListener.Addr().String(), "routes", strings.Join(program.DescribeRoutes(cfg.Routes), "; "))
+	about.Info("started", "listen", ports.contractListener.Addr().String(), "ops", ports.opsListener.Addr().String(), "connections", a.connections.Limit(), "routes", strings.Join(program.DescribeRoutes(cfg.Routes), "; "))
 	started := time.Now()
 
 	failed := ports.serve()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -134,7 +135,7 @@ func (w *wiring) openContract(context.Context) error {
 		return err
 	}
 	w.ops = &ops{token: cfg.OpsToken, registry: w.registry, hasCachedReplies: w.cache.HasUsable, pprof: cfg.OpsPprof}
-	w.connections = httpapi.NewConnections(httpapi.ConnectionLimits{Most: cfg.Server.MaxConnections, UnreadBytes: cfg.Limits.UnreadBytes, UnreadTime: cfg.Server.ReadTimeout})
+	w.connections = httpapi.NewConnections(httpapi.ConnectionLimits{Most: maxConnections(cfg, w.log), UnreadBytes: cfg.Limits.UnreadBytes, UnreadTime: cfg.Server.ReadTimeout})
 	options := httpapi.Options{
 		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.mediaGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
@@ -169,6 +170,21 @@ func (w *wiring) openContract(context.Context) error {
 	w.contract = w.rules
 	w.resources.add(w.rules.close)
 	return nil
+}
+
+// maxConnections returns how many connections the contract's port may have, and logs if they are fewer than
+// the settings say.
+func maxConnections(cfg *config.Config, log *slog.Logger) int {
+	limit, known := program.OpenFilesLimit()
+	if !known {
+		return cfg.Server.MaxConnections
+	}
+	most := program.MaxConnections(cfg, limit)
+	if most < cfg.Server.MaxConnections {
+		log.Warn("the contract's port lets in fewer connections than server.max_connections, because this process may open few files: raise that limit (LimitNOFILE= of systemd, --ulimit nofile of a container), or lower server.max_connections",
+			"connections", most, "max_connections", cfg.Server.MaxConnections, "open_files", limit)
+	}
+	return most
 }
 
 // openOps lets the operators' port know of the other parts.

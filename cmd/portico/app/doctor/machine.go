@@ -107,19 +107,15 @@ func sizeText(bytes uint64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// otherFiles is the number of files that Portico has open besides connections of clients and to
-// upstreams: the database, replies on disk, images.
-const otherFiles = 256
-
 // checkOpenFiles checks that the process may open as many files as it may have connections.
 func (e *examination) checkOpenFiles(context.Context) []Finding {
-	limit, known := openFilesLimit()
+	limit, known := program.OpenFilesLimit()
 	if !known {
 		return one(notChecked("", "the limit is not known on this system"))
 	}
-	need := uint64(e.cfg.Server.MaxConnections + e.cfg.Upstream.MaxInFlight + e.cfg.Legacy.MaxInFlight + otherFiles)
+	need := program.NeededFiles(e.cfg)
 	if limit < need {
-		return one(warned("", fmt.Sprintf("%d are allowed, and server.max_connections with all upstreams can take %d: clients beyond it get no connection, and calls fail", limit, need), "Raise the limit (LimitNOFILE= of systemd, --ulimit nofile of a container), or lower server.max_connections."))
+		return one(warned("", fmt.Sprintf("%d are allowed, and server.max_connections with all upstreams can take %d: portico serve lets in %d connections, and others wait", limit, need, program.MaxConnections(e.cfg, limit)), "Raise the limit (LimitNOFILE= of systemd, --ulimit nofile of a container), or lower server.max_connections."))
 	}
 	return one(passed("", fmt.Sprintf("%d are allowed, and at most about %d are needed", limit, need)))
 }

@@ -4,6 +4,3 @@ package doctor
 
 // freeSpace is not known here.
 func freeSpace(string) (bytes uint64, known bool) { return 0, false }
-
-// openFilesLimit is not known here.
-func openFilesLimit() (limit uint64, known bool) { return 0, false }

@@ -12,13 +12,3 @@ func freeSpace(folder string) (bytes uint64, known bool) {
 	}
 	return s.Bavail * uint64(s.Bsize), true
 }
-
-// openFilesLimit returns how many files a process may open. Go programs raise it at their start
-// as far as they may.
-func openFilesLimit() (limit uint64, known bool) {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
-		return 0, false
-	}
-	return l.Cur, true
-}

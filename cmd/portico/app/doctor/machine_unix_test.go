@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -27,11 +28,11 @@ func TestSpace(t *testing.T) {
 
 // TestOpenFiles compares settings with the limit of this process.
 func TestOpenFiles(t *testing.T) {
-	limit, known := openFilesLimit()
+	limit, known := program.OpenFilesLimit()
 	if !known {
 		t.Fatal("the limit is not known on this system")
 	}
-	for connections, want := range map[int]Level{0: OK, int(min(limit, math.MaxInt-otherFiles)): Warning} {
+	for connections, want := range map[int]Level{0: OK, int(min(limit, math.MaxInt32)): Warning} {
 		e := &examination{cfg: &config.Config{Server: config.Server{MaxConnections: connections}}}
 		if found := e.checkOpenFiles(t.Context())[0]; found.Level != want {
 			t.Errorf("%d connections: %+v", connections, found)
