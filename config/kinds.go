@@ -32,7 +32,7 @@ const (
 	URL                  // absolute http or https URL, or empty
 	Networks             // IP addresses and CIDR networks, comma separated or a YAML list
 	TimeZone             // IANA name
-	Choices              // one or more of Choices, comma separated or a YAML list
+	Choices              // one or more of Choices, or none if MayBeEmpty, comma separated or a YAML list
 	Names                // texts, comma separated or a YAML list
 	Key                  // 32 bytes as 64 hexadecimal digits, or empty
 )
@@ -88,15 +88,15 @@ func (s Setting) parse(text string) (any, error) {
 
 func (s Setting) parseChoices(text string) (any, error) {
 	chosen := parseNames(text)
-	for _, name := range chosen {
-		if !slices.Contains(s.Choices, name) {
-			chosen = nil
-		}
-	}
-	if len(chosen) == 0 {
+	unknown := slices.ContainsFunc(chosen, func(name string) bool { return !slices.Contains(s.Choices, name) })
+	switch {
+	case !unknown && (len(chosen) > 0 || s.MayBeEmpty):
+		return chosen, nil
+	case s.MayBeEmpty:
+		return nil, errors.New("must be a list of " + strings.Join(s.Choices, ", ") + ", or []")
+	default:
 		return nil, errors.New("must be a list of " + strings.Join(s.Choices, ", ") + ", at least one")
 	}
-	return chosen, nil
 }
 
 func parseNames(text string) []string {

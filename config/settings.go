@@ -17,6 +17,8 @@ type Setting struct {
 	Default string
 	Help    string   // one or two sentences, with the unit
 	Choices []string // allowed values of kinds Choice and Choices
+	// MayBeEmpty: a value of kind Choices may be an empty list.
+	MayBeEmpty bool
 
 	// Min and Max are the inclusive bounds of kinds Int, Size (in bytes) and Duration (in
 	// nanoseconds).

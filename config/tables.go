@@ -45,8 +45,8 @@ type Attribute struct {
 	Name     string   `setting:"name" help:"Its name in requests and answers, of lower-case letters, digits and underscores. It must not be a name of the contract."`
 	Kind     string   `setting:"kind" choices:"text integer decimal time" help:"How its values are written and compared. It cannot change once values are stored."`
 	Scope    string   `setting:"scope" default:"global" choices:"global website store" help:"For products: whether websites or store views may have values of their own."`
-	Roles    []string `setting:"roles" choices:"admin customer guest" help:"Roles that read it."`
-	Writers  []string `setting:"writers" default:"admin" choices:"admin customer" help:"Roles that write it. Customers write only what is their own, and no products."`
+	Roles    []string `setting:"roles" choices:"admin customer guest" empty:"true" help:"Roles that read it. [] means none."`
+	Writers  []string `setting:"writers" default:"admin" choices:"admin customer" empty:"true" help:"Roles that write it. Customers write only what is their own, and no products. [] means none."`
 	Views    []string `setting:"views" default:"list,single" choices:"list single" help:"Views that show it by default. In other views attrs asks for it."`
 }
 
@@ -115,7 +115,7 @@ func (l *loader) loadKeys(t Table, e entry, given *document, at func(int) string
 		if ok {
 			origin = at(given.lines[key.Name])
 		} else {
-			text = key.Default
+			text, key.MayBeEmpty = key.Default, false // a key that is left out is no empty list
 		}
 		parsed, err := key.parse(text)
 		if err != nil {

@@ -111,8 +111,8 @@ func TestLoadRefusesEntries(t *testing.T) {
 		{"values", "attributes:\n- resource: customers\n  kind: money\n  roles: [admin, root]\n  writers: [admin, guest]\n  views: []\n  scope: [store, website]\n", config.Sources{}, []string{
 			`portico.yaml:3: attributes[0].kind: "money" must be one of text, integer, decimal, time`,
 			`portico.yaml:7: attributes[0].scope: "store,website" must be one of global, website, store`,
-			`portico.yaml:4: attributes[0].roles: "admin,root" must be a list of admin, customer, guest, at least one`,
-			`portico.yaml:5: attributes[0].writers: "admin,guest" must be a list of admin, customer, at least one`,
+			`portico.yaml:4: attributes[0].roles: "admin,root" must be a list of admin, customer, guest, or []`,
+			`portico.yaml:5: attributes[0].writers: "admin,guest" must be a list of admin, customer, or []`,
 			`portico.yaml:6: attributes[0].views: "" must be a list of list, single, at least one`,
 		}},
 		{"unknown keys", "fields:\n- {role: admin, rea: [x], more: {deep: 1}}", config.Sources{}, []string{

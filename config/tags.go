@@ -56,6 +56,8 @@ func newSetting(field reflect.StructField) Setting {
 			if s.Kind = Choice; field.Type.Kind() == reflect.Slice {
 				s.Kind = Choices
 			}
+		case "empty":
+			s.MayBeEmpty = value == "true"
 		case "default":
 			s.Default = value
 		case "range":
