@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/restroles"
 	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
@@ -112,6 +113,10 @@ func (r *entityReader) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entit
 func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	kinds := map[adapter.Kind]string{adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal", adapter.KindTime: "time"}
 	scopes := map[adapter.Scope]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}
+	lists, err := restroles.ReadFieldLists(ctx, d.conn.Conn, tx)
+	if err != nil {
+		return nil, err
+	}
 	for _, of := range []struct {
 		entity
 		adapter.Resource
@@ -122,13 +127,18 @@ func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Se
 		}
 		for _, a := range own {
 			s := Setting{Name: "attributes", From: fmt.Sprintf("eav_attribute %d", a.id)}
+			a.Roles = slices.DeleteFunc(a.Roles, func(kind string) bool { return !lists.Allows(kind, a.Resource, "read", a.Name) })
+			writers := ""
+			if !lists.Allows("admin", a.Resource, "write", a.Name) {
+				writers = ", writers: []"
+			}
 			if a.valid {
 				s.Attribute = &a.Attribute
 				s.Value = fmt.Sprintf("{resource: %s, name: %s, kind: %s", a.Resource, a.Name, kinds[a.Kind])
 				if a.Resource == adapter.Products {
 					s.Value += ", scope: " + scopes[a.Scope]
 				}
-				s.Value += ", roles: [" + strings.Join(a.Roles, ", ") + "]}"
+				s.Value += ", roles: [" + strings.Join(a.Roles, ", ") + "]" + writers + "}"
 			} else {
 				s.Name, s.Warning = "", fmt.Sprintf("the attribute %.64q of %s has a code that Portico's attributes cannot have, so its values are not imported", a.Name, a.Resource)
 			}
@@ -138,87 +148,37 @@ func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Se
 	return all, nil
 }
 
-// aclResources returns the resources of Portico by those of the old shop's REST roles.
-func aclResources() map[string]adapter.Resource {
-	return map[string]adapter.Resource{
-		"customer": adapter.Customers, "customer_address": adapter.CustomerAddresses, "product": adapter.Products, "product_category": adapter.ProductCategories,
-		"product_image": adapter.ProductImages, "product_website": adapter.ProductWebsites, "stock_item": adapter.StockItems, "order": adapter.Orders,
-		"order_item": adapter.OrderItems, "order_address": adapter.OrderAddresses, "order_comment": adapter.OrderComments,
-	}
-}
-
 // fieldLists returns the entries of the table fields.
 func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	type list struct {
-		role, resource string
+	lists, err := restroles.ReadFieldLists(ctx, d.conn.Conn, tx)
+	if err != nil {
+		return nil, err
 	}
-	lists, order, unlimited := map[list]map[string]string{}, []list{}, map[string]bool{}
-	err = d.conn.eachIfTable(ctx, tx, "api2_acl_attribute", "SELECT user_type, resource_id, operation, allowed_attributes FROM "+d.conn.Table("api2_acl_attribute")+
-		" ORDER BY user_type, resource_id, operation", func(r server.Row) error {
-		at := list{d.conn.TextOf(r[0]), d.conn.TextOf(r[1])}
-		if at.resource == "all" {
-			unlimited[at.role] = true
-			return nil
-		}
-		if lists[at] == nil {
-			lists[at], order = map[string]string{}, append(order, at)
-		}
-		lists[at][d.conn.TextOf(r[2])] = d.conn.TextOf(r[3])
-		return nil
-	})
-	for _, at := range order {
-		resource, known := aclResources()[at.resource]
-		if unlimited[at.role] || !slices.Contains([]string{"admin", "customer", "guest"}, at.role) {
-			continue
-		}
-		s := Setting{From: "api2_acl_attribute " + at.role + " " + at.resource}
-		if known {
-			s.Name, s.Value = "fields", fmt.Sprintf("{resource: %s, role: %s%s%s}", resource, at.role, fieldList("read", lists[at]), fieldList("write", lists[at]))
-			s.Warning = "check that these are fields of the contract: the old shop has others, which must be left out"
-		} else {
-			s.Warning = fmt.Sprintf("the old shop limits the fields of %.64q, which is no resource of the contract", at.resource)
-		}
-		all = append(all, s)
+	for _, l := range lists.All() {
+		all = append(all, Setting{Name: "fields", From: "api2_acl_attribute " + l.Role + " " + l.Name, Fields: &l})
 	}
-	for _, role := range []string{"admin", "customer", "guest"} {
-		limited := slices.ContainsFunc(order, func(at list) bool { return at.role == role })
-		if limited && !unlimited[role] {
-			all = append(all, Setting{From: "api2_acl_attribute " + role,
-				Warning: "resources without a list have no fields for the role " + role + " in the old shop: in Portico they have all"})
-		}
+	for _, resource := range lists.Unknown() {
+		all = append(all, Setting{From: "api2_acl_attribute", Warning: fmt.Sprintf("the old shop limits the fields of %.64q, which is no resource of the contract", resource)})
 	}
-	return all, err
-}
-
-// fieldList returns a key of an entry of the table fields.
-func fieldList(operation string, lists map[string]string) string {
-	names, ok := lists[operation]
-	if !ok {
-		return ""
-	}
-	var valid []string
-	for name := range strings.SplitSeq(names, ",") {
-		if name = strings.TrimSpace(name); attributeNamePattern.MatchString(name) {
-			valid = append(valid, name)
-		}
-	}
-	return ", " + operation + ": [" + strings.Join(valid, ", ") + "]"
+	return all, nil
 }
 
 // narrowRules warns of roles and administrators that may do less than everything.
 func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	err = d.conn.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT r.entity_id, r.role_name FROM "+d.conn.Table("api2_acl_role")+" r LEFT JOIN "+d.conn.Table("api2_acl_rule")+
-		" a ON a.role_id = r.entity_id AND a.resource_id = 'all' WHERE a.entity_id IS NULL ORDER BY r.entity_id LIMIT 100", func(r server.Row) error {
-		all = append(all, Setting{From: "api2_acl_role " + string(r[0]),
-			Warning: fmt.Sprintf("the role %.64q may not use all resources in the old shop: Portico serves all of them to each kind of user, unless fields limits what they read and write", d.conn.TextOf(r[1]))})
-		return nil
-	})
+	roles, err := restroles.ReadRoles(ctx, d.conn.Conn, tx)
 	if err != nil {
 		return nil, err
 	}
+	for _, role := range roles.Limited() {
+		does := "Portico answers such calls with records without fields, where the entries of fields say so, and refuses none"
+		if role.OfAdmins {
+			does = "Portico has no such roles, so its administrators are imported only if portico import --widen names them, with all rights"
+		}
+		all = append(all, Setting{From: fmt.Sprintf("api2_acl_role %d", role.ID), Warning: fmt.Sprintf("in the old shop not every call is allowed to the %s: %s", role.Allows, does)})
+	}
 	err = d.conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.conn.Table("admin_user")+" u LEFT JOIN "+d.conn.Table("api2_acl_user")+
 		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r server.Row) error {
-		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the old shop, so that every call fails there: with a token the calls succeed in Portico"})
+		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the old shop, so that every call fails there, and is imported only if portico import --widen names them, with all rights"})
 		return nil
 	})
 	return all, err

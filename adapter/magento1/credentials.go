@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/restroles"
 	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // Admins yields the administrators by ascending id, with what their REST roles allow. A failure
 // ends the sequence with an error.
 func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, error] {
-	var roles *restRoles
+	var roles *restroles.Roles
 	return readAll[adapter.LegacyAdmin](ctx, d.conn, &simpleTable[adapter.LegacyAdmin]{
 		conn: d.conn, table: "admin_user", key: "user_id", columns: []string{"username", "password", "is_active"},
 		before: func(ctx context.Context, tx *sql.Tx) (err error) {
-			roles, err = readRoles(ctx, d.conn, tx)
+			roles, err = restroles.ReadRoles(ctx, d.conn.Conn, tx)
 			return err
 		},
 		read: func(id int64, columns server.Row) adapter.LegacyAdmin {
 			a := adapter.Admin{ID: id, Username: d.conn.TextOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
-			return adapter.LegacyAdmin{Admin: a, Limits: roles.adminLimits(id)}
+			return adapter.LegacyAdmin{Admin: a, Limits: roles.AdminLimits(id)}
 		},
 	}, 0, endless)
 }
@@ -32,9 +33,9 @@ func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, er
 // offers them, and returns "" otherwise.
 func (d *Database) CustomerLimits(ctx context.Context) (limits string, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		roles, err := readRoles(ctx, d.conn, tx)
+		roles, err := restroles.ReadRoles(ctx, d.conn.Conn, tx)
 		if err == nil {
-			limits = roles.customerLimits()
+			limits = roles.CustomerLimits()
 		}
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/restroles"
 	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
@@ -20,7 +21,7 @@ type Setting struct {
 	Name string
 	// Value is the value as Portico's configuration file has it: an entry of a table in
 	// YAML, as {resource: products, name: size, kind: integer}. It is "" if the old shop
-	// does not say.
+	// does not say, and for an entry of "fields", which Fields describes.
 	Value string
 	// From is where it was found: "core_config_data default 0 general/locale/timezone",
 	// "eav_attribute 134", or "built-in default of …".
@@ -30,6 +31,8 @@ type Setting struct {
 	Warning string
 	// Attribute is the attribute that an entry of "attributes" adds; nil otherwise.
 	Attribute *Attribute
+	// Fields is the entry of "fields"; nil otherwise.
+	Fields *restroles.FieldList
 }
 
 // An Attribute is an attribute that the old shop has besides those of the contract.

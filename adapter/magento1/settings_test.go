@@ -1,9 +1,12 @@
 package magento1_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
@@ -23,6 +26,9 @@ func settingsOf(t *testing.T, d *magento1.Database) (values map[string]string, w
 		if s.From == "" || s.Name == "" && s.Warning == "" {
 			t.Errorf("%+v says neither what nor from where", s)
 		}
+		if s.Fields != nil {
+			s.Value = fmt.Sprintf("%s %s read %s write %s", s.Fields.Role, s.Fields.Resource, namesOf(s.Fields.Read), namesOf(s.Fields.Write))
+		}
 		if before, twice := values[s.Name]; twice {
 			s.Value = before + "\n" + s.Value
 		}
@@ -35,6 +41,14 @@ func settingsOf(t *testing.T, d *magento1.Database) (values map[string]string, w
 		}
 	}
 	return values, warnings, attributes
+}
+
+// namesOf returns a list of fields as text, which tells all fields from none.
+func namesOf(fields []string) string {
+	if fields == nil {
+		return "all"
+	}
+	return fmt.Sprint(fields)
 }
 
 func TestSettings(t *testing.T) {
@@ -82,7 +96,8 @@ func TestSettings(t *testing.T) {
 	values, warnings, _ = settingsOf(t, d)
 	for name, want := range map[string]string{
 		"public_url": "", "store.timezone": "America/Los_Angeles", "store.tax_country": "US", "store.tax_region": "", "stock.min_qty": "0", "stock.notify_qty": "1", "stock.manage": "true",
-		"store.themes": "default/modern,rwd/winter", "fields": "{resource: products, role: guest, read: [entity_id, sku, name]}",
+		"store.themes": "default/modern,rwd/winter",
+		"fields":       `guest products read [entity_id sku name] write []` + "\n" + `guest product_categories read [] write []` + "\n" + `guest product_images read [] write []`,
 	} {
 		if values[name] != want {
 			t.Errorf("%s: %s, want %s", name, values[name], want)
@@ -98,7 +113,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, want := range []string{
 		"prices differ between websites", "prices include tax", "leaves sold-out products out", "one account for all websites", "no /index.php", "stores 2 have others",
-		`"MixedCase"`, `"carts"`, "resources without a list have no fields for the role guest", `the role "Warehouse"`, "the administrator has no REST role",
+		`"MixedCase"`, `"carts"`, `the role "Warehouse"`, "the administrator has no REST role",
 	} {
 		if !slices.ContainsFunc(warnings, func(s string) bool { return strings.Contains(s, want) }) {
 			t.Errorf("no warning says %q:\n%s", want, strings.Join(warnings, "\n"))
@@ -106,5 +121,51 @@ func TestSettings(t *testing.T) {
 	}
 	if strings.Contains(strings.Join(warnings, "\n")+values["attributes"], "hidden_one") {
 		t.Error("an attribute that is not visible is named")
+	}
+}
+
+// TestFieldLists reads lists of fields, and roles that leave a kind of user no call.
+func TestFieldLists(t *testing.T) {
+	d, raw := openShopOf(t, magento1test.Rich)
+	magento1test.Break(t, raw,
+		"DELETE FROM api2_acl_attribute WHERE user_type IN ('admin', 'customer')", "DELETE FROM api2_acl_rule WHERE role_id IN (1, 2)",
+		"INSERT INTO api2_acl_rule (role_id, resource_id, privilege) VALUES (1, 'product', 'retrieve'), (2, 'order', 'retrieve'), (2, 'order_item', 'retrieve'), (2, 'customer', 'retrieve')",
+		`INSERT INTO api2_acl_attribute (user_type, resource_id, operation, allowed_attributes) VALUES
+			('customer', 'order', 'read', 'entity_id,_payment_method,payment_method,_gift_message,addresses,order_items'), ('customer', 'order_item', 'read', 'sku'), ('customer', 'order_address', 'read', 'city'),
+			('customer', 'customer', 'read', 'email'), ('customer', 'customer', 'write', 'email'),
+			('admin', 'stock_item', 'read', 'qty'), ('admin', 'stock_item', 'write', 'qty'), ('admin', 'order_address', 'read', ' city ,, region_id,\"],x'), ('admin', 'order', 'read', '_order_comments'),
+			('admin', 'product', 'read', 'sku,size'), ('admin', 'product', 'write', 'sku,care')`)
+	values, _, attributes := settingsOf(t, d)
+	want := `admin customers read [] write []
+admin customer_addresses read [] write []
+admin orders read [order_comments addresses] write []
+admin order_addresses read [city region_id x] write []
+admin order_items read [] write []
+admin products read [sku size] write [sku care]
+admin product_categories read [] write []
+admin product_images read [] write []
+admin stock_items read [qty item_id] write [qty]
+customer customers read [email] write []
+customer customer_addresses read [] write []
+customer orders read [entity_id payment_method gift_message_from gift_message_to gift_message_body order_items] write []
+customer order_addresses read [] write []
+customer order_comments read [] write []
+customer order_items read [sku] write []
+customer products read [] write []
+customer product_categories read [] write []
+customer product_images read [] write []
+guest products read all write []
+guest product_categories read [] write []
+guest product_images read [] write []`
+	if difference := cmp.Diff(want, values["fields"]); difference != "" {
+		t.Errorf("want -, got +:\n%s", difference)
+	}
+	for _, a := range attributes {
+		if roles := strings.Join(a.Roles, " "); roles != map[string]string{"size": "admin guest", "material": "guest", "eco": "guest"}[a.Name] {
+			t.Errorf("%s is read by %q", a.Name, roles)
+		}
+	}
+	if lines := strings.Split(values["attributes"], "\n"); !strings.HasSuffix(lines[0], "roles: [admin, guest], writers: []}") || !strings.HasSuffix(lines[2], "roles: []}") {
+		t.Errorf("%q", lines)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/restroles"
 	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
@@ -36,6 +37,9 @@ type Options struct {
 	// Lists holds the values of the settings that list what products may have, by the names
 	// of [magento1.Setting], for [Report.Missing].
 	Lists map[string][]string
+	// MissingFields returns the entry of the setting fields that the configuration lacks so that
+	// a list of the old shop limits a role here, too; "" if it lacks none. nil: nobody asks.
+	MissingFields func(*restroles.FieldList) (entry string)
 	// URLKey returns the url_key of a product with a name, for products that have none. nil:
 	// these stay as they are.
 	URLKey func(name string) string

@@ -61,8 +61,16 @@ func (imp *Importer) checkAttributes(ctx context.Context, all bool) error {
 		return err
 	}
 	imp.Report.Missing = MissingSettings(imp.Options.Lists, imp.Options.From.Schemas, settings)
+	for _, s := range settings {
+		if s.Fields == nil || imp.Options.MissingFields == nil {
+			continue
+		}
+		if entry := imp.Options.MissingFields(s.Fields); entry != "" {
+			imp.Report.Missing = append(imp.Report.Missing, MissingSetting{s.Name, entry, []string{string(s.Fields.Resource) + " " + s.Fields.Role}, s.From})
+		}
+	}
 	if len(imp.Report.Missing) == 0 && !all {
-		imp.Report.note("the configuration has all attribute sets, tax classes, themes and attributes that the old shop uses")
+		imp.Report.note("the configuration has all attribute sets, tax classes, themes, attributes and lists of fields that the old shop uses")
 	}
 	return nil
 }

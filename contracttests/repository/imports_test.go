@@ -77,7 +77,7 @@ func allowedImports() map[string][]string {
 			"adapter/sqlstore/blobs", "adapter/sqlstore/blobs/s3", "adapter/sqlstore/credentials", "adapter/sqlstore/engine", "adapter/sqlstore/recordtx",
 		},
 		"cmd/portico/app/records": {
-			"adapter", "adapter/dataset", "adapter/demo", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/magento1/server",
+			"adapter", "adapter/dataset", "adapter/demo", "adapter/idmap", "adapter/magento1", "adapter/magento1/binlog", "adapter/magento1/restroles", "adapter/magento1/server",
 			"adapter/replica/findings", "adapter/sqlstore", "adapter/transfer", "cmd/portico/app/credentials", "cmd/portico/app/legacysystem",
 			"cmd/portico/app/program", "config", "contracttests/report", "mapping/contract", "mapping/legacy/follow",
 			"mapping/legacy/migration", "mapping/legacy/passthrough",
@@ -145,7 +145,8 @@ func allowedImports() map[string][]string {
 		"adapter/guard":               {"adapter", "adapter/tracing"},
 		"adapter/idmap":               {"adapter"},
 		"adapter/imagefiles":          {"config/buildinfo"},
-		"adapter/magento1":            {"adapter", "adapter/magento1/server"},
+		"adapter/magento1":            {"adapter", "adapter/magento1/restroles", "adapter/magento1/server"},
+		"adapter/magento1/restroles":  {"adapter", "adapter/magento1/server"},
 		"adapter/magento1/server":     {},
 		"adapter/magento1/rowchanges": {"adapter", "adapter/magento1"},
 		"adapter/magento1/binlog":     {"adapter/magento1", "adapter/magento1/rowchanges", "adapter/magento1/server"},
@@ -198,7 +199,7 @@ func allowedImports() map[string][]string {
 		"adapter/tracing/otlp":         {"adapter/tracing", "config/buildinfo"},
 		// a collector of traces for tests
 		"adapter/tracing/otlp/otlptest": {},
-		"adapter/transfer":              {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/server", "adapter/sqlstore", "adapter/sqlstore/credentials", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/recordtx"},
+		"adapter/transfer":              {"adapter", "adapter/imagefiles", "adapter/magento1", "adapter/magento1/restroles", "adapter/magento1/server", "adapter/sqlstore", "adapter/sqlstore/credentials", "adapter/sqlstore/importlog", "adapter/sqlstore/importwatch", "adapter/sqlstore/recordtx"},
 		// private database servers for tests
 		"adapter/sqlstore/sqlconn":               {},
 		"adapter/sqlstore/sqltest":               {"adapter/sqlstore/sqlconn", "config/testenv/programs", "adapter/sqlstore/database", "adapter/sqlstore/engine", "config/testenv/nightly"},

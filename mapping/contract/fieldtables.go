@@ -155,6 +155,30 @@ func (f *Fields) of(resource string, extensible bool) ([]*FieldTable, error) {
 	return nil, fmt.Errorf("%s %q: use one of %s", problem, resource, strings.Join(f.Resources(extensible), ", "))
 }
 
+// Granted returns the fields of a resource that the contract lets a role read and write, in some
+// dialect and without those that the store adds: those that [NarrowedFields] may keep. Both are
+// nil for a resource that Resources does not return.
+func (f *Fields) Granted(resource string, role Role) (read, write []string) {
+	tables, _ := f.of(resource, false)
+	add := func(names []string, name string) []string {
+		if slices.Contains(names, name) {
+			return names
+		}
+		return append(names, name)
+	}
+	for _, t := range tables {
+		for i := range t.Fields {
+			if field := &t.Fields[i]; field.mayRead(role) {
+				read = add(read, field.Name)
+			}
+			if field := &t.Fields[i]; field.mayWrite(role) {
+				write = add(write, field.Name)
+			}
+		}
+	}
+	return read, write
+}
+
 // narrow withdraws the fields that n does not list from its role.
 func (f *Fields) narrow(n NarrowedFields) error {
 	tables, err := f.of(n.Resource, false)

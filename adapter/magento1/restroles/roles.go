@@ -1,9 +1,10 @@
-package magento1
+package restroles
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +22,12 @@ const everyResource, everyPrivilege = "all", "every call"
 // maxListed bounds what is listed of the rules of one role, for people.
 const maxListed = 12
 
-// customerPrivileges returns the calls that the REST interface offers to Customers.
+// guestPrivileges returns the calls that the REST interface offers to Guests.
+func guestPrivileges() map[string][]string {
+	return map[string][]string{"product": {"retrieve"}, "product_category": {"retrieve"}, "product_image": {"retrieve"}}
+}
+
+// customerPrivileges returns the calls that it offers to Customers.
 func customerPrivileges() map[string][]string {
 	return map[string][]string{
 		"product": {"retrieve"}, "product_category": {"retrieve"}, "product_image": {"retrieve"}, "customer": {"retrieve", "update"},
@@ -30,16 +36,16 @@ func customerPrivileges() map[string][]string {
 	}
 }
 
-// restRoles are the REST roles of a shop.
-type restRoles struct {
-	byID    map[int64]*restRole
+// Roles are the REST roles of a shop.
+type Roles struct {
+	byID    map[int64]*role
 	ofAdmin map[int64]int64 // the id of the role, by administrator
 	// absent: the shop's version has no REST interface, so that nobody has a token of it.
 	absent bool
 }
 
-// A restRole says which calls of the REST interface a kind of user may make.
-type restRole struct {
+// A role says which calls of the REST interface a kind of user may make.
+type role struct {
 	id   int64
 	name string
 	// everything: the role has the rule that allows all calls. privileges has the other rules.
@@ -47,9 +53,9 @@ type restRole struct {
 	privileges map[string][]string // by resource
 }
 
-// readRoles reads the REST roles.
-func readRoles(ctx context.Context, conn *connection, tx *sql.Tx) (*restRoles, error) {
-	roles := &restRoles{byID: map[int64]*restRole{}, ofAdmin: map[int64]int64{}}
+// ReadRoles reads the REST roles.
+func ReadRoles(ctx context.Context, conn *server.Conn, tx *sql.Tx) (*Roles, error) {
+	roles := &Roles{byID: map[int64]*role{}, ofAdmin: map[int64]int64{}}
 	tokens, err := conn.ColumnsOf(ctx, tx, "oauth_token")
 	if err != nil {
 		return nil, err
@@ -60,30 +66,30 @@ func readRoles(ctx context.Context, conn *connection, tx *sql.Tx) (*restRoles, e
 		return roles, err
 	}
 	err = conn.Each(ctx, tx, "SELECT entity_id, role_name FROM "+conn.Table("api2_acl_role"), func(r server.Row) error {
-		roles.byID[r.ID(0)] = &restRole{id: r.ID(0), name: conn.TextOf(r[1]), privileges: map[string][]string{}}
+		roles.byID[r.ID(0)] = &role{id: r.ID(0), name: conn.TextOf(r[1]), privileges: map[string][]string{}}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	// The original compares resources byte by byte, which the database does not.
-	err = conn.eachIfTable(ctx, tx, "api2_acl_rule", "SELECT role_id, resource_id, privilege FROM "+conn.Table("api2_acl_rule"), func(r server.Row) error {
-		role, resource := roles.byID[r.ID(0)], conn.TextOf(r[1])
+	err = eachIfTable(ctx, conn, tx, "api2_acl_rule", "SELECT role_id, resource_id, privilege FROM "+conn.Table("api2_acl_rule"), func(r server.Row) error {
+		its, resource := roles.byID[r.ID(0)], conn.TextOf(r[1])
 		switch {
-		case role == nil:
+		case its == nil:
 		case resource == everyResource:
-			role.everything = true
+			its.everything = true
 		case r[2] == nil:
-			role.privileges[resource] = append(role.privileges[resource], everyPrivilege)
+			its.privileges[resource] = append(its.privileges[resource], everyPrivilege)
 		default:
-			role.privileges[resource] = append(role.privileges[resource], conn.TextOf(r[2]))
+			its.privileges[resource] = append(its.privileges[resource], conn.TextOf(r[2]))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return roles, conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT admin_id, role_id FROM "+conn.Table("api2_acl_user"), func(r server.Row) error {
+	return roles, eachIfTable(ctx, conn, tx, "api2_acl_user", "SELECT admin_id, role_id FROM "+conn.Table("api2_acl_user"), func(r server.Row) error {
 		if roles.byID[r.ID(1)] != nil {
 			roles.ofAdmin[r.ID(0)] = r.ID(1)
 		}
@@ -91,9 +97,18 @@ func readRoles(ctx context.Context, conn *connection, tx *sql.Tx) (*restRoles, e
 	})
 }
 
-// adminLimits says what an administrator may do if that is less than everything, and returns ""
+// eachIfTable calls f for each row of a statement that reads a table, if there is the table.
+func eachIfTable(ctx context.Context, conn *server.Conn, tx *sql.Tx, table, text string, f func(server.Row) error) error {
+	there, err := conn.ColumnsOf(ctx, tx, table)
+	if err != nil || there == nil {
+		return err
+	}
+	return conn.Each(ctx, tx, text, f)
+}
+
+// AdminLimits says what an administrator may do if that is less than everything, and returns ""
 // otherwise.
-func (roles *restRoles) adminLimits(admin int64) string {
+func (roles *Roles) AdminLimits(admin int64) string {
 	role := roles.byID[roles.ofAdmin[admin]]
 	switch {
 	case roles.absent:
@@ -106,8 +121,8 @@ func (roles *restRoles) adminLimits(admin int64) string {
 	return role.describe()
 }
 
-// customerLimits is adminLimits for Customers.
-func (roles *restRoles) customerLimits() string {
+// CustomerLimits is AdminLimits for Customers.
+func (roles *Roles) CustomerLimits() string {
 	role := roles.byID[customerRole]
 	switch {
 	case roles.absent:
@@ -115,23 +130,29 @@ func (roles *restRoles) customerLimits() string {
 	case role == nil:
 		return "no REST role: every call fails"
 	}
-	for resource, privileges := range customerPrivileges() {
-		for _, privilege := range privileges {
-			if !role.allows(resource, privilege) {
-				return role.describe()
-			}
+	if role.allowsAll(customerPrivileges()) {
+		return ""
+	}
+	return role.describe()
+}
+
+// allowsAll reports whether a role has all of some privileges.
+func (r *role) allowsAll(wanted map[string][]string) bool {
+	for resource, privileges := range wanted {
+		if slices.ContainsFunc(privileges, func(privilege string) bool { return !r.allows(resource, privilege) }) {
+			return false
 		}
 	}
-	return ""
+	return true
 }
 
 // allows reports whether a role has a privilege of a resource.
-func (r *restRole) allows(resource, privilege string) bool {
+func (r *role) allows(resource, privilege string) bool {
 	return r.everything || slices.Contains(r.privileges[resource], privilege) || slices.Contains(r.privileges[resource], everyPrivilege)
 }
 
 // describe says what the role allows, in one line of bounded length.
-func (r *restRole) describe() string {
+func (r *role) describe() string {
 	var rules []string
 	for resource, privileges := range r.privileges {
 		slices.Sort(privileges)
@@ -155,3 +176,24 @@ func (r *restRole) describe() string {
 
 // plainRule matches rules that can be shown as they are.
 var plainRule = regexp.MustCompile(`^[a-z0-9_, ]{1,128}$`)
+
+// Limited returns the roles that do not allow every call that their kind of user can make, with
+// what to know of them, for people, by ascending id.
+func (roles *Roles) Limited() (limited []LimitedRole) {
+	for _, id := range slices.Sorted(maps.Keys(roles.byID)) {
+		its := roles.byID[id]
+		switch {
+		case its.everything, id == guestRole && its.allowsAll(guestPrivileges()), id == customerRole && its.allowsAll(customerPrivileges()):
+		default:
+			limited = append(limited, LimitedRole{ID: id, Allows: its.describe(), OfAdmins: id != guestRole && id != customerRole})
+		}
+	}
+	return limited
+}
+
+// A LimitedRole is a role that does not allow everything.
+type LimitedRole struct {
+	ID       int64
+	Allows   string // what it allows, for people
+	OfAdmins bool   // it is neither that of Guests nor that of Customers
+}

@@ -208,7 +208,7 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 	}
 	return transfer.Options{
 		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
-		Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), WrittenHere: writtenHere(cfg),
+		Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), MissingFields: missingFields(cfg), WrittenHere: writtenHere(cfg),
 		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins, Widened: flags.widen.admins, WidenCustomers: flags.widen.customers,
 		Progress: func(p magento1.Part, total int64) transfer.Progress {
 			return newImportProgress(cmd.ErrOrStderr(), string(p), total)

@@ -3,12 +3,17 @@ package records
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/magento1/restroles"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // importConfigCommand returns the command "import config".
@@ -63,14 +68,25 @@ func shopConfig(settings []magento1.Setting) string {
 	f.comment("What clients of the old shop expect. \"documented\" is for clients that follow the contract to the letter.")
 	f.set("dialect", "magento")
 	var notes []string
+	own := ownAttributes(settings)
 	for _, s := range settings {
-		if s.Name == "" {
+		value, leftOut := s.Value, []string(nil)
+		if s.Fields != nil {
+			value, leftOut = fieldListEntry(s.Fields, own)
+		}
+		switch {
+		case s.Name == "":
 			notes = append(notes, s.Warning+" (from "+s.From+")")
+			continue
+		case s.Fields != nil && value == "": // the list has everything
 			continue
 		}
 		f.comment("from " + s.From)
 		f.comment(s.Warning)
-		f.set(s.Name, s.Value)
+		if len(leftOut) > 0 {
+			f.comment("the contract does not give the role these fields of the list: " + strings.Join(leftOut, ", "))
+		}
+		f.set(s.Name, value)
 	}
 	if len(notes) > 0 {
 		f.comment("Portico has no settings for these:")
@@ -79,4 +95,61 @@ func shopConfig(settings []magento1.Setting) string {
 		f.comment(note)
 	}
 	return "# The settings of an old shop, by \"portico import config\". Read them through.\n\n" + f.String()
+}
+
+// ownAttributes returns the names of the old shop's own attributes, by resource. They are in no
+// entry of the table fields, as those of the table attributes say which roles have them.
+func ownAttributes(settings []magento1.Setting) map[adapter.Resource][]string {
+	own := map[adapter.Resource][]string{}
+	for _, s := range settings {
+		if s.Attribute != nil {
+			own[s.Attribute.Resource] = append(own[s.Attribute.Resource], s.Attribute.Name)
+		}
+	}
+	return own
+}
+
+// fieldListEntry returns a list of fields of the old shop as an entry of the table fields, "" if it
+// limits nothing, and the names in it that the contract does not give the role.
+func fieldListEntry(l *restroles.FieldList, own map[adapter.Resource][]string) (entry string, leftOut []string) {
+	var role contract.Role
+	for _, r := range contract.Roles() {
+		if r.String() == l.Role {
+			role = r
+		}
+	}
+	read, write := contract.StandardFields().Granted(string(l.Resource), role)
+	for _, operation := range []struct {
+		key             string
+		listed, granted []string
+	}{{"read", l.Read, read}, {"write", l.Write, write}} {
+		if operation.listed == nil {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(operation.granted), func(name string) bool { return !slices.Contains(operation.listed, name) })
+		if len(kept) < len(operation.granted) {
+			entry += fmt.Sprintf(", %s: [%s]", operation.key, strings.Join(kept, ", "))
+		}
+		for _, name := range operation.listed {
+			if !slices.Contains(operation.granted, name) && !slices.Contains(own[l.Resource], name) && !slices.Contains(leftOut, name) {
+				leftOut = append(leftOut, name)
+			}
+		}
+	}
+	if entry == "" {
+		return "", leftOut
+	}
+	return fmt.Sprintf("{resource: %s, role: %s%s}", l.Resource, l.Role, entry), leftOut
+}
+
+// missingFields returns a function that returns the entry of the table fields for a list of the old
+// shop, or "" if the list limits nothing or the configuration has an entry of its own.
+func missingFields(cfg *config.Config) func(*restroles.FieldList) string {
+	return func(l *restroles.FieldList) string {
+		if slices.ContainsFunc(cfg.Fields, func(f config.FieldList) bool { return f.Resource == string(l.Resource) && f.Role == l.Role }) {
+			return ""
+		}
+		entry, _ := fieldListEntry(l, nil)
+		return entry
+	}
 }
