@@ -105,7 +105,7 @@ func labelValues() map[string][]string {
 		"consumer": {"guest", "api_key", "other", "aaaaaaaa"}, // the last is the demo store's
 		"part":     parts,
 		"mode":     {"log", "polling"},
-		"budget":   {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},
+		"budget":   {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers", "unread"},
 		"le":       nil,
 		"version":  nil, "go": nil, "dialect": nil, "adapter": nil,
 	}

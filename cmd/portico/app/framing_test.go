@@ -37,7 +37,7 @@ func TestFramingAtLength(t *testing.T) {
 func TestFramingOfKnownFaults(t *testing.T) {
 	portico, bare := startFraming(t)
 	simple := generator{rand.New(rand.NewPCG(0, 0))}.simpleRequest()
-	_ = portico.observe(t, []string{simple}) // from now on the reply is cached
+	_ = portico.observe(t, []string{simple}, nil) // from now on the reply is cached
 	head := func(fields string) string {
 		return "GET " + cachedTarget + " HTTP/1.1\r\n" + fields + "Accept: application/json\r\n\r\n"
 	}
@@ -53,7 +53,7 @@ func TestFramingOfKnownFaults(t *testing.T) {
 		"a request behind an unread long body": {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n" + strings.Repeat("a", 300000), simple},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, want := portico.observe(t, pieces), bare.observe(t, pieces); !slices.Equal(got.all(), want.all()) {
+			if got, want := observeBoth(t, portico, bare, pieces); !slices.Equal(got.all(), want.all()) {
 				t.Error(difference(pieces, got, want))
 			}
 		})
@@ -74,7 +74,7 @@ func compareFraming(t *testing.T, sequences int) {
 					return
 				}
 				pieces := generator{rand.New(rand.NewPCG(seed, uint64(i)))}.sequence()
-				got, want := portico.observe(t, pieces), bare.observe(t, pieces)
+				got, want := observeBoth(t, portico, bare, pieces)
 				requests.Add(int64(len(want.requests)))
 				if !slices.Equal(got.all(), want.all()) {
 					t.Errorf("sequence %d: %s", i, difference(pieces, got, want))
@@ -125,7 +125,7 @@ func startFraming(t *testing.T) (portico, bare *observedServer) {
 	})
 	server := newServer(cfg, bare.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "bare")
-		if isWrite(r) && r.ContentLength <= cfg.Limits.BodyBytes { // Portico reads these bodies, too
+		if bare.wants(r) {
 			_, _ = io.Copy(io.Discard, r.Body)
 		}
 		_, _ = io.WriteString(w, "answered\n")
@@ -172,6 +172,7 @@ func (l observedListener) Accept() (net.Conn, error) {
 type observedConn struct {
 	*net.TCPConn
 	planned  bool
+	wanted   []bool        // whether the handler is to read the body of each request
 	begun    bool          // a piece, of which some bytes are left
 	pieces   []uint32      // bytes that are left of each
 	aborted  chan struct{} // gets a value when a read ends because of its deadline
@@ -186,12 +187,7 @@ type observedConn struct {
 func (c *observedConn) Read(p []byte) (int, error) {
 	if !c.planned {
 		c.planned = true
-		var count uint32
-		if err := binary.Read(c.TCPConn, binary.BigEndian, &count); err != nil {
-			return 0, err
-		}
-		c.pieces = make([]uint32, count)
-		if err := binary.Read(c.TCPConn, binary.BigEndian, c.pieces); err != nil {
+		if err := c.readPlan(); err != nil {
 			return 0, err
 		}
 	}
@@ -216,6 +212,17 @@ func (c *observedConn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return 0, err
+}
+
+// readPlan reads how many pieces and requests there are, the sizes of the pieces, and of each request whether
+// its body is wanted.
+func (c *observedConn) readPlan() error {
+	var counts [2]uint32
+	if err := binary.Read(c.TCPConn, binary.BigEndian, &counts); err != nil {
+		return err
+	}
+	c.pieces, c.wanted = make([]uint32, counts[0]), make([]bool, counts[1])
+	return errors.Join(binary.Read(c.TCPConn, binary.BigEndian, c.pieces), binary.Read(c.TCPConn, binary.BigEndian, c.wanted))
 }
 
 // SetReadDeadline sets when reads end.
@@ -247,7 +254,8 @@ func (c *observedConn) Close() error {
 // A framedRequest is what a server has taken for a request.
 type framedRequest struct {
 	method, head string
-	body         int64 // bytes that the handler has read
+	read         bool  // the handler has read the body, or a part of it
+	body         int64 // bytes of it
 	failed       error
 }
 
@@ -276,6 +284,7 @@ type observedBody struct {
 
 // Read reads from the body.
 func (b *observedBody) Read(p []byte) (int, error) {
+	b.request.read = true
 	n, err := b.ReadCloser.Read(p)
 	b.request.body += int64(n)
 	if err != nil && err != io.EOF {
@@ -298,18 +307,41 @@ func (o *observation) all() (lines []string) {
 	return append(lines, o.replies...)
 }
 
+// wants reports whether the handler is to read the body of r, which is the last request of its connection.
+func (s *observedServer) wants(r *http.Request) bool {
+	found, _ := s.connections.Load(r.RemoteAddr)
+	c := found.(*observedConn)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.requests) <= len(c.wanted) && c.wanted[len(c.requests)-1]
+}
+
+// observeBoth lets both servers observe pieces. The bare one reads the bodies that the other has read.
+func observeBoth(t *testing.T, portico, bare *observedServer, pieces []string) (got, want *observation) {
+	got = portico.observe(t, pieces, nil)
+	read := make([]bool, len(got.requests))
+	for i, r := range got.requests {
+		read[i] = r.read
+	}
+	return got, bare.observe(t, pieces, read)
+}
+
 // observe sends pieces over a connection of its own, and returns what the server made of them once it has
-// closed the connection.
-func (s *observedServer) observe(t *testing.T, pieces []string) *observation {
+// closed the connection. wanted says of each request whether the handler is to read its body.
+func (s *observedServer) observe(t *testing.T, pieces []string, wanted []bool) *observation {
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
 		t.Error(err)
 		return new(observation)
 	}
 	defer func() { _ = conn.Close() }()
-	plan := binary.BigEndian.AppendUint32(nil, uint32(len(pieces)))
+	plan := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(len(pieces))), uint32(len(wanted)))
 	for _, piece := range pieces {
 		plan = binary.BigEndian.AppendUint32(plan, uint32(len(piece)))
+	}
+	plan, err = binary.Append(plan, binary.BigEndian, wanted)
+	if err != nil {
+		t.Error(err)
 	}
 	_, _ = conn.Write(append(plan, strings.Join(pieces, "")...)) // fails if the server closes the connection
 	_ = conn.(*net.TCPConn).CloseWrite()

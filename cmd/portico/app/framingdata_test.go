@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -13,18 +12,8 @@ import (
 // cachedTarget is the target of a request whose reply is cached.
 const cachedTarget = "/api/rest/products/1"
 
-// writeTarget is the target of the calls of an administrator whose body is read.
+// writeTarget is the target of calls of an administrator whose body is read.
 const writeTarget = "/api/rest/stockitems/1"
-
-// isWrite reports whether a request is such a call, and nothing has changed the fields on which that depends.
-func isWrite(r *http.Request) bool {
-	for name, value := range map[string]string{"Authorization": apptest.DemoAdmin(), "Content-Type": "application/json", "Accept": "application/json"} {
-		if values := r.Header[name]; len(values) != 1 || values[0] != value {
-			return false
-		}
-	}
-	return r.Method == http.MethodPut && r.URL.Path == writeTarget
-}
 
 // A generator generates what hostile and broken clients send over one connection.
 type generator struct{ *rand.Rand }
