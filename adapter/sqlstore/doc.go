@@ -81,10 +81,10 @@
 // also write category_value. write_lock and media_file must be tables as in the migrations; for
 // imports import_state, import_change and import_process, too; for imports with a source
 // imported_record, import_source, import_position, import_parked and import_digest; for leases the
-// table lease; and for NoteEvidence the table evidence. A new comment inserts a row of order_comment,
-// and updates status and updated_at of its sales_order and updated_at of its rows of order_item.
-// Records are locked by SELECT … FOR UPDATE on the view, so the view must not group, and an outer join
-// must be written as a subquery as above.
+// table lease; and for NoteEvidence and EraseCustomer the table evidence. A new comment inserts a row
+// of order_comment, and updates status and updated_at of its sales_order and updated_at of its rows of
+// order_item. Records are locked by SELECT … FOR UPDATE on the view, so the view must not group, and an
+// outer join must be written as a subquery as above.
 //
 // # How it is tested
 //

@@ -2,12 +2,47 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
 )
 
 // EraseCustomer erases a customer from all tables. The person holds the data to search other places
-// for. Kinds: NotFound, Unsupported for a record of a backend, Unavailable, Internal.
-func (db *DB) EraseCustomer(ctx context.Context, o erasures.Options) (*erasures.Receipt, erasures.Person, error) {
+// for. If note is not nil, the text that it returns for the receipt is stored in the same transaction
+// until EndErasure, so that a process that dies before it has shown the receipt leaves it there. The
+// text must name nobody. Kinds: NotFound, Unsupported for a record of a backend, Invalid for a note that is too long,
+// Unavailable, Internal.
+func (db *DB) EraseCustomer(ctx context.Context, o erasures.Options, note func(*erasures.Receipt) (string, error)) (*erasures.Receipt, erasures.Person, error) {
+	if note != nil {
+		o.Last = func(ctx context.Context, tx *database.Tx, receipt *erasures.Receipt) error {
+			content, err := note(receipt)
+			if err != nil {
+				return err
+			}
+			return noteEvidence(ctx, tx, erasureNote(o.Customer), content)
+		}
+	}
 	return erasures.Erase(ctx, db.records.DB, o)
 }
+
+// UnendedErasure returns the note of an EraseCustomer that no EndErasure has followed, or "". Finish
+// with ScrubErased what it may not have done. Kinds: Unavailable, Internal.
+func (db *DB) UnendedErasure(ctx context.Context, customer adapter.Key) (note string, err error) {
+	note, _, err = db.Evidence(ctx, erasureNote(customer))
+	return note, err
+}
+
+// ScrubErased removes what deleted rows have left in the file of the database, as EraseCustomer does in
+// the end. Kinds: Unavailable, Internal.
+func (db *DB) ScrubErased(ctx context.Context) error { return erasures.Scrub(ctx, db.records.DB) }
+
+// EndErasure deletes the note of EraseCustomer. Call it when somebody has the receipt. Kinds:
+// Unavailable, Internal.
+func (db *DB) EndErasure(ctx context.Context, customer adapter.Key) error {
+	return db.records.Write(ctx, "end erasure", func(tx *database.Tx) error { return forgetEvidence(ctx, tx, erasureNote(customer)) })
+}
+
+// erasureNote is the name of the note of an erasure among the evidence.
+func erasureNote(customer adapter.Key) string { return fmt.Sprintf("erasure/%d", customer) }

@@ -17,17 +17,27 @@ const maxEvidence = 48 << 10
 // the database read it with Evidence. Kinds: Invalid for a content that is too long,
 // Unavailable, Internal.
 func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
-	const op = "note evidence"
+	return db.records.Write(ctx, opNoteEvidence, func(tx *database.Tx) error { return noteEvidence(ctx, tx, name, content) })
+}
+
+const opNoteEvidence = "note evidence"
+
+// noteEvidence is NoteEvidence within a transaction.
+func noteEvidence(ctx context.Context, tx *database.Tx, name, content string) error {
 	if len(content) > maxEvidence {
-		return &adapter.Error{Kind: adapter.Invalid, Op: op, Err: fmt.Errorf("%s has %d bytes, and at most %d can be stored", name, len(content), maxEvidence)}
+		return &adapter.Error{Kind: adapter.Invalid, Op: opNoteEvidence, Err: fmt.Errorf("%s has %d bytes, and at most %d can be stored", name, len(content), maxEvidence)}
 	}
-	return db.records.Write(ctx, op, func(tx *database.Tx) error {
-		if _, err := tx.Run(ctx, "DELETE FROM evidence WHERE name = ?", name); err != nil {
-			return err
-		}
-		_, err := tx.Run(ctx, "INSERT INTO evidence (name, content, noted_ms) VALUES (?, ?, ?)", name, content, time.Now().UnixMilli())
+	if err := forgetEvidence(ctx, tx, name); err != nil {
 		return err
-	})
+	}
+	_, err := tx.Run(ctx, "INSERT INTO evidence (name, content, noted_ms) VALUES (?, ?, ?)", name, content, time.Now().UnixMilli())
+	return err
+}
+
+// forgetEvidence deletes the result of a name.
+func forgetEvidence(ctx context.Context, tx *database.Tx, name string) error {
+	_, err := tx.Run(ctx, "DELETE FROM evidence WHERE name = ?", name)
+	return err
 }
 
 // Evidence returns the last result of a name and the time when it was noted, or "" if there

@@ -63,7 +63,7 @@ func allowedImports() map[string][]string {
 			"adapter/sqlstore/blobs", "adapter/sqlstore/engine",
 			"adapter/magento1", "adapter/magento1/server", "adapter/transfer",
 		},
-		"cmd/portico/app/erase": {"adapter", "adapter/sqlstore/erasures", "cmd/portico/app/program", "config"},
+		"cmd/portico/app/erase": {"adapter", "adapter/sqlstore", "adapter/sqlstore/erasures", "cmd/portico/app/program", "config"},
 		"cmd/portico/app/legacysystem": {
 			"adapter/guard", "adapter/magento1/server", "cmd/portico/app/program", "config", "mapping/auth",
 			"mapping/contract", "mapping/legacy/passthrough",

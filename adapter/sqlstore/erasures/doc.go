@@ -9,7 +9,8 @@
 //     as a guest with the same e-mail address. The country of an address stays, because taxes depend
 //     on it.
 //  3. Notes in free text that have the e-mail address are deleted, wherever they came from.
-//  4. All of it is one transaction. A receipt counts rows, and contains no names.
+//  4. All of it is one transaction. A receipt counts rows, and contains no names. The caller can note it
+//     in the same transaction, so that a process that dies behind the commit leaves it for the next one.
 //
 // # How it is tested
 //

@@ -20,6 +20,9 @@ type Options struct {
 	KeepOrders bool
 	// DryRun counts what would be erased, and changes nothing.
 	DryRun bool
+	// Last, unless nil, runs at the end of the transaction, which it may fail. A transaction that is
+	// repeated runs it again.
+	Last func(ctx context.Context, tx *database.Tx, receipt *Receipt) error
 }
 
 // A Person holds the data to search files and notes for.
@@ -56,8 +59,11 @@ func Erase(ctx context.Context, db *database.DB, o Options) (*Receipt, Person, e
 				return err
 			}
 		}
-		if o.DryRun {
+		switch {
+		case o.DryRun:
 			return errUndo
+		case o.Last != nil:
+			return o.Last(ctx, tx, e.receipt)
 		}
 		return nil
 	})
@@ -65,13 +71,20 @@ func Erase(ctx context.Context, db *database.DB, o Options) (*Receipt, Person, e
 		err = nil
 	}
 	if err == nil && !o.DryRun {
-		for _, statement := range db.Engine.Scrub {
-			if _, scrubErr := db.Writer.ExecContext(ctx, statement); scrubErr != nil {
-				return e.receipt, e.person, db.WrapError(ctx, "remove what deleted rows have left in the file", scrubErr)
-			}
-		}
+		err = Scrub(ctx, db)
 	}
 	return e.receipt, e.person, err
+}
+
+// Scrub removes what deleted rows have left in the file of a database. It may be repeated. Kinds:
+// Unavailable, Internal.
+func Scrub(ctx context.Context, db *database.DB) error {
+	for _, statement := range db.Engine.Scrub {
+		if _, err := db.Writer.ExecContext(ctx, statement); err != nil {
+			return db.WrapError(ctx, "remove what deleted rows have left in the file", err)
+		}
+	}
+	return nil
 }
 
 // An erasure is an erasure in progress.

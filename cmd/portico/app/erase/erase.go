@@ -2,9 +2,11 @@ package erase
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -60,8 +63,9 @@ here nevertheless, and the receipt says so.
 A database file of SQLite is rewritten, so that no deleted bytes remain in it. A
 database server overwrites them in time, also those in its log.
 
-The receipt says what was erased where, and names nobody. --dry-run counts what would be
-erased. The command asks before it begins, unless --yes is given.`,
+The receipt says what was erased where, and names nobody. If the command is stopped
+before it has printed the receipt, run it again. --dry-run counts what would be erased.
+The command asks before it begins, unless --yes is given.`,
 		Example: `  portico erase --customer 42 --dry-run
   portico erase --customer 42 --yes --json > receipt.json`,
 		Args: cobra.NoArgs,
@@ -101,20 +105,75 @@ func erase(p *program.Program, cmd *cobra.Command, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	// The recordings come first: without the customer nobody knows what to look for in them.
+	options := erasures.Options{Customer: adapter.Key(o.customer), KeepOrders: o.keepOrders, DryRun: true}
 	var person erasures.Person
-	done.Receipt, person, err = db.EraseCustomer(cmd.Context(), erasures.Options{Customer: adapter.Key(o.customer), KeepOrders: o.keepOrders, DryRun: o.dryRun})
+	done.Receipt, person, err = db.EraseCustomer(cmd.Context(), options, nil)
 	switch {
 	case adapter.KindOf(err) == adapter.NotFound:
-		return fmt.Errorf("there is no customer %d", o.customer)
+		return resume(cmd, db, o)
 	case err != nil:
 		return err
 	}
 	if cfg.Record.Dir != "" {
 		if done.Recordings, err = removeRecordings(cfg.Record.Dir, person, o.dryRun); err != nil {
-			return fmt.Errorf("the customer is erased from the database; from the recordings: %w", err)
+			return fmt.Errorf("the customer is not erased, as recordings in record.dir cannot be: %w", err)
 		}
 	}
-	return program.WriteResult(cmd, done, func(w io.Writer) { printReceipt(w, done) })
+	if o.dryRun {
+		return program.WriteResult(cmd, done, func(w io.Writer) { printReceipt(w, done) })
+	}
+	options.DryRun = false
+	_, _, err = db.EraseCustomer(cmd.Context(), options, func(r *erasures.Receipt) (string, error) {
+		done.Receipt = r
+		return note(done)
+	})
+	if err != nil {
+		return err
+	}
+	return finish(cmd, db, done)
+}
+
+// maxNotedRecordings is the number of recordings that a note names.
+const maxNotedRecordings = 100
+
+// note returns what is stored of a receipt until it has been printed.
+func note(done receipt) (string, error) {
+	if more := len(done.Recordings) - maxNotedRecordings; more > 0 {
+		done.Recordings = append(slices.Clone(done.Recordings[:maxNotedRecordings]), fmt.Sprintf("and %d more", more))
+	}
+	text, err := json.Marshal(done)
+	return string(text), err
+}
+
+// resume finishes the erasure of a customer whom an earlier run has erased, and prints its receipt.
+func resume(cmd *cobra.Command, db *sqlstore.DB, o options) error {
+	text, err := db.UnendedErasure(cmd.Context(), adapter.Key(o.customer))
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return fmt.Errorf("there is no customer %d", o.customer)
+	case o.dryRun:
+		return fmt.Errorf("customer %d is erased, by a run that has not printed its receipt: run the command without --dry-run for it", o.customer)
+	}
+	var done receipt
+	if err := json.Unmarshal([]byte(text), &done); err != nil {
+		return fmt.Errorf("the receipt of an earlier run cannot be read: %w", err)
+	}
+	if err := db.ScrubErased(cmd.Context()); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "An earlier run has erased customer %d, and has not printed its receipt. This is it:\n", o.customer)
+	return finish(cmd, db, done)
+}
+
+// finish prints a receipt, and then forgets it.
+func finish(cmd *cobra.Command, db *sqlstore.DB, done receipt) error {
+	if err := program.WriteResult(cmd, done, func(w io.Writer) { printReceipt(w, done) }); err != nil {
+		return fmt.Errorf("the customer is erased; the receipt cannot be written, so run the command again for it: %w", err)
+	}
+	return db.EndErasure(cmd.Context(), adapter.Key(done.Customer))
 }
 
 // returns says what would bring a customer back, or "".
