@@ -60,6 +60,9 @@ func TestOpsPort(t *testing.T) {
 		{"the interface", open, "GET", "/console/interface", "", 200},
 		{"the dialects", open, "GET", "/console/dialects", "", 200},
 		{"the document", open, "GET", "/openapi.json", "", 200},
+		{"differences of shadow reads that there are not", open, "GET", "/shadow", "", 404},
+		{"a purge", open, "POST", "/cache/purge", "", 200},
+		{"a reload", open, "POST", "/reload", "", 200},
 		{"the document without", guarded, "GET", "/openapi.json", "", 401},
 		{"reset without", guarded, "POST", "/demo/reset", "", 401},
 		{"token alone", guarded, "GET", "/metrics", token, 401},
@@ -92,6 +95,9 @@ func TestOpsPort(t *testing.T) {
 			got := apptest.Send(t, tt.method, tt.on.Ops+tt.path, "", "Authorization", tt.authorization)
 			if got.Status != tt.want {
 				t.Errorf("%d %q, want %d", got.Status, got.Body, tt.want)
+			}
+			if cached, sniffed := got.Header.Get("Cache-Control"), got.Header.Get("X-Content-Type-Options"); cached != "no-store" || sniffed != "nosniff" {
+				t.Errorf("Cache-Control %q and X-Content-Type-Options %q", cached, sniffed)
 			}
 			if challenge := got.Header.Get("WWW-Authenticate"); (challenge == "Bearer") != (tt.want == 401) {
 				t.Errorf("WWW-Authenticate %q with %d", challenge, got.Status)

@@ -198,6 +198,5 @@ func (o *ops) serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write(document) // fails only if the client has disconnected
 }

@@ -91,7 +91,17 @@ func (o *ops) handler() http.Handler {
 			mux.Handle("GET "+path, o.requireToken(profile))
 		}
 	}
-	return http.NewCrossOriginProtection().Handler(o.requireLoopbackHost(mux))
+	return privately(http.NewCrossOriginProtection().Handler(o.requireLoopbackHost(mux)))
+}
+
+// privately keeps browsers and proxies from storing replies of next, and from taking them for another
+// media type, unless a handler says otherwise.
+func privately(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // requireLoopbackHost refuses requests whose Host is not this machine, if no token is set.
