@@ -59,13 +59,13 @@ func (p *consoleParts) credentials() webconsole.Credentials {
 		},
 		RevokeToken: func(ctx context.Context, token string) error { return changed(credentials.RevokeToken(ctx, db, token)) },
 		RevokeKey:   func(ctx context.Context, id int64) error { return changed(credentials.RevokeKey(ctx, db, id)) },
-		DisableAdmin: func(ctx context.Context, username string) error {
-			_, err := credentials.DisableAdmin(ctx, db, username)
-			return changed(err)
+		DisableAdmin: func(ctx context.Context, username string) (int64, error) {
+			disabled, err := credentials.DisableAdmin(ctx, db, username)
+			return int64(disabled.ID), changed(err)
 		},
-		EnableAdmin: func(ctx context.Context, username string) error {
-			_, err := credentials.EnableAdmin(ctx, db, username)
-			return changed(err)
+		EnableAdmin: func(ctx context.Context, username string) (int64, error) {
+			id, err := credentials.EnableAdmin(ctx, db, username)
+			return int64(id), changed(err)
 		},
 	}
 }

@@ -11,6 +11,8 @@
 //  3. A browser is a way in for others: no page has code or styles of its own, loads anything from
 //     another host, can be framed, or is stored. Every POST needs a token that only a page of this
 //     console knows, whatever its handler does.
+//     Names and values may come from a hostile store, old shop or client: they are escaped, and what
+//     is invisible in them is shown.
 //  4. Everything that is remembered is bounded: sessions, streams, points of charts, entries of
 //     lists.
 //  5. While nobody looks, one goroutine reads the metrics every few seconds, off the path of
@@ -273,9 +275,19 @@ func (v *visit) report(err error) {
 		v.fail(http.StatusUnprocessableEntity, refusal.Error())
 	case v.r.Context().Err() != nil:
 	default:
-		v.Log.ErrorContext(v.r.Context(), "console", "path", v.r.URL.Path, "error", err)
+		v.logError(err)
 		v.fail(http.StatusInternalServerError, "That did not work. The log says why.")
 	}
+}
+
+// logError logs the beginning of an error, which may quote what a form had.
+func (v *visit) logError(err error) {
+	const most = 1 << 10
+	text := err.Error()
+	if len(text) > most {
+		text = string(cutText([]byte(text), most)) + "…"
+	}
+	v.Log.ErrorContext(v.r.Context(), "console", "path", v.r.URL.Path, "error", text)
 }
 
 // fail shows a page with what went wrong.
@@ -298,7 +310,7 @@ func (v *visit) show(status int, name, title string, content any) error {
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(body.Bytes()) // fails only if the client has disconnected
+	_, _ = v.w.Write(visible(body.Bytes())) // fails only if the client has disconnected
 	return nil
 }
 

@@ -31,8 +31,9 @@ type Credentials struct {
 	RemoveConsumer func(ctx context.Context, key string) (tokens int64, err error)
 	RevokeToken    func(ctx context.Context, token string) error
 	RevokeKey      func(ctx context.Context, id int64) error
-	DisableAdmin   func(ctx context.Context, username string) error
-	EnableAdmin    func(ctx context.Context, username string) error
+	// The functions that disable and enable return the id of the administrator.
+	DisableAdmin func(ctx context.Context, username string) (id int64, err error)
+	EnableAdmin  func(ctx context.Context, username string) (id int64, err error)
 }
 
 // An Admin is an administrator.
@@ -254,17 +255,19 @@ func revokeKey(v *visit) error {
 }
 
 func disableAdmin(v *visit) error {
-	if err := v.Credentials.DisableAdmin(v.r.Context(), v.field("username")); err != nil {
+	id, err := v.Credentials.DisableAdmin(v.r.Context(), v.field("username"))
+	if err != nil {
 		return err
 	}
-	v.audit("disable administrator", "admin", v.field("id"))
+	v.audit("disable administrator", "admin", id)
 	return v.backToList("admins", "admin-disabled")
 }
 
 func enableAdmin(v *visit) error {
-	if err := v.Credentials.EnableAdmin(v.r.Context(), v.field("username")); err != nil {
+	id, err := v.Credentials.EnableAdmin(v.r.Context(), v.field("username"))
+	if err != nil {
 		return err
 	}
-	v.audit("enable administrator", "admin", v.field("id"))
+	v.audit("enable administrator", "admin", id)
 	return v.backToList("admins", "admin-enabled")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +101,9 @@ func (v *visit) showDifferences() error {
 		p.Fields, p.Pager = paginate(v, found)
 	}
 	if field := query.Get("ignore"); slices.ContainsFunc(report.Fields, func(d FieldDifference) bool { return d.Field == field }) {
+		if !plainName.MatchString(field) {
+			return Refusal("Settings cannot name this field: it is not one of the interface.")
+		}
 		p.Ignore = newIgnoreLines(field, v.Differences.Ignored())
 	}
 	return v.show(http.StatusOK, "differences", "Differences", p)
@@ -135,16 +139,24 @@ func (f differenceFilter) IgnoreLink(d FieldDifference) string {
 	return differencesPath + "?" + url.Values{"ignore": {d.Field}, "call": {f.Call}, "field": {f.Field}, "source": {f.Source}}.Encode() + "#ignore"
 }
 
+// plainName matches the names of fields, which stand for themselves in settings and in a shell. What a
+// store has noted of a sweep may have others.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
 // newIgnoreLines returns the lines that ignore a field besides those that are ignored already.
 func newIgnoreLines(field string, ignored []string) *ignoreLines {
 	all := slices.Clone(ignored)
 	if !slices.Contains(all, field) {
 		all = append(all, field)
 	}
+	list := strings.Join(all, ",")
+	if slices.ContainsFunc(all, func(name string) bool { return !plainName.MatchString(name) }) {
+		list = quote(list)
+	}
 	return &ignoreLines{
 		Field:  field,
 		Shadow: []string{"shadow:", "  ignore: [" + strings.Join(all, ", ") + "]"},
-		Sweep:  []string{"portico compare --sweep --note --ignore " + strings.Join(all, ",")},
+		Sweep:  []string{"portico compare --sweep --note --ignore " + list},
 	}
 }
 

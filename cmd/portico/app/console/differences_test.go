@@ -3,8 +3,10 @@ package console
 import (
 	"context"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -98,5 +100,45 @@ func BenchmarkDifferences(b *testing.B) {
 	})
 	for _, query := range []string{"", "?view=samples", "?view=samples&page=200", "?view=samples&call=get03"} {
 		b.Run("fields"+query, func(b *testing.B) { benchmarkPage(b, s.console, differencesPath+query) })
+	}
+}
+
+// TestIgnoreLines: what a shell or a file takes for more than a name is in no line to copy.
+func TestIgnoreLines(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, field, ignored string
+		want                 string // the line of the sweep; "" for none
+	}{
+		{"plain", "stock_data.qty", "updated_at", "portico compare --sweep --note --ignore updated_at,stock_data.qty"},
+		{"ignored with blanks", "qty", "a b", "portico compare --sweep --note --ignore 'a b,qty'"},
+		{"command", "qty; touch pwned #", "updated_at", ""},
+		{"substitution", "$(touch pwned)", "updated_at", ""},
+		{"line", "qty\ntouch pwned", "updated_at", ""},
+		{"list of settings", "qty]\nauth: {bearer: true}\n#", "updated_at", ""},
+		{"other direction", "qty\u202e", "updated_at", ""},
+		{"flag", "--config=/tmp/x", "updated_at", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(o *Options) {
+				o.Differences = Differences{
+					Load: func(context.Context) (*DifferenceReport, error) {
+						return &DifferenceReport{Fields: []FieldDifference{{Call: "c", Field: tt.field, Sweep: 1}}}, nil
+					},
+					Ignored: func() []string { return []string{tt.ignored} },
+				}
+			})
+			got := s.get("/console/differences?ignore=" + url.QueryEscape(tt.field))
+			if tt.want == "" {
+				if got.StatusCode != http.StatusUnprocessableEntity || strings.Contains(got.text, "--ignore") {
+					t.Errorf("%d %s", got.StatusCode, got.text)
+				}
+				return
+			}
+			if !strings.Contains(html.UnescapeString(got.text), tt.want+"\n") {
+				t.Errorf("no %q in\n%s", tt.want, got.text)
+			}
+		})
 	}
 }

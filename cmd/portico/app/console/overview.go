@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/config"
@@ -156,7 +155,7 @@ func (v *visit) streamOverview() error {
 			return nil
 		}
 		_ = control.SetWriteDeadline(time.Now().Add(2 * eventEvery)) // for one event, not the stream
-		if _, err := fmt.Fprintf(v.w, "data: %s\n\n", strings.ReplaceAll(html.String(), "\n", "\ndata: ")); err != nil || control.Flush() != nil {
+		if _, err := fmt.Fprintf(v.w, "data: %s\n\n", bytes.ReplaceAll(visible(html.Bytes()), []byte("\n"), []byte("\ndata: "))); err != nil || control.Flush() != nil {
 			return nil // the browser has gone
 		}
 		select {

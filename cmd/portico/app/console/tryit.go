@@ -198,5 +198,24 @@ func curlLine(r *TryRequest, authorization string) string {
 	return strings.Join(append(parts, quote(r.Base+r.Target)), " ")
 }
 
-// quote quotes a text for a shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// quote quotes a text for a shell. The bytes of characters that pages do not show are escaped, as bash
+// and zsh read them.
+func quote(text string) string {
+	if !strings.ContainsFunc(text, isInvisible) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case isInvisible(r):
+			for _, c := range []byte(string(r)) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + string(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return "$'" + b.String() + "'"
+}

@@ -85,4 +85,11 @@ func TestQuote(t *testing.T) {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
+	for _, text := range []string{"a\r\nb", "\u202eabc'\\x41\u200b1", "\x1b[31m $HOME `id`"} {
+		line := quote(text)
+		got, err := exec.CommandContext(t.Context(), "bash", "-c", "printf %s "+line).Output()
+		if err != nil || string(got) != text || strings.ContainsFunc(line, isInvisible) {
+			t.Errorf("%q as %s: %q, %v", text, line, got, err)
+		}
+	}
 }
