@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 
@@ -289,4 +290,20 @@ func TestRekeyCommand(t *testing.T) {
 		t.Errorf("with the new key: %d %s", got.Status, got.Body)
 	}
 	p.Stop(t)
+}
+
+// TestListsOnTerminals lists names of a hostile store: a terminal must not obey them, and none may look
+// like another row, or like another name.
+func TestListsOnTerminals(t *testing.T) {
+	const name = "A\x1b]0;x\x07\x1b[2J\nshop  ffffffffffffffffffffffffffffffff  -\u202e\u200b\u009b"
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	commands.AddConsumer(t, name)
+	commands.AddAdmin(t, name)
+	commands.MustRun(t, "credentials", "add-key", "--name", name, "--admin")
+	for _, kind := range []string{"consumers", "keys", "admins"} {
+		listed := commands.MustRun(t, "credentials", "list", kind)
+		if strings.Count(listed, "\n") != 2 || strings.ContainsFunc(listed, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+			t.Errorf("%s:\n%q", kind, listed)
+		}
+	}
 }

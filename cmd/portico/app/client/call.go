@@ -243,7 +243,7 @@ func (f *callFlags) send(cmd *cobra.Command, cfg *config.Config, request *http.R
 		if reply.StatusCode == http.StatusUnauthorized {
 			hint = "\nthe server does not know the credentials, or its clock or public_url differ: is it the server of this store?"
 		}
-		return fmt.Errorf("the server answers %s%s", printable(reply.Status), hint)
+		return fmt.Errorf("the server answers %s%s", program.Printable(reply.Status), hint)
 	}
 	return nil
 }
@@ -263,15 +263,15 @@ func (f *callFlags) print(cmd *cobra.Command, reply *http.Response) error {
 		return program.WriteResult(cmd, printed, nil)
 	}
 	if f.include {
-		fmt.Fprintf(out, "%s %s\n", reply.Proto, printable(reply.Status))
+		fmt.Fprintf(out, "%s %s\n", reply.Proto, program.Printable(reply.Status))
 		for _, name := range slices.Sorted(maps.Keys(reply.Header)) {
 			for _, value := range reply.Header[name] {
-				fmt.Fprintf(out, "%s: %s\n", name, printable(value))
+				fmt.Fprintf(out, "%s: %s\n", name, program.Printable(value))
 			}
 		}
 		fmt.Fprintln(out)
 	} else {
-		fmt.Fprintln(cmd.ErrOrStderr(), printable(reply.Status))
+		fmt.Fprintln(cmd.ErrOrStderr(), program.Printable(reply.Status))
 	}
 	last := &lastByte{Writer: out}
 	_, err := io.Copy(last, reply.Body)

@@ -144,9 +144,9 @@ func readSecrets(cmd *cobra.Command, consumerFile, tokenFile string) (*diagnose.
 
 // printDiagnosis prints a report for people.
 func printDiagnosis(w io.Writer, r *diagnose.Report) {
-	fmt.Fprintf(w, "request\t%s %s\n", printable(r.Method), printable(r.URL))
+	fmt.Fprintf(w, "request\t%s %s\n", program.Printable(r.Method), program.Printable(r.URL))
 	verdict := map[string]string{
-		diagnose.Accepted: "accepted", diagnose.Refused: "refused: " + printable(r.Problem), diagnose.Guest: "answered as one of a Guest: it has no OAuth credentials",
+		diagnose.Accepted: "accepted", diagnose.Refused: "refused: " + program.Printable(r.Problem), diagnose.Guest: "answered as one of a Guest: it has no OAuth credentials",
 		diagnose.Unknown: "nothing decides: without the secrets the signature cannot be checked",
 	}[r.Verdict]
 	fmt.Fprintf(w, "verdict\t%s\n", verdict)
@@ -155,19 +155,9 @@ func printDiagnosis(w io.Writer, r *diagnose.Report) {
 		if f.Hint {
 			kind = "hint"
 		}
-		fmt.Fprintf(w, "%s\t%s\n", kind, printable(f.Message))
+		fmt.Fprintf(w, "%s\t%s\n", kind, program.Printable(f.Message))
 	}
 	if r.BaseString != "" {
-		fmt.Fprintf(w, "base string\t%s\n", printable(r.BaseString))
+		fmt.Fprintf(w, "base string\t%s\n", program.Printable(r.BaseString))
 	}
-}
-
-// printable returns s without control characters, which a terminal would obey.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }

@@ -62,10 +62,10 @@ func listConsumers(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) err
 		fmt.Fprintln(w, "CONSUMER\tKEY\tTOKEN\tACTS FOR\tCREATED\tREVOKED")
 		for _, consumer := range consumers {
 			if len(consumer.Tokens) == 0 {
-				fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\n", consumer.Name, consumer.Key)
+				fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\n", program.Printable(consumer.Name), program.Printable(consumer.Key))
 			}
 			for _, t := range consumer.Tokens {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", consumer.Name, consumer.Key, t.Token, actsFor(t), t.Created, t.Revoked)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", program.Printable(consumer.Name), program.Printable(consumer.Key), program.Printable(t.Token), actsFor(t), t.Created, t.Revoked)
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 			case k.AdminID != 0:
 				owner = fmt.Sprintf("admin %d", k.AdminID)
 			}
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%t\n", k.ID, k.Name, owner, k.Created, k.Revoked)
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%t\n", k.ID, program.Printable(k.Name), owner, k.Created, k.Revoked)
 		}
 	})
 }
@@ -151,7 +151,7 @@ func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error 
 	return program.WriteResult(cmd, admins, func(w io.Writer) {
 		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN\tDISABLED")
 		for _, a := range admins {
-			fmt.Fprintf(w, "%d\t%s\t%t\t%t\n", a.ID, a.Username, a.LogsIn, a.Disabled)
+			fmt.Fprintf(w, "%d\t%s\t%t\t%t\n", a.ID, program.Printable(a.Username), a.LogsIn, a.Disabled)
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -89,19 +88,8 @@ func try(cmd *cobra.Command, o reststore.Options, resource adapter.Resource, id 
 		return errors.Join(writeJSON(cmd.OutOrStdout(), tried), err)
 	}
 	writeTrial(&text, tried)
-	_, _ = io.WriteString(cmd.OutOrStdout(), printable(text.String())) // the error of the trial tells more
+	_, _ = io.WriteString(cmd.OutOrStdout(), program.PrintableLines(text.String())) // the error of the trial tells more
 	return err
-}
-
-// printable replaces characters that would control a terminal: the text comes from the
-// backend.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }
 
 // writeTrial writes a trial for people.

@@ -1,9 +1,12 @@
 package program
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -33,7 +36,33 @@ func WriteResult(cmd *cobra.Command, result any, f func(io.Writer)) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(result)
 	}
-	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	var text bytes.Buffer
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	f(table)
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), PrintableLines(text.String()))
+	return err
+}
+
+// Printable returns a text from elsewhere, such as a name of the store, with U+FFFD in place of each
+// character that a terminal would obey or not show, and of each line break: it would begin another row
+// of a table.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// PrintableLines is [Printable] for a text of several lines.
+func PrintableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Printable(line)
+	}
+	return strings.Join(lines, "\n")
 }
