@@ -24,8 +24,8 @@ type Map interface {
 	// after, sorted by key.
 	ListMappings(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]Mapping, error)
 	// MappingsWithIntent returns up to limit mappings, of all resources, that hold a
-	// write intent and were last stored before the given time.
-	MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]Mapping, error)
+	// write intent, the oldest first.
+	MappingsWithIntent(ctx context.Context, limit int) ([]Mapping, error)
 	// PutMappings inserts or replaces mappings, by resource and key, all of them or none.
 	// Kinds: Conflict when another key already has the backend id, Invalid for an id of
 	// more than MaxBackendID characters.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/replica/logonce"
 	"github.com/portico-commerce/portico/adapter/replica/metrics"
 )
@@ -49,8 +50,8 @@ type Adapter struct {
 	clientWrites  Writes // also serves the resources without backend-owned attributes
 	stopScans     context.CancelFunc
 	scanLoop      sync.WaitGroup
-	scanSlot      chan struct{}                  // a semaphore: holds one element while a scan runs
-	scanFrom      map[adapter.Resource]time.Time // start of the time from which the next scan reads changes
+	scanSlot      chan struct{}                      // a semaphore: holds one element while a scan runs
+	scans         map[adapter.Resource]clock.Reading // at the start of the last complete scan
 }
 
 // New returns an adapter that joins a backend with its local replica. It takes ownership of
@@ -64,9 +65,9 @@ func New(o Options) (*Adapter, error) {
 	r := &reconciler{
 		walker:      &walker{replica: o.Replica, backend: o.Backend, schemas: o.Schemas},
 		allocateIDs: o.AllocateIDs, changed: o.Changed, log: &logonce.Logger{Logger: o.Logger}, instanceID: rand.Text(),
-		foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
+		clock: clock.New(), foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
-	a := &Adapter{reconciler: r, Noter: o.Replica, clientWrites: o.Writes, scanSlot: make(chan struct{}, 1), scanFrom: map[adapter.Resource]time.Time{}}
+	a := &Adapter{reconciler: r, Noter: o.Replica, clientWrites: o.Writes, scanSlot: make(chan struct{}, 1), scans: map[adapter.Resource]clock.Reading{}}
 	var err error
 	if a.plans, a.ordered, err = newPlans(o); err != nil {
 		return nil, err

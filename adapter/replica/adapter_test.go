@@ -2,15 +2,12 @@ package replica_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
-
-var farFuture = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // TestConformance runs the conformance suite on a replica joined with a backend.
 func TestConformance(t *testing.T) {

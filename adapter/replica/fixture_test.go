@@ -258,7 +258,7 @@ func (f *fixture) id(r adapter.Resource, key adapter.Key) string {
 // checkNoIntents fails if a write intent is left.
 func (f *fixture) checkNoIntents() {
 	f.t.Helper()
-	withIntent, err := f.local.MappingsWithIntent(f.t.Context(), farFuture, 100)
+	withIntent, err := f.local.MappingsWithIntent(f.t.Context(), 100)
 	if err != nil {
 		f.t.Fatal(err)
 	}

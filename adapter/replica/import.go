@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -28,7 +27,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 		doc.Read = func(context.Context) (Item, map[adapter.Resource][]Item, error) { return item, parts, nil }
 		return true, rc.bindByLegacyID(ctx, root, doc, item.Key)
 	}
-	withIntent, err := rc.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
+	withIntent, err := rc.replica.MappingsWithIntent(ctx, maxIntentsPerScan)
 	if err != nil {
 		return false, err
 	}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/recordjson"
 	"github.com/portico-commerce/portico/adapter/replica/compare"
@@ -26,7 +26,7 @@ func decodeIntent(mapping idmap.Mapping) (intent stored.Intent, err error) {
 // isForeign reports whether the mapping of a row holds a write intent of another process that
 // may still be at work.
 func (rc *reconciler) isForeign(r row) bool {
-	if r.mapping == nil || r.mapping.Intent == nil || time.Since(r.mapping.ChangedAt) >= rc.foreignIntentAge {
+	if r.mapping == nil || r.mapping.Intent == nil || clock.Age(rc.clock.Now(), r.mapping.ChangedAt, rc.foreignIntentAge) >= rc.foreignIntentAge {
 		return false
 	}
 	intent, err := decodeIntent(*r.mapping)
@@ -62,7 +62,7 @@ func (rc *reconciler) encodeIntent(mapping *idmap.Mapping, intent *stored.Intent
 // process has resolved or claimed it. The caller holds the root's lock.
 func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
 	intent, err := decodeIntent(*mapping)
-	if err != nil || intent.Writer == rc.instanceID && time.Since(mapping.ChangedAt) < rc.foreignIntentAge {
+	if err != nil || intent.Writer == rc.instanceID && clock.Age(rc.clock.Now(), mapping.ChangedAt, rc.foreignIntentAge) < rc.foreignIntentAge {
 		return err
 	}
 	claimed := *mapping
@@ -72,7 +72,7 @@ func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
 	if err != nil {
 		return err
 	}
-	claimed.ChangedAt = time.Now()
+	claimed.ChangedAt = rc.clock.Now()
 	*mapping = claimed
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica/logonce"
 	"github.com/portico-commerce/portico/adapter/replica/metrics"
@@ -27,6 +28,7 @@ type reconciler struct {
 	instanceID  string // identifies this process in its write intents
 	hidden      roots.Hidden
 	pending     roots.Pending // roots whose files a scan is to import
+	clock       clock.Clock
 	// foreignIntentAge is how long a write intent of another process is left to that process.
 	foreignIntentAge time.Duration
 	// foreignWriteWait is how long writes wait for another process to end its write of the same
@@ -85,7 +87,7 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 		}
 		// A root that is being created stays invisible until it is done; reads do not wait for it.
 		busy := slices.ContainsFunc(rows, func(r row) bool {
-			return rc.isForeign(r) && r.mapping.BackendID != "" && time.Since(r.mapping.ChangedAt) < rc.foreignWriteWait
+			return rc.isForeign(r) && r.mapping.BackendID != "" && clock.Age(rc.clock.Now(), r.mapping.ChangedAt, rc.foreignIntentAge) < rc.foreignWriteWait
 		})
 		last := !time.Now().Before(deadline)
 		if !busy || last {

@@ -24,10 +24,6 @@ func (a *Adapter) scanPeriodically(ctx context.Context, interval time.Duration) 
 	}
 }
 
-// scanOverlap is the time before the start of the last scan from which the next scan reads
-// changes, because the backend's clock may differ.
-const scanOverlap = 5 * time.Minute
-
 // Scan reconciles the local replica with the backend once: it first resolves pending write intents, then
 // imports new documents and applies changed ones. It returns after all resources have been scanned, with the
 // errors of the resources that failed. A list that may lack records is not an error: it is logged once and
@@ -49,9 +45,9 @@ func (a *Adapter) Scan(ctx context.Context) error {
 		if !root.isRoot() {
 			continue
 		}
-		started := time.Now()
+		started := a.clock.Read()
 		complete := true
-		err := a.walk(ctx, root, fromBackend, a.scanFrom[root.Resource], func(rows []row) error {
+		err := a.walk(ctx, root, fromBackend, started.ChangesFrom(a.scans[root.Resource]), func(rows []row) error {
 			ok, err := a.reconcileBatch(ctx, root, rows)
 			complete = complete && ok
 			return err
@@ -68,7 +64,7 @@ func (a *Adapter) Scan(ctx context.Context) error {
 		case err != nil:
 			errs = append(errs, err)
 		case complete:
-			a.scanFrom[root.Resource] = started.Add(-scanOverlap)
+			a.scans[root.Resource] = started
 		}
 	}
 	return errors.Join(errs...)
@@ -85,7 +81,7 @@ const maxIntentsPerScan = 1000
 // resolveIntents resolves the pending write intents of a resource, or of all resources for "",
 // except intents whose writers are still running. It returns the number of resolved ones.
 func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resolved int) {
-	withIntent, err := a.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
+	withIntent, err := a.replica.MappingsWithIntent(ctx, maxIntentsPerScan)
 	if err != nil {
 		a.log.Warn("write intents cannot be read", "error", err)
 		return 0

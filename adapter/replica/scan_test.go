@@ -369,7 +369,7 @@ func TestUnknownCreateWithoutKeys(t *testing.T) {
 			id = one
 		}
 	}
-	withIntent, err := f.local.MappingsWithIntent(t.Context(), farFuture, 10)
+	withIntent, err := f.local.MappingsWithIntent(t.Context(), 10)
 	if err != nil || len(withIntent) != 1 {
 		t.Fatal(withIntent, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -104,7 +103,7 @@ func TestPlansOfCalls(t *testing.T) {
 		},
 		"MappingsOfParts":    func() error { _, err := local.MappingsOfParts(ctx, adapter.Products, 1); return err },
 		"ListMappings":       func() error { _, err := local.ListMappings(ctx, adapter.Products, 0, 10); return err },
-		"MappingsWithIntent": func() error { _, err := local.MappingsWithIntent(ctx, time.Now(), 10); return err },
+		"MappingsWithIntent": func() error { _, err := local.MappingsWithIntent(ctx, 10); return err },
 		"PutMappings":        func() error { return local.PutMappings(ctx, mapping) },
 		"CompleteIntent":     func() error { _, err := local.CompleteIntent(ctx, nil, mapping); return err },
 		"DeleteMapping":      func() error { return local.DeleteMapping(ctx, adapter.Products, 1) },

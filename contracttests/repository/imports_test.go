@@ -142,6 +142,7 @@ func allowedImports() map[string][]string {
 		"adapter/demo":        {"adapter", "adapter/dataset"},
 		// databases with the demo store for tests
 		"adapter/demo/demotest":       {"adapter", "adapter/demo", "adapter/memstore", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
+		"adapter/clock":               {},
 		"adapter/guard":               {"adapter", "adapter/tracing"},
 		"adapter/idmap":               {"adapter"},
 		"adapter/imagefiles":          {"config/buildinfo"},
@@ -163,7 +164,7 @@ func allowedImports() map[string][]string {
 		"adapter/reststore/venduretest": {"adapter/reststore/livebackend"},
 		// records as JSON
 		"adapter/recordjson":           {"adapter"},
-		"adapter/replica":              {"adapter", "adapter/idmap", "adapter/recordjson", "adapter/replica/backend", "adapter/replica/compare", "adapter/replica/findings", "adapter/replica/local", "adapter/replica/logonce", "adapter/replica/metrics", "adapter/replica/roots", "adapter/replica/stored", "adapter/replica/turns"},
+		"adapter/replica":              {"adapter", "adapter/clock", "adapter/idmap", "adapter/recordjson", "adapter/replica/backend", "adapter/replica/compare", "adapter/replica/findings", "adapter/replica/local", "adapter/replica/logonce", "adapter/replica/metrics", "adapter/replica/roots", "adapter/replica/stored", "adapter/replica/turns"},
 		"adapter/replica/compare":      {"adapter"},
 		"adapter/replica/backend":      {"adapter"},
 		"adapter/replica/metrics":      {"adapter"},

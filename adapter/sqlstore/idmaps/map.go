@@ -132,9 +132,9 @@ func (s Map) ListMappings(ctx context.Context, r adapter.Resource, after adapter
 }
 
 // MappingsWithIntent returns up to limit mappings, of all resources, that hold a write
-// intent and were last stored before the given time, the oldest first. Kinds: Unavailable, Internal.
-func (s Map) MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]idmap.Mapping, error) {
-	return s.mappings(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
+// intent, the oldest first. Kinds: Unavailable, Internal.
+func (s Map) MappingsWithIntent(ctx context.Context, limit int) ([]idmap.Mapping, error) {
+	return s.mappings(ctx, "note IS NOT NULL ORDER BY changed_at LIMIT ?", limit)
 }
 
 // mappings returns the mappings that a condition selects.
