@@ -23,12 +23,16 @@ type reply struct {
 	digest digest        // generations in Redis before fill was called
 }
 
+// maxSkew is by how much clocks of replicas may differ. A reply from further in the future was made
+// before a clock was set back, and nobody knows how old it is.
+const maxSkew = time.Minute
+
 // usable reports whether the reply may be returned while the upstream cannot answer.
 func (r *reply) usable(now time.Time, staleTTL time.Duration) bool {
-	return now.Before(r.made.Add(r.ttl + staleTTL))
+	return r.made.Sub(now) <= maxSkew && now.Before(r.made.Add(r.ttl+staleTTL))
 }
 
-func (r *reply) fresh(now time.Time) bool { return now.Before(r.made.Add(r.ttl)) }
+func (r *reply) fresh(now time.Time) bool { return r.usable(now, 0) }
 
 // age returns the time since the reply was made. It is never negative: clocks of replicas
 // differ a little.

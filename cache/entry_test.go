@@ -67,6 +67,30 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// TestLifetime checks how long a reply from Redis is returned, also after the clock was set.
+func TestLifetime(t *testing.T) {
+	made := time.Unix(1700000000, 0)
+	r := &reply{made: made, ttl: time.Minute}
+	for offset, want := range map[time.Duration][2]bool{ // fresh, usable
+		0:                       {true, true},
+		59 * time.Second:        {true, true},
+		time.Minute:             {false, true},
+		time.Hour:               {false, false},
+		24 * time.Hour:          {false, false},
+		-30 * time.Second:       {true, true}, // clocks of replicas differ
+		-2 * time.Minute:        {false, false},
+		-time.Hour:              {false, false},
+		-24 * time.Hour:         {false, false},
+		-100 * 24 * time.Hour:   {false, false},
+		time.Hour + time.Second: {false, false},
+	} {
+		now := made.Add(offset)
+		if got := [2]bool{r.fresh(now), r.usable(now, 10*time.Minute)}; got != want {
+			t.Errorf("read after %s: fresh, usable %v, want %v", offset, got, want)
+		}
+	}
+}
+
 // TestGenerations invalidates a tag, and a tag that shares its counter.
 func TestGenerations(t *testing.T) {
 	g := newGenerations()
