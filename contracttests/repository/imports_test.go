@@ -183,7 +183,7 @@ func allowedImports() map[string][]string {
 		"adapter/sqlstore/backups":     {"adapter", "adapter/rules", "adapter/sqlstore/blobs", "adapter/sqlstore/database", "adapter/sqlstore/engine"},
 		"adapter/sqlstore/blobs":       {"adapter"},
 		"adapter/sqlstore/blobs/s3":    {"adapter", "adapter/sqlstore/blobs"},
-		"adapter/sqlstore/credentials": {"adapter", "adapter/rules/imports", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/leases"},
+		"adapter/sqlstore/credentials": {"adapter", "adapter/clock", "adapter/rules/imports", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/leases"},
 		"adapter/sqlstore/database":    {"adapter", "adapter/sqlstore/engine"},
 		"adapter/sqlstore/engine":      {"adapter", "adapter/sqlstore/sqlconn", "adapter/tracing"},
 		"adapter/sqlstore/erasures":    {"adapter", "adapter/sqlstore/database"},

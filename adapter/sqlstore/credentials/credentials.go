@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
@@ -20,16 +21,17 @@ import (
 // error or fail with kind Unavailable or Internal; Internal is also the kind for a
 // secret that the configured key does not decrypt.
 type Store struct {
-	db        *database.DB
-	sealer    sealer
-	nonceUses atomic.Uint64
+	db         *database.DB
+	sealer     sealer
+	nonceUses  atomic.Uint64
+	nonceClock nonceClock
 }
 
 // New returns the store of credentials of a database, whose secrets are encrypted under
 // a key of any length; "" means no encryption.
 func New(db *database.DB, secretKey string) (*Store, error) {
 	sealer, err := newSealer(secretKey)
-	return &Store{db: db, sealer: sealer}, err
+	return &Store{db: db, sealer: sealer, nonceClock: nonceClock{Clock: clock.New()}}, err
 }
 
 // Counters returns the counters of the keys of credentials.

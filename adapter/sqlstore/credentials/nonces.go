@@ -2,8 +2,10 @@ package credentials
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
@@ -32,17 +34,49 @@ func (c *Store) Use(ctx context.Context, nonce string, timestamp int64) (fresh b
 		return err
 	})
 	if err == nil && c.nonceUses.Add(1)%pruneEvery == 0 {
-		err = c.prune(ctx, received)
+		err = c.prune(ctx)
 	}
 	return fresh && err == nil, c.db.WrapError(ctx, op, err)
 }
 
-// prune deletes the nonces that are older than maxNonceAge.
-func (c *Store) prune(ctx context.Context, now int64) error {
+// prune deletes the nonces that are older than maxNonceAge. As a clock that runs ahead makes new ones
+// look old, it leaves those of the last week until the clock has been right for maxNonceAge.
+func (c *Store) prune(ctx context.Context) error {
+	oldest := c.nonceClock.steady(c.nonceClock.Read())
 	return c.db.Write(ctx, "prune nonces", func(tx *database.Tx) error {
-		_, err := tx.Run(ctx, "DELETE FROM oauth_nonce WHERE received_at < ?", now-int64(maxNonceAge/time.Second))
+		_, err := tx.Run(ctx, "DELETE FROM oauth_nonce WHERE received_at < ?", oldest.Unix())
 		return err
 	})
+}
+
+// maxClockError is by how much a clock may be ahead for a while without nonces being forgotten early,
+// and clockStep what it may be set by without counting as wrong.
+const (
+	maxClockError = 7 * 24 * time.Hour
+	clockStep     = time.Minute
+)
+
+// A nonceClock finds out whether the clock is right.
+type nonceClock struct {
+	clock.Clock
+	mu   sync.Mutex
+	last clock.Reading // zero before the first one
+	// since is the uptime at which the clock was last found to be set, or first read.
+	since time.Duration
+}
+
+// steady returns the time before which nonces may be forgotten.
+func (n *nonceClock) steady(now clock.Reading) time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.last.Time.IsZero() || now.SetSince(n.last).Abs() > clockStep {
+		n.since = now.Uptime
+	}
+	n.last = now
+	if now.Uptime-n.since < maxNonceAge {
+		return now.Time.Add(-maxNonceAge - maxClockError)
+	}
+	return now.Time.Add(-maxNonceAge)
 }
 
 // Used reports whether a nonce is stored.
