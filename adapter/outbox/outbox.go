@@ -72,11 +72,18 @@ type Delivery struct {
 	Held []string
 }
 
+// The longest times for which an entry waits for its next attempt. An entry that is to wait longer was
+// stored before a clock was set back, and is due.
+const (
+	MaxWait       = 5 * time.Minute
+	MaxParkedWait = time.Hour
+)
+
 // A Failure describes a failed attempt to deliver an entry.
 type Failure struct {
-	Reason string // for people
-	Retry  time.Time
-	Parked bool // the other system refuses the entry
+	Reason string    // for people
+	Retry  time.Time // within MaxWait, or MaxParkedWait
+	Parked bool      // the other system refuses the entry
 	// Unstored: the sent values have certainly not been stored.
 	Unstored bool
 	// Away: the other system answers nothing now, whatever the entry. The attempt does not count.

@@ -325,11 +325,11 @@ func TestOutboxDelivery(t *testing.T) {
 		m.update(adapter.Customers, 1, 0, attrs{"password_hash": "x"})
 		expectDue("the first of each product", "products 1", "stock_items 2")
 		first := due()[0]
-		if err := box.Failed(t.Context(), first, outbox.Failure{Reason: "later", Retry: time.Now().Add(time.Hour)}); err != nil {
+		if err := box.Failed(t.Context(), first, outbox.Failure{Reason: "later", Retry: time.Now().Add(time.Minute)}); err != nil {
 			t.Fatal(err)
 		}
 		expectDue("others wait for one that failed", "stock_items 2")
-		if err := box.Failed(t.Context(), first, outbox.Failure{Reason: "refused", Retry: time.Now().Add(time.Hour), Parked: true}); err != nil {
+		if err := box.Failed(t.Context(), first, outbox.Failure{Reason: "refused", Retry: time.Now().Add(time.Minute), Parked: true}); err != nil {
 			t.Fatal(err)
 		}
 		expectDue("but not for one that is refused", "stock_items 1", "stock_items 2")
@@ -387,6 +387,45 @@ func TestOutboxAttempts(t *testing.T) {
 	})
 }
 
+// TestOutboxAfterClockWentBack checks that entries are due that were noted while the clock was ahead,
+// and that others wait for their next attempt.
+func TestOutboxAfterClockWentBack(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		m := newMirroredStore(t, openDemo(t, e))
+		m.update(adapter.StockItems, 2, 0, attrs{"qty": "7.0000"})
+		for _, tt := range []struct {
+			parked bool
+			wait   time.Duration
+			due    bool
+		}{
+			{false, 0, true}, {false, outbox.MaxWait - time.Minute, false}, {false, time.Hour, true}, {false, 24 * time.Hour, true},
+			{true, 0, true}, {true, outbox.MaxParkedWait - time.Minute, false}, {true, 24 * time.Hour, true},
+		} {
+			if err := m.db.Outbox().Failed(t.Context(), m.only(), outbox.Failure{Reason: "x", Parked: tt.parked, Retry: time.Now().Add(tt.wait)}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := m.db.Outbox().Due(t.Context(), 10); err != nil || (len(got) > 0) != tt.due {
+				t.Errorf("parked: %t, to be tried again in %s: %v, %v", tt.parked, tt.wait, got, err)
+			}
+		}
+	})
+}
+
+// TestOwnersAfterClockWentBack checks that a process that was killed while the clock was ahead does
+// not hold up turns for long.
+func TestOwnersAfterClockWentBack(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		m := newMirroredStore(t, openDemo(t, e))
+		m.announce(process("killed", true, nil))
+		sqlstore.Exec(t, m.db, "UPDATE write_process SET expires_ms = expires_ms + 86400000")
+		m.announce(process("a", true, nil))
+		sqlstore.Exec(t, m.db, "UPDATE write_process SET expires_ms = expires_ms - 3600001") // as if an hour had passed, for which they are valid
+		if live, err := m.db.WriteOwners().Live(t.Context()); err != nil || live {
+			t.Errorf("live: %t, %v", live, err)
+		}
+	})
+}
+
 // only returns the only entry.
 func (m *mirroredStore) only() outbox.Entry {
 	m.Helper()
@@ -404,7 +443,7 @@ func TestUnknownCreates(t *testing.T) {
 		m := newMirroredStore(t, openDemo(t, e))
 		box, owners := m.db.Outbox(), m.db.WriteOwners()
 		ids := map[string]int64{}
-		for _, key := range []string{"in progress", "killed", "lost"} {
+		for _, key := range []string{"in progress", "killed", "killed before the clock went back", "lost"} {
 			id, err := box.BeginCreate(t.Context(), outbox.Create{Resource: adapter.Customers, NaturalKey: key})
 			if err != nil {
 				t.Fatal(err)
@@ -412,6 +451,7 @@ func TestUnknownCreates(t *testing.T) {
 			ids[key] = id
 		}
 		sqlstore.Exec(t, m.db, fmt.Sprintf("UPDATE outbox_create SET created_ms = %d WHERE create_id = %d", time.Now().Add(-time.Hour).UnixMilli(), ids["killed"]))
+		sqlstore.Exec(t, m.db, fmt.Sprintf("UPDATE outbox_create SET created_ms = %d WHERE create_id = %d", time.Now().Add(24*time.Hour).UnixMilli(), ids["killed before the clock went back"]))
 		if err := box.UnknownCreate(t.Context(), ids["lost"], "the reply was lost"); err != nil {
 			t.Fatal(err)
 		}
@@ -420,18 +460,19 @@ func TestUnknownCreates(t *testing.T) {
 		for _, c := range all {
 			reasons[c.NaturalKey] = c.Reason
 		}
-		want := map[string]string{"in progress": "", "killed": "the process that has sent it ended before the old shop replied", "lost": "the reply was lost"}
+		const ended = "the process that has sent it ended before the old shop replied"
+		want := map[string]string{"in progress": "", "killed": ended, "killed before the clock went back": ended, "lost": "the reply was lost"}
 		if diff := cmp.Diff(want, reasons); diff != "" || err != nil {
 			t.Errorf("%v, want -, got +:\n%s", err, diff)
 		}
-		if counts, err := box.Count(t.Context()); err != nil || counts[adapter.Customers].Unknown != 2 {
+		if counts, err := box.Count(t.Context()); err != nil || counts[adapter.Customers].Unknown != 3 {
 			t.Errorf("%v, %v", counts, err)
 		}
 		m.announce(process("only", false, nil))
 		for _, c := range []struct {
 			forget string // removed before
 			may    bool
-		}{{"", false}, {"lost", false}, {"killed", true}} {
+		}{{"", false}, {"lost", false}, {"killed", false}, {"killed before the clock went back", true}} {
 			if _, err := box.DiscardCreates(t.Context(), ids[c.forget]); err != nil {
 				t.Fatal(err)
 			}

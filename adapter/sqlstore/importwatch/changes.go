@@ -121,9 +121,14 @@ var ErrUnannounced = errors.New("the announcement of the import has expired")
 // them know of each other.
 type importProcesses struct{ db *database.DB }
 
-// register inserts or renews the row of a process.
+// register inserts or renews the row of a process. Rows of others that were renewed before the clock
+// was set back expire as if they had been renewed now: those of killed processes would stay that long.
 func (p importProcesses) register(ctx context.Context, id string, imports bool) error {
-	_, err := p.db.WriteStatements.Exec(ctx, "INSERT INTO import_process (id, imports, expires_ms) VALUES (?, ?, "+p.db.Engine.Now+" + ?)"+p.db.Engine.Upsert("id", "expires_ms"),
+	_, err := p.db.WriteStatements.Exec(ctx, "UPDATE import_process SET expires_ms = "+p.db.Engine.Now+" + ? WHERE expires_ms > "+p.db.Engine.Now+" + ?", processTTL.Milliseconds(), processTTL.Milliseconds())
+	if err != nil {
+		return err
+	}
+	_, err = p.db.WriteStatements.Exec(ctx, "INSERT INTO import_process (id, imports, expires_ms) VALUES (?, ?, "+p.db.Engine.Now+" + ?)"+p.db.Engine.Upsert("id", "expires_ms"),
 		id, database.Flag(imports), processTTL.Milliseconds())
 	return err
 }

@@ -396,6 +396,18 @@ func TestAnnouncements(t *testing.T) {
 	if got := expiries(); len(got) != 1 {
 		t.Errorf("an expired announcement stays: %v", got)
 	}
+	// The clock was a day ahead when a process announced itself that was killed since.
+	sqltest.Exec(t, db.dsn, "UPDATE import_process SET expires_ms = expires_ms + 86400000")
+	third, err := db.Changes().Announce(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, latest := expiries(), time.Now().Add(time.Hour).UnixMilli(); len(got) != 2 || got[1] > latest {
+		t.Errorf("the announcement of a process that was killed expires at %v, want before %d", got, latest)
+	}
+	if err := third.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := second.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,9 @@ func New(db *database.DB) Store { return Store{db} }
 
 // Acquire acquires a lease that has no holder or that has expired. ok is false if another process
 // holds it. A holder that still has the lease gets it again, under a new token, so that a process
-// that starts again need not wait. No two processes may have the same name. Names of leases have at
+// that starts again need not wait. No two processes may have the same name. All acquire a lease with
+// the same ttl: a lease that expires later was renewed before the clock was set back, and expires one
+// ttl from now unless its holder renews it. Names of leases have at
 // most 64 characters, holders 255. Kinds: Invalid, Unavailable, Internal.
 func (l Store) Acquire(ctx context.Context, name, holder string, ttl time.Duration) (lease Lease, ok bool, err error) {
 	db, begun := l.db, time.Now()
@@ -47,9 +49,16 @@ func (l Store) Acquire(ctx context.Context, name, holder string, ttl time.Durati
 		}
 		var current string
 		var token int64
-		var expired bool
-		row := tx.QueryRow(ctx, "SELECT holder, token, expires_ms <= "+db.Engine.Now+" FROM lease WHERE name = ?", name)
-		if err := row.Scan(&current, &token, &expired); err != nil || !expired && current != holder {
+		var expired, ahead bool
+		row := tx.QueryRow(ctx, "SELECT holder, token, expires_ms <= "+db.Engine.Now+", expires_ms > "+db.Engine.Now+" + ? FROM lease WHERE name = ?", ttl.Milliseconds(), name)
+		if err := row.Scan(&current, &token, &expired, &ahead); err != nil {
+			return err
+		}
+		if !expired && current != holder {
+			if !ahead {
+				return nil
+			}
+			_, err := tx.Run(ctx, "UPDATE lease SET expires_ms = "+db.Engine.Now+" + ? WHERE name = ?", ttl.Milliseconds(), name)
 			return err
 		}
 		if err := tx.LockOnNodes(ctx, lockKind+name, 0); err != nil {

@@ -60,13 +60,13 @@ func (o Store) Creates(ctx context.Context, r adapter.Resource, naturalKey strin
 	if r != "" {
 		text, arguments = text+" WHERE resource = ? AND natural_key = ?", []any{string(r), database.StorableText(naturalKey, maxReason)}
 	}
-	before := beforeTimeout()
+	from, to := inProgress()
 	err = database.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
 		var c outbox.Create
 		var created int64
 		err := rows.Scan(&c.ID, &c.Resource, &c.Root.Resource, &c.Root.Key, &c.NaturalKey, &c.Reason, &created)
 		c.CreatedAt = time.UnixMilli(created).UTC()
-		if c.Reason == "" && created < before {
+		if c.Reason == "" && (created < from || created > to) {
 			c.Reason = "the process that has sent it ended before the old shop replied"
 		}
 		all = append(all, c)

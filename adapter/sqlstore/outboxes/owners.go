@@ -57,6 +57,10 @@ func (w Owners) Announce(ctx context.Context, p outbox.Process, ttl time.Duratio
 			w.db.Engine.Upsert("process_id", "wishes", "known", "expires_ms"), p.ID, string(wishes), string(known), ttl.Milliseconds()); err != nil {
 			return err
 		}
+		// A process that was killed before the clock was set back would hold up turns until then.
+		if _, err := tx.Run(ctx, "UPDATE write_process SET expires_ms = "+w.db.Engine.Now+" + ? WHERE expires_ms > "+w.db.Engine.Now+" + ?", ttl.Milliseconds(), ttl.Milliseconds()); err != nil {
+			return err
+		}
 		owners, err = w.all(ctx, tx.Query)
 		return err
 	})
@@ -232,7 +236,8 @@ func (w Owners) checkOutbox(ctx context.Context, tx *database.Tx, r adapter.Reso
 	if err != nil {
 		return err
 	}
-	creates, err := database.SelectColumn[int64](ctx, tx.Query, "SELECT create_id FROM outbox_create WHERE (resource = ? OR root = ?) AND "+isUnknownCreate, string(r), string(root), beforeTimeout())
+	from, to := inProgress()
+	creates, err := database.SelectColumn[int64](ctx, tx.Query, "SELECT create_id FROM outbox_create WHERE (resource = ? OR root = ?) AND "+isUnknownCreate, string(r), string(root), from, to)
 	switch {
 	case err != nil:
 		return err

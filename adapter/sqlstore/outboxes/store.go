@@ -38,23 +38,35 @@ const maxParkedDue = 16
 // for its next attempt. The entries that have been due for longest come first. Kinds: Unavailable,
 // Internal.
 func (o Store) Due(ctx context.Context, limit int) ([]outbox.Entry, error) {
-	now := time.Now().UnixMilli()
-	due, err := o.dueBy(ctx, now, false, limit)
-	if err == nil {
-		var parked []outbox.Entry
-		parked, err = o.dueBy(ctx, now, true, maxParkedDue)
-		due = append(due, parked...)
+	var due []outbox.Entry
+	for _, kind := range []struct {
+		parked  bool
+		limit   int
+		maxWait time.Duration
+	}{{false, limit, outbox.MaxWait}, {true, maxParkedDue, outbox.MaxParkedWait}} {
+		now := time.Now()
+		all, err := o.dueIn(ctx, "retry_ms <= ?", now, kind.parked, kind.limit)
+		if err == nil && len(all) < kind.limit {
+			var ahead []outbox.Entry
+			ahead, err = o.dueIn(ctx, "retry_ms > ?", now.Add(kind.maxWait), kind.parked, kind.limit-len(all))
+			all = append(all, ahead...)
+		}
+		if err != nil {
+			return nil, o.db.WrapError(ctx, "read outbox", err)
+		}
+		due = append(due, all...)
 	}
-	return due, o.db.WrapError(ctx, "read outbox", err)
+	return due, nil
 }
 
-// dueBy returns the entries that are due by a time. The index outbox_entry_retry has the entries in the
+// dueIn returns the entries whose next attempt is before or after a time, as a condition on retry_ms
+// says. The index outbox_entry_retry has the entries in the
 // order in which they are due, so that only a few are read, regardless of the number of waiting or
 // dead-letter entries. With NOT EXISTS, the condition on earlier entries would make servers join all.
-func (o Store) dueBy(ctx context.Context, by int64, parked bool, limit int) ([]outbox.Entry, error) {
-	return selectEntries(ctx, o.db.ReadStatements.Query, "held = 0 AND parked = ? AND retry_ms <= ?"+
+func (o Store) dueIn(ctx context.Context, condition string, moment time.Time, parked bool, limit int) ([]outbox.Entry, error) {
+	return selectEntries(ctx, o.db.ReadStatements.Query, "held = 0 AND parked = ? AND "+condition+
 		" AND COALESCE((SELECT MIN(earlier.entry_id) FROM outbox_entry earlier WHERE earlier.root = outbox_entry.root AND earlier.root_key = outbox_entry.root_key"+
-		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id AND "+isReleased+" ORDER BY retry_ms, entry_id LIMIT ?", database.Flag(parked), by, limit)
+		" AND earlier.held = 0 AND earlier.parked = 0), outbox_entry.entry_id) >= outbox_entry.entry_id AND "+isReleased+" ORDER BY retry_ms, entry_id LIMIT ?", database.Flag(parked), moment.UnixMilli(), limit)
 }
 
 // isReleased selects the entries whose root has no write intent: a write that is still in progress at a
@@ -240,6 +252,7 @@ type Count struct {
 // Count counts by resource. Kinds: Unavailable, Internal.
 func (o Store) Count(ctx context.Context) (map[adapter.Resource]Count, error) {
 	counts := map[adapter.Resource]Count{}
+	from, to := inProgress()
 	err := database.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
 		var r adapter.Resource
 		var kind, n, oldest int64
@@ -258,7 +271,7 @@ func (o Store) Count(ctx context.Context) (map[adapter.Resource]Count, error) {
 		counts[r] = c
 		return err
 	}, "SELECT resource, parked + 2 * held, COUNT(*), MIN(created_ms) FROM outbox_entry GROUP BY resource, parked + 2 * held UNION ALL SELECT resource, 4, COUNT(*), 0 FROM outbox_create WHERE "+isUnknownCreate+" GROUP BY resource",
-		beforeTimeout())
+		from, to)
 	return counts, o.db.WrapError(ctx, "count outbox", err)
 }
 
@@ -304,10 +317,14 @@ func (o Store) Waiting(ctx context.Context, root outbox.Root) (bool, error) {
 // has sent it no longer waits for the reply.
 const createTimeout = 10 * time.Minute
 
-// isUnknownCreate is the condition of creates with an unknown outcome, with the argument of
-// beforeTimeout.
-const isUnknownCreate = "(reason <> '' OR created_ms < ?)"
+// isUnknownCreate is the condition of creates with an unknown outcome, with the arguments that
+// inProgress returns.
+const isUnknownCreate = "(reason <> '' OR created_ms < ? OR created_ms > ?)"
 
-// beforeTimeout returns the time, in milliseconds since 1970, before which a create without an outcome
-// was begun if it counts as unknown.
-func beforeTimeout() int64 { return time.Now().Add(-createTimeout).UnixMilli() }
+// inProgress returns the first and the last time, in milliseconds since 1970, at which a create without
+// an outcome was begun if it may still be in progress. A create from the future was begun before the
+// clock was set back.
+func inProgress() (from, to int64) {
+	now := time.Now()
+	return now.Add(-createTimeout).UnixMilli(), now.Add(createTimeout).UnixMilli()
+}

@@ -113,12 +113,14 @@ func (k *parkedRecords) retry(p magento1.Part) {
 	}
 }
 
-// due returns the parked records that are to be tried again by now, some of each part at a time.
+// due returns the parked records that are to be tried again by now, some of each part at a time. One that
+// is to wait for too long was parked before the clock was set back.
 func (k *parkedRecords) due(now time.Time) changes {
 	again := changes{}
 	for p, parked := range k.records {
 		for key, one := range parked {
-			if !one.RetryAt.After(now) && len(again[p]) < magento1.MaxKeys {
+			wait := one.RetryAt.Sub(now)
+			if isDue := wait <= 0 || wait > lastRetry; isDue && len(again[p]) < magento1.MaxKeys {
 				again.add(p, key)
 			}
 		}

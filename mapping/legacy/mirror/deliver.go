@@ -47,9 +47,9 @@ const (
 	idlePoll = 200 * time.Millisecond
 	// An entry that cannot be delivered now is tried again after firstRetry, and each time after
 	// twice as long, up to lastRetry. A parked one begins with parkedRetry.
-	firstRetry, lastRetry = time.Second, 5 * time.Minute
+	firstRetry, lastRetry = time.Second, outbox.MaxWait
 	parkedRetry           = time.Minute
-	lastParkedRetry       = time.Hour
+	lastParkedRetry       = outbox.MaxParkedWait
 	// maxAttempts is how often the legacy system may fail with an entry before it is parked, so
 	// that it does not hold up others of the same product or customer for ever.
 	maxAttempts = 10
