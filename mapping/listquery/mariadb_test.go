@@ -114,7 +114,7 @@ func TestDatesAreTheDatabases(t *testing.T) {
 
 	count := 600
 	if nightly.Whole() {
-		count = 60_000
+		count = 15_000
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
