@@ -56,6 +56,7 @@ func customerAddressSchema() *Schema {
 		{Name: "vat_id", Kind: KindText, Doc: "VAT number"},
 		{Name: "is_default_billing", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
 		{Name: "is_default_shipping", Kind: KindInteger, Required: true, Exclusive: true, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
+		{Name: "leaves_customer", Kind: KindInteger, WriteOnly: true, Doc: "1, in a change of a default address: the customer's updated_at stays as it is"},
 		{Name: "customer_group_id", Kind: KindInteger, Refers: CustomerGroups, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
 	}).Described("addresses of customers").PartOf(Customers, "customer_id").OwnedBy("customer_id").WithDistinctNulls()
 }

@@ -251,3 +251,48 @@ func TestRegionAfterCountryChange(t *testing.T) {
 		t.Errorf("the region is %s", r.Get("region").Text())
 	}
 }
+
+// TestDefaultFlagsSentAsZero: an update of an address leaves the customer's updated_at alone if it
+// sends 0 for every default flag that the address holds (customers 6.3).
+func TestDefaultFlagsSentAsZero(t *testing.T) {
+	const bothFlags, oneFlag, noFlag = 1, 3, 2 // addresses of the demo store
+	tests := []struct {
+		name, body string
+		address    adapter.Key
+		touched    bool
+	}{
+		{"no flag is sent", `{"city":"Bath"}`, oneFlag, true},
+		{"the only flag", `{"city":"Bath","is_default_billing":0}`, oneFlag, false},
+		{"the only flag, as a text", `{"city":"Bath","is_default_billing":"0"}`, oneFlag, false},
+		{"the only flag, as false", `{"is_default_billing":false}`, oneFlag, false},
+		{"the only flag, as 1", `{"is_default_billing":1}`, oneFlag, true},
+		{"a flag that it does not hold", `{"is_default_shipping":0}`, oneFlag, true},
+		{"the only flag, and one more is set", `{"is_default_billing":0,"is_default_shipping":1}`, oneFlag, true},
+		{"one flag of two", `{"city":"Bath","is_default_billing":0}`, bothFlags, true},
+		{"both flags", `{"city":"Bath","is_default_billing":0,"is_default_shipping":0}`, bothFlags, false},
+		{"no default address", `{"city":"Bath","is_default_billing":0}`, noFlag, false},
+		{"no default address is made one", `{"is_default_billing":1}`, noFlag, true},
+	}
+	inBothDialects(t, func(t *testing.T, s *shop) {
+		for _, row := range tests {
+			t.Run(row.name, func(t *testing.T) {
+				s.reset(t)
+				flags := func() string {
+					address := s.storedRecord(t, adapter.CustomerAddresses, row.address)
+					return address.Get("is_default_billing").Text() + address.Get("is_default_shipping").Text()
+				}
+				customer := adapter.Key(s.storedRecord(t, adapter.CustomerAddresses, row.address).Get("customer_id").Int())
+				before, flagsBefore := s.storedRecord(t, adapter.Customers, customer).Get("updated_at"), flags()
+				if r := s.write(contract.Admin, "PUT", fmt.Sprint("/customers/addresses/", row.address), row.body); r.Status != 200 {
+					t.Fatalf("%d %s", r.Status, r.Body)
+				}
+				if after := s.storedRecord(t, adapter.Customers, customer).Get("updated_at"); (after != before) != row.touched {
+					t.Errorf("the customer was changed %s, before that %s", after.Text(), before.Text())
+				}
+				if !strings.Contains(row.body, ":1") && flags() != flagsBefore {
+					t.Errorf("the flags are %s, were %s", flags(), flagsBefore)
+				}
+			})
+		}
+	})
+}

@@ -189,6 +189,10 @@ func testDefaultAddresses(t *testing.T, open func(*testing.T) (customers, addres
 	}
 
 	customers, addresses = open(t)
+	if err := Update(t, addresses.store, first, 0, attrs{"city": "Bath", "leaves_customer": 1}); err != nil {
+		t.Fatal(err)
+	}
+	expect("a default is changed without the customer", first, first, false)
 	if err := addresses.set(t, first, "city", adapter.TextValue("Bath")); err != nil {
 		t.Fatal(err)
 	}

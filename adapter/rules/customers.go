@@ -12,7 +12,7 @@ func DefaultFlags() []string { return []string{"is_default_billing", "is_default
 
 // finishAddress clears the flags that a change sets on the customer's other addresses. A
 // default address counts as part of the customer, so its writes also set the customer's
-// updated_at.
+// updated_at unless they say otherwise.
 func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record, mirror *mirroredWrite) error {
 	if mirror != nil {
 		others, err := tx.Find(ctx, adapter.CustomerAddresses, w.schema.Owner, []adapter.Value{address.Get(w.schema.Owner)})
@@ -24,7 +24,7 @@ func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, addr
 	if err := ClearOtherDefaults(ctx, tx, key, address, change); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(DefaultFlags(), func(name string) bool { return address.Get(name).Int() == 1 }) {
+	if change.Get("leaves_customer").Int() == 1 || !slices.ContainsFunc(DefaultFlags(), func(name string) bool { return address.Get(name).Int() == 1 }) {
 		return nil
 	}
 	return w.touch(ctx, tx, adapter.Customers, "entity_id", address.Get("customer_id"))

@@ -10,6 +10,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/input"
 	"github.com/portico-commerce/portico/mapping/records"
 )
 
@@ -164,7 +165,11 @@ func (h *Addresses) UpdateCustomerAddress(ctx context.Context, c *calls.Call) (*
 			if current.Get("country_id").Text() != before.Get("country_id").Text() {
 				return adapter.Record{}, errCountryChanged
 			}
-			return parsed.change, nil
+			change := parsed.change.Clone()
+			if releasesDefaults(c, current) {
+				change.Set("leaves_customer", adapter.IntegerValue(1))
+			}
+			return change, nil
 		}})
 		switch {
 		case err == nil:
@@ -173,6 +178,16 @@ func (h *Addresses) UpdateCustomerAddress(ctx context.Context, c *calls.Call) (*
 			return nil, err
 		}
 	}
+}
+
+// releasesDefaults reports whether the body of c sends 0 for each default flag that an address
+// holds, and makes it no other default. The flags stay, but the original then does not save the
+// customer with the address (customers 6.3).
+func releasesDefaults(c *calls.Call, address adapter.Record) bool {
+	return !slices.ContainsFunc(defaultFlags(), func(name string) bool {
+		value, sent := c.Body.Get(name)
+		return sent && input.Truthy(value) || !sent && address.Get(name).Int() != 0
+	})
 }
 
 // DeleteCustomerAddress handles DELETE /customers/addresses/:id.
