@@ -49,12 +49,13 @@ func parseHumanDate(text string) (stored string, fault contract.FaultKey) {
 	var timeParts []string
 	if part := numericDate.FindStringSubmatch(text); part != nil && part[2] == part[4] {
 		month, day, year = orderDateParts(atoi(part[1]), atoi(part[3]), atoi(part[5]))
+		year = fullYear(part[5], year)
 		timeParts = part[6:]
 	} else if part := monthFirst.FindStringSubmatch(text); part != nil {
-		month, day, year = monthNumber(part[1]), atoi(part[2]), atoi(part[3])
+		month, day, year = monthNumber(part[1]), atoi(part[2]), fullYear(part[3], atoi(part[3]))
 		timeParts = part[4:]
 	} else if part := dayFirst.FindStringSubmatch(text); part != nil {
-		day, month, year = atoi(part[1]), monthNumber(part[2]), atoi(part[3])
+		day, month, year = atoi(part[1]), monthNumber(part[2]), fullYear(part[3], atoi(part[3]))
 		timeParts = part[4:]
 	} else {
 		return "", contract.DateInvalid
@@ -73,6 +74,15 @@ func parseHumanDate(text string) (stored string, fault contract.FaultKey) {
 		return "", contract.DateInvalid
 	}
 	return formatDate(t)
+}
+
+// fullYear returns the year of a date whose last part is digits. The years 00 to 09, if they are
+// written with two digits, are those from 2000; all others are taken literally.
+func fullYear(digits string, year int) int {
+	if len(digits) == 2 && year < 10 {
+		year += 2000
+	}
+	return year
 }
 
 // orderDateParts takes three numbers for month, day and year. If that is impossible, the

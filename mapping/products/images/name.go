@@ -28,9 +28,9 @@ var invalidFileChars = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
 // imageFile returns the path below the media folder for an image file with the given
 // name, before it is made unique (product_parts 2.5). ok is false if name contains a
-// slash or is too long.
+// slash or NUL, or is too long.
 func imageFile(name, extension string) (path string, ok bool) {
-	if strings.Contains(name, "/") || len(name)+len(".")+len(extension) > contract.MaxImageNameBytes {
+	if strings.ContainsAny(name, "/\x00") || len(name)+len(".")+len(extension) > contract.MaxImageNameBytes {
 		return "", false
 	}
 	cleaned := invalidFileChars.ReplaceAllString(name, "_")

@@ -50,7 +50,7 @@ func TestImageFile(t *testing.T) {
 		{"non-Latin letters", "café x", "png", "c/a/caf_x.png"},
 		{"several invalid characters beside an underscore", "a_ é_b", "png", "a/_/a___b.png"},
 		{"invalid UTF-8", "a\xff\xfeb", "png", "a/_/a_b.png"},
-		{"control characters", "a\x00\r\nb", "png", "a/_/a_b.png"},
+		{"control characters", "a\x01\r\nb", "png", "a/_/a_b.png"},
 		{"one letter", "a", "gif", "a/_/a.gif"},
 		{"a leading dot", ".htaccess", "png", "_/h/.htaccess.png"},
 		{"a dot alone", ".", "png", "_/_/..png"},
@@ -65,6 +65,7 @@ func TestImageFile(t *testing.T) {
 		{"a folder", "sub/pic", "png", ""},
 		{"the parent folder", "../up", "png", ""},
 		{"a slash alone", "/", "png", ""},
+		{"NUL", "a\x00b", "png", ""},
 	} {
 		if got, ok := imageFile(tt.sent, tt.extension); got != tt.want || ok != (tt.want != "") {
 			t.Errorf("%s: %q, %t, want %q", tt.name, got, ok, tt.want)
@@ -86,7 +87,7 @@ func FuzzImageFile(f *testing.F) {
 		}
 		path, ok := imageFile(name, "png")
 		if !ok {
-			if path != "" || !strings.Contains(name, "/") && len(name) < contract.MaxImageNameBytes-4 {
+			if path != "" || !strings.ContainsAny(name, "/\x00") && len(name) < contract.MaxImageNameBytes-4 {
 				t.Errorf("%q: %q", name, path)
 			}
 			return

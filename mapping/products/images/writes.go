@@ -88,10 +88,9 @@ func (h *Images) readUpload(ctx context.Context, c *calls.Call) (adapter.Record,
 // file (product_parts 2.3).
 func (h *Images) imageValues(c *calls.Call) adapter.Record {
 	r := adapter.NewRecord(h.Schema)
-	if n := c.BodyField("label"); n.Kind != codec.Null && n.Kind != codec.Struct {
-		text, _ := input.StoredText(n)
+	if n := c.BodyField("label"); n.Kind != codec.Null {
 		label := adapter.NullValue()
-		if text != "" {
+		if text, isText := input.StoredText(n); isText && text != "" {
 			label = adapter.TextValue(input.TruncateRunes(text, contract.MaxTextLength))
 		}
 		r.Set("label", label)
