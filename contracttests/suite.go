@@ -332,7 +332,7 @@ func (v *validator) validateExpectation(e *Expectation) {
 	if e.Like != "" && !v.saved[e.Like] {
 		v.errorf("no earlier step saves %q", e.Like)
 	}
-	if e.Format != "" {
+	if e.Format != "" && (e.Format != "html" || e.Text == nil) {
 		v.validateFormats([]string{e.Format})
 	}
 	for _, m := range variablePattern.FindAllStringSubmatch(e.Location, -1) {

@@ -59,7 +59,7 @@ func guestTargets() []string {
 	targets := []string{
 		"/products", "/products?limit=100", "/products?limit=3&page=2&order=name&dir=desc", "/products?attrs=sku,image_url",
 		"/products?filter[0][attribute]=name&filter[0][like]=%25e%25", "/products?store=2", "/products/store/2", "/products/category/3",
-		"/products?category_id=3", "/products/kettle-steel", "/products/KETTLE-STEEL", "/products/kettle-new", "/products/kettle-steel/images", "/products/kettle-steel/store/2",
+		"/products?category_id=3", "/products?___store=french&attrs=sku,is_saleable", "/products/kettle-steel", "/products/KETTLE-STEEL", "/products/kettle-new", "/products/kettle-steel/images", "/products/kettle-steel/store/2",
 	}
 	for id := 1; id <= 14; id++ {
 		targets = append(targets, fmt.Sprintf("/products/%d", id))

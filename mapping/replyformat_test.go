@@ -15,10 +15,10 @@ import (
 // here.
 func TestReplyFormat(t *testing.T) {
 	t.Parallel()
-	const format = 2
+	const format = 3
 	for d, want := range map[*contract.Dialect]string{
-		contract.Documented(): "19e92b12d8b6decf",
-		contract.Magento():    "84e395163d99891d",
+		contract.Documented(): "04b53f17dde2c46a",
+		contract.Magento():    "2d907ef8c98d85a2",
 	} {
 		t.Run(d.Name, func(t *testing.T) {
 			s := serveDemo(t, d, settings(), openDemo(t), nil)

@@ -117,7 +117,7 @@ func allowedImports() map[string][]string {
 		"mapping/products/images":      {"mapping/calls", "mapping/codec", "mapping/contract", "mapping/input", "mapping/numeric", "mapping/products/lookup", "mapping/records", "mapping/shopconfig", "adapter", "adapter/imagecheck"},
 		"mapping/products/assignments": {"mapping/calls", "mapping/codec", "mapping/contract", "mapping/input", "mapping/numeric", "mapping/products/lookup", "mapping/products/urlkey", "mapping/records", "mapping/shopconfig", "adapter"},
 		"mapping/products/prices":      {"mapping/calls", "mapping/codec", "mapping/contract", "mapping/records", "mapping/shopconfig", "adapter"},
-		"mapping/products/lookup":      {"mapping/calls", "mapping/contract", "mapping/numeric", "mapping/records", "mapping/shopconfig", "adapter"},
+		"mapping/products/lookup":      {"mapping/calls", "mapping/codec", "mapping/contract", "mapping/numeric", "mapping/records", "mapping/shopconfig", "adapter"},
 		"mapping/products/urlkey":      {},
 		"mapping/shopconfig":           {"mapping/codec", "mapping/numeric", "mapping/records", "adapter"},
 		"mapping/replycache":           {"mapping/calls", "mapping/codec", "mapping/contract", "mapping/numeric", "adapter"},

@@ -57,7 +57,7 @@ func (r *Route) reads(parameter string) bool {
 
 func (r *Route) readFaults(d *Dialect) (keys []FaultKey) {
 	if r.reads("category_id") && r.Shape == Collection {
-		keys = append(keys, CategoryNotFound)
+		keys = append(keys, CategoryNotFound, CategoryListCrash)
 	}
 	if r.Shape == Collection && r.Modifiers != NoModifiers {
 		keys = append(keys, PagingError, LimitError, OrderingError, FilteringError, PagingCrash, LimitCrash, OrderingCrash, FilteringCrash)

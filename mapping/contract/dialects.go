@@ -117,6 +117,16 @@ type Dialect struct {
 	// addresses of orders round to the nearest integer, as recorded. Otherwise no record
 	// matches such an id (wire 2).
 	TruncatesIDs bool
+	// TypeParameter: the parameter type of the query chooses the web service of the original,
+	// of which there is only this one; otherwise it is ignored (wire 2).
+	TypeParameter bool
+	// CategoryLists: a category_id in the query that is a list of one value counts as that
+	// value; otherwise no list names a category (products 3.9).
+	CategoryLists bool
+	// StoreParameter: the parameter ___store of the query, with the code of another store view
+	// than the default one, makes lists of products say from the stock whether a product is
+	// saleable; otherwise it is ignored (products 3.8.5).
+	StoreParameter bool
 	// UnapprovedTokenCrash: exchanging a request token before its user has consented
 	// crashes the original; otherwise the reply says that the verifier is wrong (wire 13
 	// and 14).
@@ -153,6 +163,7 @@ func Magento() *Dialect {
 		ContinuesAfterSaveError: true, ConfirmationKeys: true,
 		CastsLists: true, UnknownUploads: true, DeletesEverywhere: true,
 		PlainStoreIDs: true, CopiesWebsiteValues: true, TruncatesIDs: true, PriceIndex: true, URLKeyByWebsite: true,
+		TypeParameter: true, CategoryLists: true, StoreParameter: true,
 	}
 }
 

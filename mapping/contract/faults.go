@@ -60,6 +60,7 @@ type FaultKey uint8
 const (
 	NotAcceptable FaultKey = iota
 	Unauthorized
+	WebServiceUnknown
 	APITypeNotSupported
 	NoRoute
 	InvalidMethod
@@ -93,6 +94,7 @@ const (
 	StoreInvalid
 	StoreMisspelled
 	CategoryNotFound
+	CategoryListCrash
 	UnverifiableSignature
 	InternalError
 	Unavailable
@@ -211,6 +213,7 @@ var faults = [faultCount][columns]Fault{
 	// wire 1 to 5: before the resource is known
 	NotAcceptable:                both(Fault{Code: 500, Message: "Service temporary unavailable", Bare: true}),
 	Unauthorized:                 both(Fault{Code: 401, Message: "%s"}),
+	WebServiceUnknown:            both(Fault{Code: 200, Message: "Invalid webservice adapter specified.", Bare: true}), // only with Dialect.TypeParameter
 	APITypeNotSupported:          both(Fault{Code: 400, Message: `API type "%s" is not supported`}),
 	NoRoute:                      both(Fault{Code: 404, Message: "Request does not match any route."}),
 	InvalidMethod:                both(Fault{Code: 400, Message: "Invalid request method"}),
@@ -244,9 +247,10 @@ var faults = [faultCount][columns]Fault{
 	FilteringCrash: {documented: {Code: 400, Message: "Resource collection filtering error."}, magento: crash},
 	SelectionCrash: both(crash), // only without Dialect.EmptySelections
 	// wire 2: store views; products 2
-	StoreInvalid:     both(Fault{Code: 400, Message: "Requested store is invalid"}),
-	StoreMisspelled:  {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
-	CategoryNotFound: both(Fault{Code: 400, Message: "Category not found."}),
+	StoreInvalid:      both(Fault{Code: 400, Message: "Requested store is invalid"}),
+	StoreMisspelled:   {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
+	CategoryNotFound:  both(Fault{Code: 400, Message: "Category not found."}),
+	CategoryListCrash: {documented: {Code: 400, Message: "Category not found."}, magento: crash},
 	// wire 12: failures that are not the client's fault
 	UnverifiableSignature: both(crash), // only with Dialect.UnverifiableCrash
 	InternalError:         both(Fault{Code: 500, Message: "Resource internal error."}),

@@ -24,7 +24,7 @@ type productReply struct {
 	calls.Resource // a copy for this call
 	of             *Products
 	c              *calls.Call
-	inList         bool
+	replyShape
 	// needed names the attributes that the fields are made of.
 	needed lookup.Attributes
 
@@ -38,10 +38,16 @@ type productReply struct {
 	gallery []adapter.Record
 }
 
+// A replyShape says which kind of reply shows products.
+type replyShape struct {
+	inList      bool
+	countsStock bool // is_saleable depends on the stock
+}
+
 // newProductReply returns a reply for the given fields, and determines which data they
 // need.
-func (products *Products) newProductReply(c *calls.Call, r *calls.Resource, fields []int, inList bool) *productReply {
-	p := &productReply{Resource: *r, of: products, c: c, inList: inList}
+func (products *Products) newProductReply(c *calls.Call, r *calls.Resource, fields []int, shape replyShape) *productReply {
+	p := &productReply{Resource: *r, of: products, c: c, replyShape: shape}
 	p.Compute = make(map[string]func(*calls.Call, adapter.Record) (codec.Node, bool))
 	view := c.Route.View(c.Format)
 	for _, at := range fields {
@@ -68,7 +74,7 @@ func (products *Products) newProductReply(c *calls.Call, r *calls.Resource, fiel
 			p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
 		case "is_saleable":
 			p.needed.Stored = append(p.needed.Stored, "type_id")
-			if !inList {
+			if shape.countsStock {
 				p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
 				p.needed.Stored = append(p.needed.Stored, "stock_status")
 			}
@@ -225,13 +231,13 @@ func boolNode(is bool) codec.Node {
 	return codec.Node{Kind: codec.False}
 }
 
-// saleable renders whether the product can be bought. Lists decide it by its type alone; a
-// single record has it from the stock status at its website, of which there is none in the
-// default scope, or else from the stock item.
+// saleable renders whether the product can be bought. Lists decide it by its type alone, unless they
+// count stock. A single record has it from the stock status at its website, of which there is none in
+// the default scope, or else from the stock item.
 func (p *productReply) saleable(product adapter.Record) codec.Node {
 	kind := p.of.typeOf(product)
 	switch status := product.Get("stock_status"); {
-	case p.inList:
+	case !p.countsStock:
 		return boolNode(!kind.Composite)
 	case kind.NeverSaleable:
 		return boolNode(false)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/listquery"
 	"github.com/portico-commerce/portico/mapping/numeric"
@@ -30,7 +31,7 @@ func (p *Products) GetProductCategory(ctx context.Context, c *calls.Call) (*call
 // answerProduct replies with the product in the path of c, as rendered by r.
 func (p *Products) answerProduct(ctx context.Context, c *calls.Call, r *calls.Resource) (*calls.Reply, error) {
 	fields, selectionFault := r.SelectFields(c, contract.SingleView(c.Format))
-	reply := p.newProductReply(c, r, fields, false)
+	reply := p.newProductReply(c, r, fields, replyShape{countsStock: true})
 	product, view, err := p.finder.Product(ctx, c, reply.needed)
 	reply.view = view
 	if err == nil {
@@ -70,7 +71,11 @@ func (p *Products) ListProducts(ctx context.Context, c *calls.Call) (*calls.Repl
 		}
 	}
 	fields, selectionFault := r.SelectFields(c, shape)
-	reply := p.newProductReply(c, r, fields, true)
+	countsStock, err := p.finder.InOtherView(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	reply := p.newProductReply(c, r, fields, replyShape{inList: true, countsStock: countsStock})
 	reply.view = view
 	byFinalPrice := p.ordersByFinalPrice(c, view, wanted)
 	bounds := productBounds(c, wanted, view, category, byFinalPrice)
@@ -142,8 +147,15 @@ func (p *Products) productRows(ctx context.Context, c *calls.Call, wanted *listq
 // (products 3.9).
 func (p *Products) category(ctx context.Context, c *calls.Call) (int64, error) {
 	text, ok := c.PathOrQuery("category_id")
-	if ok && (text == "" || text == "0") {
+	switch {
+	case ok && (text == "" || text == "0"):
 		return 0, nil
+	case !ok && p.Dialect.CategoryLists:
+		list, _ := c.Query.Get("category_id")
+		if len(list.Members) != 1 || list.Members[0].Value.Kind != codec.Text {
+			return 0, p.Dialect.Fault(contract.CategoryListCrash)
+		}
+		text, ok = list.Members[0].Value.Text, true
 	}
 	id, isID := numeric.ID(text)
 	if id == lookup.RootCategory {

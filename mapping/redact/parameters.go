@@ -51,7 +51,7 @@ func parameterName(pair string) string {
 
 func isListModifier(name string) bool {
 	switch name {
-	case "attrs", "category_id", "dir", "filter", "limit", "order", "page", "store":
+	case "___store", "attrs", "category_id", "dir", "filter", "limit", "order", "page", "store", "type":
 		return true
 	}
 	return false

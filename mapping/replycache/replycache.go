@@ -78,16 +78,19 @@ func cachedCalls() []cachedCall {
 	}
 }
 
+// storeParameter is the query parameter with which lists show stock (products 3.8.5).
+const storeParameter = "___store"
+
 // cachedParameters returns the query parameters that the cached calls read.
 func cachedParameters() []string {
-	return []string{"attrs", "category_id", "dir", "filter", "limit", "order", "page", "store"}
+	return []string{storeParameter, "attrs", "category_id", "dir", "filter", "limit", "order", "page", "store"}
 }
 
 // Format is the version of what replies to Guests look like, and of how they are encoded in the
 // cache. Processes of different builds share replies if it is the same, so it must be changed
 // whenever a reply to the same request from the same records looks different: during a rolling
 // upgrade each version then has its own replies. TestReplyFormat notices most such changes.
-const Format = 2
+const Format = 3
 
 // A Guests decides which replies to Guests are cached, and under which keys and
 // tags.
@@ -213,6 +216,9 @@ func AppendSized(to []byte, text string) []byte {
 func (g *Guests) Tags(c *calls.Call, at int) []string {
 	k := &g.calls[at]
 	if !k.byProduct {
+		if _, sent := c.Query.Get(storeParameter); sent {
+			return []string{CatalogTag, StockTag}
+		}
 		return []string{CatalogTag}
 	}
 	text := c.Param("id")

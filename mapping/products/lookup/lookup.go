@@ -2,10 +2,12 @@ package lookup
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/numeric"
 	"github.com/portico-commerce/portico/mapping/records"
@@ -55,6 +57,20 @@ func (s *Finder) View(ctx context.Context, c *calls.Call) (shopconfig.StoreView,
 		return shopconfig.StoreView{}, s.dialect.Fault(contract.StoreMisspelled)
 	}
 	return shopconfig.StoreView{}, s.dialect.Fault(contract.StoreInvalid)
+}
+
+// InOtherView reports whether the query of c moves the original to another store view than the
+// default one (products 3.8.5).
+func (s *Finder) InOtherView(ctx context.Context, c *calls.Call) (bool, error) {
+	code, sent := c.Query.Get("___store")
+	if !s.dialect.StoreParameter || !sent || code.Kind != codec.Text {
+		return false, nil
+	}
+	shop, err := s.Shops.Current(ctx)
+	if err != nil || code.Text == shop.DefaultView.Code {
+		return false, err
+	}
+	return slices.ContainsFunc(shop.Views, func(v shopconfig.StoreView) bool { return v.Code == code.Text }), nil
 }
 
 // Product returns the product that the id in the path of c names, by its number or SKU, at
