@@ -29,8 +29,8 @@ func TestExchangesLoad(t *testing.T) {
 			t.Errorf("%s/%s names no clause", c.File, c.Name)
 		}
 	}
-	if len(cases) != 582 || steps != 2434 {
-		t.Errorf("%d cases of %d steps, want 582 of 2434", len(cases), steps)
+	if len(cases) != 589 || steps != 2452 {
+		t.Errorf("%d cases of %d steps, want 589 of 2452", len(cases), steps)
 	}
 }
 
