@@ -15,6 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/replica/logonce"
 	"github.com/portico-commerce/portico/adapter/replica/metrics"
+	"github.com/portico-commerce/portico/adapter/replica/refusals"
 )
 
 // Options configure an Adapter.
@@ -73,6 +74,7 @@ func New(o Options) (*Adapter, error) {
 		return nil, err
 	}
 	a.metrics = metrics.New(o.Registerer, convert(a.ordered, func(plan *resourcePlan) adapter.Resource { return plan.Resource }))
+	a.refusals = refusals.Reporter{Log: a.log, Metrics: a.metrics}
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopScans = cancel
 	if o.ScanInterval > 0 {

@@ -110,7 +110,6 @@ func (a *Adapter) importFile(ctx context.Context, plan *resourcePlan, rootKey ad
 
 // refuseFile logs that a file cannot be imported. Other files are still imported.
 func (a *Adapter) refuseFile(ctx context.Context, plan *resourcePlan, item Item, err error) (done bool, _ error) {
-	a.metrics.Refused.Count(plan.Resource)
-	a.log.WarnOnce("a file of the backend cannot be imported: "+err.Error(), plan.Resource, item.ID)
+	a.refusals.File(plan.Resource, item.ID, err)
 	return false, ctx.Err()
 }

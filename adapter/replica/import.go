@@ -4,10 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/refusals"
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
@@ -40,8 +40,7 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 		return true, err
 	}
 	if !rc.allocateIDs {
-		rc.metrics.Unmapped.Count(root.Resource)
-		rc.log.WarnOnce("a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
+		rc.refusals.Unmapped(root.Resource, doc.ID)
 		return true, nil
 	}
 	_, err = rc.importDocument(ctx, root, 0, doc, item, parts)
@@ -71,7 +70,7 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 		}
 	case doc.ID:
 	default:
-		rc.warnDuplicate(root, doc.ID)
+		rc.refusals.Duplicate(root.Resource, doc.ID)
 	}
 	return err
 }
@@ -101,8 +100,7 @@ func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, ke
 // replica refuses them, which is logged.
 func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id string, records ...ImportedRecord) (imported bool, err error) {
 	if lacking := adapter.Lacking(convert(records, func(r ImportedRecord) adapter.Record { return r.Record })...); lacking != nil {
-		rc.metrics.Refused.Count(plan.Resource)
-		rc.log.WarnOnce("a record of the backend cannot be imported without values of "+strings.Join(lacking, ", ")+": map them, give them a default, or map the records that they refer to", plan.Resource, id)
+		rc.refusals.Import(plan.Resource, id, refusals.Lacking(lacking))
 		return false, nil
 	}
 	keys, err := rc.replica.ImportRecords(ctx, records)
@@ -116,8 +114,7 @@ func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id 
 			err = rc.noteChanged(ctx, plan, keys[:1])
 		}
 	case adapter.IsRefusal(err):
-		rc.metrics.Refused.Count(plan.Resource)
-		rc.log.WarnOnce("a record of the backend cannot be imported: "+err.Error(), plan.Resource, id)
+		rc.refusals.Import(plan.Resource, id, err)
 		return false, nil
 	}
 	return err == nil, err

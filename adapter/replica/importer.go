@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/recordjson"
+	"github.com/portico-commerce/portico/adapter/replica/local"
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
@@ -318,8 +319,8 @@ func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before 
 // them again.
 func (m mappedImport) aggregates(ctx context.Context, one adapter.Aggregate) ([]recordjson.Aggregate, error) {
 	if !m.isRoot() {
-		q := adapter.Query{Where: []adapter.Condition{keyCondition(m.resourcePlan.rootKey, adapter.Eq, m.rootKey)}}
-		records, err := m.list(ctx, &adapter.ListParams{Query: q})
+		q := adapter.Query{Where: []adapter.Condition{local.KeyCondition(m.resourcePlan.rootKey, adapter.Eq, m.rootKey)}}
+		records, err := m.localRecords().List(ctx, &adapter.ListParams{Query: q})
 		return convert(records, func(r adapter.Record) recordjson.Aggregate {
 			return recordjson.EncodeAggregate(adapter.Aggregate{Record: r})
 		}), err

@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/recordjson"
 	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/local"
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
@@ -77,24 +78,6 @@ func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
 	return nil
 }
 
-// undoValues returns the values that undoing an update must restore: the values of the attributes that
-// it sets, and null values. atLevel is the record as shown at the store view, byDefault the record as
-// shown at the default scope.
-func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) recordjson.Record {
-	old := adapter.NewRecord(plan.schema)
-	for i, a := range plan.schema.Attributes {
-		v := atLevel.Values[i]
-		switch {
-		case a.ReadOnly || a.Fixed || a.WriteOnly:
-		case storeID != 0 && !plan.schema.PerLevel && a.Scope != adapter.ScopeGlobal && compare.Same(v, byDefault.Values[i]):
-			// The value is inherited from the default scope.
-		case slices.Contains(attributes, a.Name), storeID == 0 && v.Kind() == adapter.Null:
-			old.Values[i] = compare.Writable(v)
-		}
-	}
-	return recordjson.Encode(old)
-}
-
 // siblingsBefore returns the parts of a root as the intent of a write at a store view
 // stores them.
 func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]recordjson.Record, error) {
@@ -123,7 +106,7 @@ func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, 
 		if err != nil {
 			return internalError(err, "roll back", intent.Resource, key)
 		}
-		if _, err := plan.putValues(ctx, rc.replica, key, intent.StoreID, old); err != nil && adapter.KindOf(err) != adapter.NotFound {
+		if _, err := plan.localRecords().PutValues(ctx, rc.replica, key, intent.StoreID, old); err != nil && adapter.KindOf(err) != adapter.NotFound {
 			return err
 		}
 	}
@@ -177,7 +160,7 @@ func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent stored.Inte
 	if err != nil {
 		return internalError(err, "roll back", intent.Resource, intent.Key)
 	}
-	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: intent.Key, StoreID: intent.StoreID, With: plan.onDemandOf(intent.Attributes), Change: func(current adapter.Record) (adapter.Record, error) {
+	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: intent.Key, StoreID: intent.StoreID, With: plan.localRecords().OnDemand(intent.Attributes), Change: func(current adapter.Record) (adapter.Record, error) {
 		change, changed := adapter.NewRecord(plan.schema), false
 		for i, a := range plan.schema.Attributes {
 			v := old.Values[i]
@@ -195,11 +178,11 @@ func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent stored.Inte
 			changed = changed || v.Kind() != adapter.Absent && !compare.Matches(current.Values[i], v)
 		}
 		if !changed {
-			return change, errNoChange
+			return change, local.ErrNoChange
 		}
 		return change, nil
 	}})
-	if errors.Is(err, errNoChange) || adapter.KindOf(err) == adapter.NotFound {
+	if errors.Is(err, local.ErrNoChange) || adapter.KindOf(err) == adapter.NotFound {
 		return nil
 	}
 	return err

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -92,7 +91,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 // putAccepted stores values in the local replica, except the ones that it refuses. It returns the
 // attributes of the refused values.
 func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []string, err error) {
-	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
+	changed, err := plan.localRecords().PutValues(ctx, m.replica, key, 0, values)
 	if changed {
 		m.metrics.Reconciled.Count(plan.Resource)
 	}
@@ -102,10 +101,9 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	if !adapter.IsRefusal(err) {
 		return nil, err
 	}
-	names := present(values)
+	names := compare.Present(values)
 	if len(names) == 1 {
-		m.metrics.Refused.Count(plan.Resource)
-		m.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", names[0], "kind", adapter.KindOf(err).String())
+		m.refusals.Value(plan.Resource, key, names[0], err)
 		return names, nil
 	}
 	for _, name := range names {
@@ -118,16 +116,6 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 		refused = append(refused, more...)
 	}
 	return refused, nil
-}
-
-// present returns the attributes whose values are not absent.
-func present(r adapter.Record) (names []string) {
-	for i, v := range r.Values {
-		if v.Kind() != adapter.Absent {
-			names = append(names, r.Schema.Attributes[i].Name)
-		}
-	}
-	return names
 }
 
 // parts merges the parts of one resource, and returns their new base.
@@ -225,49 +213,4 @@ func (m *merge) deletePart(ctx context.Context, plan *resourcePlan, key adapter.
 		return nil
 	}
 	return err
-}
-
-var errNoChange = errors.New("no change")
-
-// putValues stores values of a record at a store view of the local replica, 0 for the
-// default scope. It writes nothing, and reports false, if the replica has them already.
-func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, storeID int64, values adapter.Record) (changed bool, err error) {
-	names := present(values)
-	if names == nil {
-		return false, nil
-	}
-	changeOf := func(current adapter.Record) (adapter.Record, error) {
-		change, err := adapter.NewRecord(plan.schema), errNoChange
-		for i, v := range values.Values {
-			if v.Kind() != adapter.Absent && !compare.Matches(current.Values[i], v) {
-				change.Values[i], err = compare.Writable(v), nil
-			}
-		}
-		return change, err
-	}
-	if plan.schema.ReadOnly() {
-		current, err := plan.store.Get(ctx, &adapter.GetParams{Key: key})
-		if err != nil {
-			return false, err
-		}
-		change, err := changeOf(current)
-		if err != nil {
-			return false, nil
-		}
-		return true, replica.UpdateReadOnly(ctx, plan.Resource, key, change)
-	}
-	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: storeID, With: plan.onDemandOf(names), Change: func(current adapter.Record) (adapter.Record, error) {
-		change, err := changeOf(current)
-		for i, v := range current.Values { // a value that is null stays null only if the change repeats it
-			a := &plan.schema.Attributes[i]
-			if v.Kind() == adapter.Null && !plan.schema.PerLevel && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
-				change.Values[i] = v
-			}
-		}
-		return change, err
-	}})
-	if errors.Is(err, errNoChange) {
-		return false, nil
-	}
-	return err == nil, err
 }

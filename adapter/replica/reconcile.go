@@ -12,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica/logonce"
 	"github.com/portico-commerce/portico/adapter/replica/metrics"
+	"github.com/portico-commerce/portico/adapter/replica/refusals"
 	"github.com/portico-commerce/portico/adapter/replica/roots"
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 	"github.com/portico-commerce/portico/adapter/replica/turns"
@@ -25,6 +26,7 @@ type reconciler struct {
 	locks       roots.Locks
 	log         *logonce.Logger
 	metrics     *metrics.Metrics
+	refusals    refusals.Reporter
 	instanceID  string // identifies this process in its write intents
 	hidden      roots.Hidden
 	pending     roots.Pending // roots whose files a scan is to import
@@ -193,16 +195,10 @@ func (rc *reconciler) reconcileRow(ctx context.Context, root *resourcePlan, r *r
 	}
 	mapping, err := rc.reconcile(ctx, root, *r.mapping, *r.doc)
 	if adapter.KindOf(err) == adapter.Conflict { // its backend id belongs to another record
-		rc.warnDuplicate(root, r.doc.ID)
+		rc.refusals.Duplicate(root.Resource, r.doc.ID)
 		return nil, nil
 	}
 	return &mapping, err
-}
-
-// warnDuplicate reports a document that carries another record's legacy id.
-func (rc *reconciler) warnDuplicate(root *resourcePlan, id string) {
-	rc.metrics.Unmapped.Count(root.Resource)
-	rc.log.WarnOnce("a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, id)
 }
 
 // reconcile merges a document into the local replica, and stores the mapping with the new base and

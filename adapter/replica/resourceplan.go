@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/local"
 )
 
 // A resourcePlan is a BackendResource prepared for use.
@@ -49,7 +49,7 @@ func newPlans(o Options) (plans map[adapter.Resource]*resourcePlan, ordered []*r
 		if err != nil {
 			return nil, nil, err
 		}
-		plan.onDemand = plan.onDemandOf(res.Attributes)
+		plan.onDemand = plan.localRecords().OnDemand(res.Attributes)
 		for _, a := range plan.schema.Attributes {
 			if a.Exclusive {
 				plan.exclusive = append(plan.exclusive, a.Name)
@@ -137,56 +137,22 @@ func (plan *resourcePlan) changedAttributes(before, after adapter.Record) []stri
 	})
 }
 
-// onDemandOf returns the on-demand attributes among names.
-func (plan *resourcePlan) onDemandOf(names []string) (onDemand []string) {
-	for _, name := range names {
-		if at, ok := plan.schema.Index(name); ok && plan.schema.Attributes[at].OnDemand {
-			onDemand = append(onDemand, name)
-		}
-	}
-	return onDemand
-}
-
 // get returns a record of the local replica at the default scope, with all backend-owned
 // attributes and the given on-demand ones.
 func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, onDemand ...string) (adapter.Record, error) {
 	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: slices.Concat(plan.onDemand, onDemand)})
 }
 
-// query queries the local replica and applies the parts of the query that its store did not
-// execute, so that only returned records are compared with the backend.
-func (plan *resourcePlan) query(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	found, err := plan.store.List(ctx, p)
-	if err != nil || !found.Partial {
-		return found, err
-	}
-	page, total, err := adapter.Apply(ctx, plan.schema, found.Records, &p.Query)
-	switch {
-	case err != nil && adapter.KindOf(err) == adapter.Invalid:
-		return found, nil // the caller's own Apply fails in the same way
-	case err != nil:
-		return nil, err
-	case p.Count:
-		return &adapter.ListResult{Total: total}, nil
-	default:
-		return &adapter.ListResult{Records: page}, nil
-	}
-}
-
-// list returns all records of the local replica that a query selects.
-func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]adapter.Record, error) {
-	found, err := plan.query(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return found.Records, nil
+// localRecords are the records of the resource in the local replica.
+func (plan *resourcePlan) localRecords() local.Records {
+	return local.Records{Schema: plan.schema, Store: plan.store}
 }
 
 // findRecords returns the given keys that have records in the local replica, each with the
 // key of its root.
 func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
-	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keys...)}}
-	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
+	q := adapter.Query{Where: []adapter.Condition{local.KeyCondition(plan.schema.Key, adapter.In, keys...)}}
+	records, err := plan.localRecords().List(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	rootKeys := make(map[adapter.Key]adapter.Key, len(records))
 	for _, r := range records {
 		rootKeys[r.Key()] = plan.rootKeyOf(r)
@@ -197,8 +163,8 @@ func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (
 // listParts returns the parts of a root from the local replica, sorted by key, as shown at a
 // store view, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
-	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.rootKey, adapter.Eq, rootKey)}}
-	return plan.list(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
+	q := adapter.Query{Where: []adapter.Condition{local.KeyCondition(plan.rootKey, adapter.Eq, rootKey)}}
+	return plan.localRecords().List(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
 }
 
 // excluding returns a query without the records of some roots.
@@ -206,12 +172,6 @@ func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) ada
 	if len(excluded) == 0 {
 		return q
 	}
-	q.Where = append(slices.Clip(q.Where), keyCondition(plan.rootKey, adapter.NotIn, excluded...))
+	q.Where = append(slices.Clip(q.Where), local.KeyCondition(plan.rootKey, adapter.NotIn, excluded...))
 	return q
-}
-
-// keyCondition returns a condition on an attribute that holds keys.
-func keyCondition(attribute string, op adapter.Op, keys ...adapter.Key) adapter.Condition {
-	operands := convert(keys, func(key adapter.Key) string { return strconv.FormatInt(int64(key), 10) })
-	return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}
 }

@@ -58,8 +58,7 @@ func (a *Adapter) Scan(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case isIncomplete: // the next scan begins where this one has
-			a.metrics.IncompleteScans.Count(root.Resource)
-			a.log.WarnOnce("a scan may lack records of the backend, which stay invisible: let the mapping order its list by something without ties, such as the id", root.Resource, "", "list", incomplete.Error())
+			a.refusals.IncompleteScan(root.Resource, incomplete)
 		case adapter.KindOf(err) == adapter.Unsupported: // the backend cannot list these documents
 		case err != nil:
 			errs = append(errs, err)

@@ -25,7 +25,7 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	isPage := p.Query.Limit > 0 || p.Query.Offset > 0
 	return s.read(ctx, s.hidden.Keys(s.root.Resource), isPage, func(excluded []adapter.Key) (*adapter.ListResult, error) {
 		params.Query = s.excluding(p.Query, excluded)
-		return s.query(ctx, &params)
+		return s.localRecords().Query(ctx, &params)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica/compare"
+	"github.com/portico-commerce/portico/adapter/replica/local"
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
@@ -26,7 +27,7 @@ func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	mapping, unlock, err := s.lockRecord(ctx, "update", p.Key, p.OwnerID)
 	if adapter.KindOf(err) == adapter.NotFound {
 		// Where no record can be updated, the replica's error comes first.
-		unchanged := func(r adapter.Record) (adapter.Record, error) { return r, errNoChange }
+		unchanged := func(r adapter.Record) (adapter.Record, error) { return r, local.ErrNoChange }
 		if refused := s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, OwnerID: p.OwnerID, Change: unchanged}); adapter.KindOf(refused) == adapter.Unsupported {
 			return refused
 		}
@@ -89,7 +90,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *ad
 // differs, the update changed nothing, or another process has resolved the write intent and rolled the
 // update back.
 func (w *pendingWrite) sendChange(ctx context.Context) error {
-	after, err := w.get(ctx, w.intent.Key, w.onDemandOf(w.intent.Attributes)...)
+	after, err := w.get(ctx, w.intent.Key, w.localRecords().OnDemand(w.intent.Attributes)...)
 	if err != nil {
 		return err
 	}

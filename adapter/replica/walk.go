@@ -158,7 +158,7 @@ func (w *walker) nextRecords(ctx context.Context, plan *resourcePlan, after adap
 	if after >= 0 {
 		q.After = &adapter.Cursor{Key: after}
 	}
-	records, err := plan.list(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
+	records, err := plan.localRecords().List(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	if err != nil {
 		return nil, err
 	}

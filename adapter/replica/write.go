@@ -11,6 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/recordjson"
 	"github.com/portico-commerce/portico/adapter/replica/stored"
 	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
@@ -97,7 +98,7 @@ func (w *pendingWrite) renew(ctx context.Context) error {
 // beginChange is begin for an update or a delete, before the local replica changes. The
 // intent has the attributes that the write sets, if any.
 func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent stored.Intent) (*pendingWrite, error) {
-	onDemand := s.onDemandOf(intent.Attributes)
+	onDemand := s.localRecords().OnDemand(intent.Attributes)
 	before, err := s.get(ctx, intent.Key, onDemand...)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent s
 				return nil, err
 			}
 		}
-		intent.Old = s.undoValues(atLevel, before, intent.StoreID, intent.Attributes)
+		intent.Old = recordjson.Encode(s.localRecords().UndoValues(atLevel, before, intent.StoreID, intent.Attributes))
 		if s.exclusive != nil {
 			if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, intent.StoreID); err != nil {
 				return nil, err

@@ -57,3 +57,13 @@ func Writable(v adapter.Value) adapter.Value {
 	}
 	return adapter.RecordsValue(records)
 }
+
+// Present returns the attributes whose values are not absent.
+func Present(r adapter.Record) (names []string) {
+	for i, v := range r.Values {
+		if v.Kind() != adapter.Absent {
+			names = append(names, r.Schema.Attributes[i].Name)
+		}
+	}
+	return names
+}
