@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica/compare"
 	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
@@ -101,7 +103,46 @@ func (c *check) checkMapping(ctx context.Context, r *row) error {
 			return err
 		}
 	}
+	if err := c.checkLeftOut(r, item, parts); err != nil {
+		return err
+	}
 	return c.checkParts(ctx, r.key, parts)
+}
+
+// checkLeftOut reports the values of a root's document that do not fit their attributes, and those that the local
+// replica has refused: in these the document differs from the base although it has not changed since.
+func (c *check) checkLeftOut(r *row, item Item, parts map[adapter.Resource][]Item) error {
+	reasons := item.LeftOut
+	refused := func(plan *resourcePlan, base, document adapter.Record) []string {
+		return convert(compare.Differing(base, document, plan.canImport), func(name string) string { return name + " of " + string(plan.Resource) + " is refused by the database" })
+	}
+	if r.state() == inSync {
+		base, err := baseOf(c.resourcePlan, *r.mapping)
+		if err != nil {
+			return err
+		}
+		reasons = slices.Concat(reasons, refused(c.resourcePlan, base.Item, item.Record))
+		for _, part := range c.parts {
+			before := map[string]adapter.Record{}
+			for _, known := range base.Parts[part.Resource] {
+				before[part.itemIdentity(known)] = known.Record
+			}
+			for _, item := range parts[part.Resource] {
+				switch old, known := before[part.itemIdentity(item)]; {
+				case known:
+					reasons = slices.Concat(reasons, refused(part, old, item.Record))
+				case part.ImportsParts && !part.HasIDs: // of those with ids checkParts says so
+					reasons = append(reasons, "one of "+string(part.Resource)+" is refused by the database")
+				}
+			}
+		}
+	}
+	for _, reason := range reasons {
+		if err := c.report(findings.Finding{Kind: findings.LeftOut, Resource: c.Resource, Key: r.key, ID: r.mapping.BackendID, Detail: reason}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reportUnreadable reports a document that cannot be read, unless ctx has ended. The detail

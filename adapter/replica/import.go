@@ -43,8 +43,16 @@ func (rc *reconciler) importUnmapped(ctx context.Context, root *resourcePlan, do
 		rc.refusals.Unmapped(root.Resource, doc.ID)
 		return true, nil
 	}
-	_, err = rc.importDocument(ctx, root, 0, doc, item, parts)
-	return true, err
+	key, complete, err := rc.importDocument(ctx, root, 0, doc, item, parts)
+	if err != nil || key == 0 || complete {
+		return true, err
+	}
+	unlock, err := rc.locks.Lock(ctx, root.Resource, key)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	return true, rc.reconcileOnce(ctx, root, []adapter.Key{key})
 }
 
 // bindByLegacyID handles an unmapped document that carries a legacy id: it completes a pending
@@ -75,17 +83,45 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 	return err
 }
 
-// importDocument imports a root that only the backend has, with its parts, under a legacy
-// id, or under the next one for key 0. It reports false for a record that the local replica
-// refuses.
-func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported bool, err error) {
+// importDocument imports a root that only the backend has, with its parts, under a legacy id, or under the next
+// one for key 0. It returns the legacy id, 0 for a record that the local replica refuses. A value that the replica
+// refuses does not keep the record away: it is imported with the values that it needs, and complete is false. Its
+// mapping has no version then, so that reconciling it takes over the other values, and names those that are refused.
+func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported adapter.Key, complete bool, err error) {
+	rc.refusals.LeftOut(root.Resource, doc.ID, item.LeftOut)
 	parts = maps.Clone(parts)
-	for _, plan := range root.parts { // parts with files are imported afterwards
-		parts[plan.Resource] = slices.DeleteFunc(slices.Clone(parts[plan.Resource]), plan.importsFile)
+	needed := map[adapter.Resource][]Item{}
+	for _, plan := range root.parts {
+		items, present := parts[plan.Resource]
+		if !present {
+			continue
+		}
+		parts[plan.Resource] = slices.DeleteFunc(slices.Clone(items), func(part Item) bool {
+			return plan.importsFile(part) || rc.leavesOut(plan, part) // parts with files are imported afterwards
+		})
+		needed[plan.Resource] = convert(parts[plan.Resource], plan.withNeededValues)
 	}
+	imported, refusal := rc.storeDocument(ctx, root, key, doc, item, parts)
+	if !adapter.IsRefusal(refusal) {
+		return imported, true, refusal
+	}
+	doc.Version = ""
+	imported, err = rc.storeDocument(ctx, root, key, doc, root.withNeededValues(item), needed)
+	if adapter.IsRefusal(err) && !root.schema.ReadOnly() { // an order without one of its lines is another order
+		imported, err = rc.storeDocument(ctx, root, key, doc, root.withNeededValues(item), nil)
+	}
+	if adapter.IsRefusal(err) {
+		rc.refusals.Import(root.Resource, doc.ID, refusal)
+		return 0, false, nil
+	}
+	return imported, false, err
+}
+
+// storeDocument stores a root and those of its parts that are imported. It returns the legacy id of the root.
+func (rc *reconciler) storeDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (adapter.Key, error) {
 	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, stored.Base{Item: item.Record, Parts: parts, Unresolved: item.Unresolved})
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	records := []ImportedRecord{{Mapping: mapping, Record: root.importedRecord(item)}}
 	for _, plan := range root.parts {
@@ -93,31 +129,56 @@ func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, ke
 			records = append(records, convert(parts[plan.Resource], func(part Item) ImportedRecord { return plan.importedPart(part, key) })...)
 		}
 	}
-	return rc.importRecords(ctx, root, doc.ID, records...)
+	if key, err = rc.importRecords(ctx, root, records...); err != nil {
+		return 0, err
+	}
+	if slices.ContainsFunc(root.parts, func(part *resourcePlan) bool { return part.ImportsParts && part.schema.HasFile }) {
+		rc.pending.Add(root.Resource, key)
+	}
+	return key, rc.noteChanged(ctx, root, []adapter.Key{key})
 }
 
-// importRecords imports a root with its parts, or a part. It reports false if the local
-// replica refuses them, which is logged.
-func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, id string, records ...ImportedRecord) (imported bool, err error) {
+// importPart imports a part that only the backend has, with the values that it needs if the replica refuses others.
+// It returns the legacy id, 0 for a part that the replica refuses, and the item whose values it has.
+func (rc *reconciler) importPart(ctx context.Context, plan *resourcePlan, item Item, rootKey adapter.Key) (adapter.Key, Item, error) {
+	key, refusal := rc.importRecords(ctx, plan, plan.importedPart(item, rootKey))
+	if !adapter.IsRefusal(refusal) {
+		return key, item, refusal
+	}
+	needed := plan.withNeededValues(item)
+	key, err := rc.importRecords(ctx, plan, plan.importedPart(needed, rootKey))
+	if adapter.IsRefusal(err) {
+		rc.refusals.Import(plan.Resource, item.ID, refusal)
+		return 0, item, nil
+	}
+	return key, needed, err
+}
+
+// importRecords imports a root with its parts, or a part. It returns the legacy id of the first. An error that is a
+// refusal says why the local replica does not store them.
+func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, records ...ImportedRecord) (adapter.Key, error) {
 	if lacking := adapter.Lacking(convert(records, func(r ImportedRecord) adapter.Record { return r.Record })...); lacking != nil {
-		rc.refusals.Import(plan.Resource, id, refusals.Lacking(lacking))
-		return false, nil
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "import records", Err: refusals.Lacking(lacking)}
 	}
 	keys, err := rc.replica.ImportRecords(ctx, records)
-	switch {
-	case err == nil:
-		rc.metrics.Imported.Count(plan.Resource)
-		if plan.isRoot() {
-			if slices.ContainsFunc(plan.parts, func(part *resourcePlan) bool { return part.ImportsParts && part.schema.HasFile }) {
-				rc.pending.Add(plan.Resource, keys[0])
-			}
-			err = rc.noteChanged(ctx, plan, keys[:1])
-		}
-	case adapter.IsRefusal(err):
-		rc.refusals.Import(plan.Resource, id, err)
-		return false, nil
+	if err != nil {
+		return 0, err
 	}
-	return err == nil, err
+	rc.metrics.Imported.Count(plan.Resource)
+	return keys[0], nil
+}
+
+// leavesOut reports whether a new root is imported without a part, which needs a value that is left out: it counts
+// and logs the part. No record that clients only read, such as an order, is imported without one of its parts.
+func (rc *reconciler) leavesOut(plan *resourcePlan, part Item) bool {
+	if !plan.ImportsParts || plan.schema.ReadOnly() || len(part.LeftOut) == 0 {
+		return false
+	}
+	lacking := adapter.Lacking(plan.importedRecord(part))
+	if lacking != nil {
+		rc.refusals.Import(plan.Resource, part.ID, refusals.Lacking(lacking))
+	}
+	return lacking != nil
 }
 
 // importMapped imports a document whose mapping exists, such as one from an ID import, if
@@ -143,7 +204,7 @@ func (rc *reconciler) importMapped(ctx context.Context, root *resourcePlan, r *r
 			}
 		}
 	}
-	if imported, err := rc.importDocument(ctx, root, r.key, *r.doc, item, parts); err != nil || !imported {
+	if key, _, err := rc.importDocument(ctx, root, r.key, *r.doc, item, parts); err != nil || key == 0 {
 		return nil, err
 	}
 	imported, err := rc.rowOf(ctx, root, r.key)

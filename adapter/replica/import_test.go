@@ -1,6 +1,9 @@
 package replica_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
+	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // TestImportIDs checks the information that imports of ids get about the backend's
@@ -48,4 +52,53 @@ line 5: the database has no record products 99999`
 	if _, err := a.ImportIDs(t.Context(), good, false, nil); adapter.KindOf(err) != adapter.Unavailable {
 		t.Errorf("%v after Close, want unavailable", err)
 	}
+}
+
+// TestRefusedValues imports orders, and a line of an order that is known, with amounts that no database can hold.
+// They come without them, and a check names the amounts.
+func TestRefusedValues(t *testing.T) {
+	f := newFixture(t)
+	tooGreat := adapter.TextValue("900000000000.0000")
+	d := placeOrder(f, 4711)
+	f.memory.edit(adapter.Orders, d.id, func(d *memoryDoc) { d.record.Set("grand_total", tooGreat) })
+	f.scan()
+	f.checkValues(adapter.Orders, 4711, attrs{"increment_id": "B-1", "customer_id": 1, "grand_total": nil})
+	lines := f.keys(adapter.OrderItems, where("order_id", "4711"))
+	if len(lines) != 1 {
+		t.Fatalf("lines: %v", lines)
+	}
+
+	f.memory.edit(adapter.Orders, d.id, func(d *memoryDoc) {
+		line := d.parts[adapter.OrderItems][0]
+		line.id, line.record = "another", line.record.Clone()
+		line.record.Set("price", tooGreat)
+		line.record.Set("name", adapter.TextValue("Another"))
+		d.parts[adapter.OrderItems] = append(d.parts[adapter.OrderItems], line)
+	})
+	f.scan()
+	lines = f.keys(adapter.OrderItems, where("order_id", "4711"))
+	if len(lines) != 2 {
+		t.Fatalf("lines: %v", lines)
+	}
+	f.checkValues(adapter.OrderItems, lines[1], attrs{"sku": "x", "name": "Another", "price": nil})
+
+	var found []string
+	if err := f.Check(t.Context(), func(one findings.Finding) error {
+		found = append(found, fmt.Sprintf("%s %d: %s", one.Kind, one.Key, one.Detail))
+		return nil
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"left_out 4711: grand_total of orders is refused by the database", "left_out 4711: price of order_items is refused by the database"}; !slices.Equal(found, want) {
+		t.Errorf("findings %q, want %q", found, want)
+	}
+	for _, name := range []string{"grand_total", "price"} {
+		if !slices.ContainsFunc(f.log.all(), func(line string) bool {
+			return strings.Contains(line, "cannot be taken over") && strings.Contains(line, "attribute="+name)
+		}) {
+			t.Errorf("%s is not named in the log: %q", name, f.log.all())
+		}
+	}
+	f.memory.edit(adapter.Orders, d.id, func(d *memoryDoc) { d.record.Set("grand_total", adapter.TextValue("5.0000")) })
+	f.checkValues(adapter.Orders, 4711, attrs{"grand_total": "5.0000"})
 }

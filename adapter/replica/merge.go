@@ -153,11 +153,14 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 			m.pending.Add(m.root.Resource, m.key)
 			continue
 		case !known && plan.ImportsParts && !plan.schema.HasFile:
-			imported, err := m.importRecords(ctx, plan, item.ID, plan.importedPart(item, m.key))
+			imported, stored, err := m.importPart(ctx, plan, item, m.key)
+			if err == nil && imported != 0 {
+				item.Record, err = m.record(ctx, plan, imported, stored.Record, item.Record)
+			}
 			if err != nil {
 				return nil, err
 			}
-			if !imported {
+			if imported == 0 {
 				continue // the next document tries again
 			}
 		}

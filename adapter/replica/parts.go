@@ -90,6 +90,18 @@ func (plan *resourcePlan) importedPart(item Item, rootKey adapter.Key) ImportedR
 	return ImportedRecord{Mapping: partMapping(plan, item.Key, item.ID, rootKey), Record: plan.importedRecord(item)}
 }
 
+// withNeededValues returns an item without those values that a record can do without and that merging can store in
+// it afterwards.
+func (plan *resourcePlan) withNeededValues(item Item) Item {
+	item.Record = item.Record.Clone()
+	for i := range item.Record.Values {
+		if plan.canImport(i) && !plan.schema.Attributes[i].Required {
+			item.Record.Values[i] = adapter.Value{}
+		}
+	}
+	return item
+}
+
 // importedRecord converts an item to a record of the local replica.
 func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 	r := adapter.NewRecord(plan.schema)

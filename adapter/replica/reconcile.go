@@ -211,6 +211,7 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 	if err != nil {
 		return mapping, err
 	}
+	rc.refusals.LeftOut(root.Resource, doc.ID, item.LeftOut)
 	m := merge{reconciler: rc, root: root, key: mapping.Key, own: own}
 	if m.accepts = mapping.Base == nil; m.accepts {
 		m.base = stored.Base{Item: item.Record, Parts: parts}

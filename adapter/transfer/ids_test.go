@@ -232,7 +232,7 @@ func TestImportIntoBackend(t *testing.T) {
 func TestIDsHelp(t *testing.T) {
 	help := apptest.MustRun(t, "ids", "check", "--help")
 	for _, kind := range []findings.Kind{
-		findings.NotMapped, findings.NoBackendID, findings.MissingAtBackend, findings.MissingInReplica, findings.NoLegacyID, findings.DuplicateLegacyID, findings.UnresolvedWrite, findings.UnreadableDocument, findings.IncompleteList,
+		findings.NotMapped, findings.NoBackendID, findings.MissingAtBackend, findings.MissingInReplica, findings.NoLegacyID, findings.DuplicateLegacyID, findings.UnresolvedWrite, findings.UnreadableDocument, findings.LeftOut, findings.IncompleteList,
 	} {
 		if !strings.Contains(help, "\n  "+string(kind)+" ") {
 			t.Errorf("%s is not explained", kind)

@@ -106,6 +106,9 @@ type Item struct {
 	// Initial holds further values that a record gets when it is imported. They are not
 	// compared afterwards.
 	Initial adapter.Record
+	// LeftOut says which values do not fit their attributes, such as "weight of products is not a number". These
+	// attributes are absent. That of a root has what is left out of its parts, too.
+	LeftOut []string
 	// File reads the file of a part whose resource has files, from the backend's storage; nil if it is
 	// not to be read. Kinds: Unavailable, Invalid for a file that is not an image.
 	File func(context.Context) (File, error)

@@ -67,3 +67,14 @@ func Present(r adapter.Record) (names []string) {
 	}
 	return names
 }
+
+// Differing returns those attributes that are selected by their places in the schema, and of which a document has
+// another value than a base.
+func Differing(base, document adapter.Record, selected func(at int) bool) (names []string) {
+	for i, v := range document.Values {
+		if v.Kind() != adapter.Absent && selected(i) && !Same(v, base.Values[i]) {
+			names = append(names, document.Schema.Attributes[i].Name)
+		}
+	}
+	return names
+}

@@ -38,7 +38,7 @@ func New(registerer prometheus.Registerer, resources []adapter.Resource) *Metric
 	return &Metrics{
 		Reconciled:      newCounter("taken_over_total", "Records of the local replica that were updated from the backend."),
 		Imported:        newCounter("adopted_total", "Records imported that only the backend had."),
-		Refused:         newCounter("left_out_total", "Values and records of the backend that the local replica refused."),
+		Refused:         newCounter("left_out_total", "Values and records of the backend that the local replica refused, or that do not fit."),
 		Unmapped:        newCounter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
 		IncompleteScans: newCounter("incomplete_scans_total", "Scans in which the backend listed a record twice, or another number of records than it said."),
 		Intents: register.NewGauge(prometheus.GaugeOpts{

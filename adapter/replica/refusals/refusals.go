@@ -42,6 +42,14 @@ func (r Reporter) File(resource adapter.Resource, id string, err error) {
 	r.Log.WarnOnce("a file of the backend cannot be imported: "+err.Error(), resource, id)
 }
 
+// LeftOut reports the values of a document that do not fit their attributes.
+func (r Reporter) LeftOut(resource adapter.Resource, id string, reasons []string) {
+	for _, reason := range reasons {
+		r.Metrics.Refused.Count(resource)
+		r.Log.WarnOnce("a value of the backend is left out: "+reason, resource, id)
+	}
+}
+
 // Value reports a value of a known record, whose legacy id is key, that cannot be taken over.
 func (r Reporter) Value(resource adapter.Resource, key adapter.Key, attribute string, err error) {
 	r.Metrics.Refused.Count(resource)

@@ -121,10 +121,11 @@ resource that the backend holds. Nothing is changed. A record that is written du
 check may be reported wrongly: run the check again, and trust what it reports twice.
 
 ` + findingsTable() + `
-Unreadable records are counted by reason: one line for each, with the id of one of them.
+Records that are unreadable, or of which a value is left out, are counted by reason: one line
+for each, with the id of one of them.
 
-With --json each finding is one line: what, resource, legacy_id, backend_id, detail. The
-counts of unreadable records follow, with their number as records.
+With --json each finding is one line: what, resource, legacy_id, backend_id, detail. These
+counts follow, with their number as records.
 
 Exit codes: 0 nothing was found, 1 something was found, 2 the check could not be made.`
 	cmd.Flags().Bool("json", false, "print JSON, one line for each finding")
@@ -148,6 +149,7 @@ func findingHelps() []findingHelp {
 		{findings.DuplicateLegacyID, "the backend's record carries the legacy id of another", "correct it at the backend"},
 		{findings.UnresolvedWrite, "the outcome of a write is unknown", "read the record through a running portico serve"},
 		{findings.UnreadableDocument, "the backend's record does not have the form that the mapping file expects", "correct the record or the mapping file"},
+		{findings.LeftOut, "a value of the backend's record does not fit, so that clients see the one before, or none", "correct it at the backend, or correct the mapping file"},
 		{findings.IncompleteList, "records may be missing in the backend's list", "let the mapping file order it by something without ties, such as the id"},
 	}
 }
@@ -172,19 +174,20 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, store *program.BackendSto
 	out, encoder := cmd.OutOrStdout(), json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetEscapeHTML(false)
 	counts := map[findings.Kind]int{}
-	var unreadable reasons
+	var counted reasons
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
 	err = store.Adapter.Check(ctx, func(f findings.Finding) error {
 		counts[f.Kind]++
-		if f.Kind == findings.UnreadableDocument {
-			unreadable.add(f)
+		isCounted := f.Kind == findings.UnreadableDocument || f.Kind == findings.LeftOut
+		if isCounted {
+			counted.add(f)
 		}
 		switch {
 		case asJSON:
 			return encoder.Encode(f)
-		case f.Kind == findings.UnreadableDocument:
-			return nil // counted instead
+		case isCounted:
+			return nil // as one line for each reason
 		}
 		_, err := fmt.Fprintln(out, findingLine(f))
 		return err
@@ -193,7 +196,7 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, store *program.BackendSto
 		return program.CannotRun{Err: err}
 	}
 	bar.Clear()
-	for _, r := range unreadable.all {
+	for _, r := range counted.all {
 		if asJSON {
 			err = errors.Join(err, encoder.Encode(r))
 		} else {

@@ -10,7 +10,8 @@ import (
 // maxReasons limits how many reasons are counted separately. All others are counted together.
 const maxReasons = 1000
 
-// A reason is why records of a resource are unreadable: the first of them, and their number.
+// A reason is why records of a resource are unreadable, or why a value of theirs is left out: the first of them, and
+// their number.
 type reason struct {
 	findings.Finding
 	Records int `json:"records"`
@@ -21,15 +22,15 @@ func (r *reason) String() string {
 	return fmt.Sprintf("%-16s%s: %d, such as backend id %s: %s", r.Kind, r.Resource, r.Records, strconv.Quote(r.ID), strconv.Quote(r.Detail))
 }
 
-// reasons are those of all unreadable records, in the order in which they were found.
+// reasons are those of all such records, in the order in which they were found.
 type reasons struct {
 	all  []*reason
-	find map[findings.Finding]*reason // by resource and detail
+	find map[findings.Finding]*reason // by kind, resource and detail
 }
 
-// add counts an unreadable record.
+// add counts a record.
 func (u *reasons) add(f findings.Finding) {
-	key := findings.Finding{Resource: f.Resource, Detail: f.Detail}
+	key := findings.Finding{Kind: f.Kind, Resource: f.Resource, Detail: f.Detail}
 	if len(u.all) >= maxReasons && u.find[key] == nil {
 		f.Detail, key.Detail = "other reasons", "other reasons"
 	}
