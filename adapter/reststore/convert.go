@@ -9,9 +9,11 @@ import (
 	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
 
-// toRecord converts an object that an expression returned to a record. A reference to a
-// record without a legacy id is left absent, and unknown reports whether there was one.
-func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefix string, keys *keyCache) (record adapter.Record, unknown bool, err error) {
+// toRecord converts an object that expression e returned to a record. A reference to a
+// record without a legacy id is left absent, and unknown reports whether there was one. A value that does not fit
+// its attribute is left out, so that the record comes without it; of a nested record it is an error, because the
+// list would be another one without it.
+func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefix string, e *expression, keys *documentReader) (record adapter.Record, unknown bool, err error) {
 	record = adapter.NewRecord(schema)
 	for name, v := range object {
 		i, ok := schema.Index(name)
@@ -39,15 +41,21 @@ func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefi
 		if _, mapped := r.References[prefix+name]; mapped && object[name+refSuffix] != nil {
 			continue
 		}
-		if record.Values[i], err = r.toValue(v, &schema.Attributes[i], prefix, keys); err != nil {
+		value, err := r.toValue(v, &schema.Attributes[i], prefix, e, keys)
+		switch {
+		case err == nil:
+			record.Values[i] = value
+		case prefix != "":
 			return record, false, fmt.Errorf("%s %w", name, err)
+		default:
+			keys.leaveOut(e, r, name, err)
 		}
 	}
 	return record, unknown, nil
 }
 
-// toValue converts the result of an expression to a value of attribute a.
-func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *keyCache) (adapter.Value, error) {
+// toValue converts what expression e returned to a value of attribute a. Decimals are rounded to four places.
+func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, e *expression, keys *documentReader) (adapter.Value, error) {
 	if v == nil {
 		return adapter.NullValue(), nil
 	}
@@ -57,39 +65,42 @@ func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *key
 		return adapter.IntegerValue(i), err
 	case adapter.KindDecimal:
 		d, err := jq.Decimal(v, 0)
+		if _, fits := adapter.ParseDecimal(d); err == nil && !fits {
+			err = errors.New("is a number that is too great")
+		}
 		return adapter.TextValue(d), err
 	case adapter.KindTime:
 		t, err := jq.Time(v)
+		if err == nil && !adapter.IsTime(t) {
+			err = errors.New("is a time before the year 1")
+		}
 		return adapter.TextValue(t), err
 	case adapter.KindTexts:
 		list, err := toTexts(v)
 		return adapter.TextsValue(list), err
 	case adapter.KindRecords:
-		list, err := r.toRecords(v, a, prefix, keys)
+		list, err := r.toRecords(v, a, prefix, e, keys)
 		return adapter.RecordsValue(list), err
 	default:
-		t, ok := jq.Text(v)
-		if !ok {
-			return adapter.Value{}, errors.New("is not a string")
-		}
-		return adapter.TextValue(t), nil
+		t, err := jq.StorableText(v)
+		return adapter.TextValue(t), err
 	}
 }
 
 // toRecords converts a list of objects to nested records. It omits records that refer to a
 // record without a legacy id.
-func (r *resource) toRecords(v any, a *adapter.Attribute, prefix string, keys *keyCache) ([]adapter.Record, error) {
+func (r *resource) toRecords(v any, a *adapter.Attribute, prefix string, e *expression, keys *documentReader) ([]adapter.Record, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, errNotList
 	}
 	records := make([]adapter.Record, 0, len(list))
-	for _, e := range list {
-		object, ok := e.(map[string]any)
+	for _, element := range list {
+		object, ok := element.(map[string]any)
 		if !ok {
 			return nil, errors.New("has an element that is not an object")
 		}
-		record, unknown, err := r.toRecord(object, a.Nested, prefix+a.Name+".", keys)
+		record, unknown, err := r.toRecord(object, a.Nested, prefix+a.Name+".", e, keys)
 		if err != nil {
 			return nil, err
 		}
@@ -106,10 +117,12 @@ func toTexts(v any) ([]string, error) {
 		return nil, errNotList
 	}
 	all := make([]string, len(list))
-	for i, e := range list {
-		if all[i], ok = jq.Text(e); !ok {
-			return nil, errors.New("has an element that is not a string")
+	for i, element := range list {
+		text, err := jq.StorableText(element)
+		if err != nil {
+			return nil, fmt.Errorf("has an element that %w", err)
 		}
+		all[i] = text
 	}
 	return all, nil
 }

@@ -229,8 +229,8 @@ var kioskKind = newKind(shopKind{
 var kioskFailures = func() (all []failure) {
 	// An item with another version than before is fetched again before it is applied.
 	unreadable := map[string]string{
-		"a price of true": `{"data": {"items": {"edges": [` + strings.Replace(kioskNode, `"price": 1`, `"price": true`, 1) + `]}}}`,
-		"deep item":       `{"data": {"items": {"edges": [` + strings.Replace(kioskNode, `"code": "x"`, `"code": `+strings.Repeat("[", 100)+strings.Repeat("]", 100), 1) + `]}}}`,
+		"texts of true": `{"data": {"items": {"edges": [` + strings.Replace(kioskNode, `"texts": []`, `"texts": true`, 1) + `]}}}`,
+		"deep item":     `{"data": {"items": {"edges": [` + strings.Replace(kioskNode, `"code": "x"`, `"code": `+strings.Repeat("[", 100)+strings.Repeat("]", 100), 1) + `]}}}`,
 	}
 	for name, body := range unreadable {
 		all = append(all, failure{name: name, tries: 2, answer: answer(200, "application/json", body)})

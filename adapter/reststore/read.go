@@ -131,7 +131,7 @@ func (b *Backend) read(ctx context.Context, r *resource, d document, cache *keyC
 	if err != nil {
 		return item, nil, err
 	}
-	keys := &documentKeys{cache, map[adapter.Resource][]string{}}
+	keys := &documentReader{keyCache: cache, unresolved: map[adapter.Resource][]string{}}
 	if item, err = b.readRoot(ctx, r, input, keys); err != nil {
 		return item, nil, err
 	}
@@ -145,11 +145,11 @@ func (b *Backend) read(ctx context.Context, r *resource, d document, cache *keyC
 			parts[p.name] = list
 		}
 	}
-	item.ID, item.Unresolved = d.id, keys.unresolved
+	item.ID, item.Unresolved, item.LeftOut = d.id, keys.unresolved, keys.leftOut
 	return item, parts, nil
 }
 
-func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *documentKeys) (item replica.Item, err error) {
+func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *documentReader) (item replica.Item, err error) {
 	v, err := r.Key.eval(ctx, input)
 	if err != nil {
 		return item, err
@@ -165,7 +165,7 @@ func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *do
 }
 
 // evalRecord converts the object that expression e returns, or null, to a record.
-func (b *Backend) evalRecord(ctx context.Context, r *resource, e *expression, input any, allowed map[string]bool, keys *documentKeys) (adapter.Record, error) {
+func (b *Backend) evalRecord(ctx context.Context, r *resource, e *expression, input any, allowed map[string]bool, keys *documentReader) (adapter.Record, error) {
 	v, err := e.eval(ctx, input)
 	if err != nil {
 		return adapter.Record{}, err
@@ -180,7 +180,7 @@ func (b *Backend) evalRecord(ctx context.Context, r *resource, e *expression, in
 
 // buildRecord converts an object that expression e returned to a record. It checks the
 // object's keys against allowed and translates references.
-func (b *Backend) buildRecord(ctx context.Context, r *resource, e *expression, values map[string]any, allowed map[string]bool, keys *documentKeys) (adapter.Record, bool, error) {
+func (b *Backend) buildRecord(ctx context.Context, r *resource, e *expression, values map[string]any, allowed map[string]bool, keys *documentReader) (adapter.Record, bool, error) {
 	for name := range values {
 		if !allowed[name] {
 			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is not an attribute that is allowed here", e.at, name)
@@ -189,7 +189,7 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, e *expression, v
 	if err := b.resolve(ctx, r, values, keys); err != nil {
 		return adapter.Record{}, false, err
 	}
-	record, unknown, err := r.toRecord(values, r.schema, "", keys.keyCache)
+	record, unknown, err := r.toRecord(values, r.schema, "", e, keys)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", e.at, err)
 	}
@@ -197,7 +197,7 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, e *expression, v
 }
 
 // resolve looks up the legacy ids that an object refers to, and counts the unknown ones.
-func (b *Backend) resolve(ctx context.Context, r *resource, object map[string]any, keys *documentKeys) error {
+func (b *Backend) resolve(ctx context.Context, r *resource, object map[string]any, keys *documentReader) error {
 	if len(r.References) == 0 {
 		return nil
 	}

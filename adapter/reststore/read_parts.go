@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // readParts returns the parts of resource p in a document, or nil if the mapping returns
 // null because the document has no information about them.
-func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *documentKeys) ([]replica.Item, error) {
+func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *documentReader) ([]replica.Item, error) {
 	v, err := p.Items.eval(ctx, input)
 	if err != nil || v == nil {
 		return nil, err
@@ -28,11 +30,17 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *d
 		if !ok {
 			return nil, fmt.Errorf("%s: returns a list element that is not an object", p.Items.at)
 		}
+		before := len(keys.leftOut)
 		item, known, err := b.readPart(ctx, p, object, keys)
 		if err != nil {
 			return nil, err
 		}
+		item.LeftOut = slices.Clone(keys.leftOut[before:])
 		if !known {
+			continue
+		}
+		if utf8.RuneCountInString(item.ID) > idmap.MaxBackendID {
+			keys.leaveOut(p.Items, p, "one", fmt.Errorf("has an id that is longer than %d characters", idmap.MaxBackendID))
 			continue
 		}
 		name := p.partIdentity(item)
@@ -51,7 +59,7 @@ const contentURL = "content_url"
 // readPart converts one part. It reports false for a part that is identified by a
 // reference to a record without a legacy id, such as a website that the contract does not
 // have.
-func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *documentKeys) (item replica.Item, known bool, err error) {
+func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *documentReader) (item replica.Item, known bool, err error) {
 	if item.ID = backendID(object["id"]); item.ID == "" && (p.Identified || object["id"] != nil) {
 		return item, false, fmt.Errorf("%s: a part has no id that is a string or an integer", p.Items.at)
 	}

@@ -147,11 +147,11 @@ resources:
 `
 	for _, c := range []struct {
 		name, document string
-		want           string // the record's values, or part of the error
+		want           string // the record's values, the values that are left out after "without", or part of the error
 		parts          string
 	}{
 		{"decimals", `{"says": {"price": 19.99, "weight": "0.00005"}}`, "price=19.9900 weight=0.0001", ""},
-		{"a long decimal", `{"says": {"price": 12345678901234.56785}}`, "price=12345678901234.5679", ""},
+		{"a long decimal", `{"says": {"price": 123456789012.34565}}`, "price=123456789012.3457", ""},
 		{"an exponent", `{"says": {"price": 1.5e2}}`, "price=150.0000", ""},
 		{"null", `{"says": {"price": null, "name": null, "status": null}}`, "name=null price=null status=null", ""},
 		{"empty object", `{"says": {}}`, "", ""},
@@ -169,16 +169,31 @@ resources:
 			"product_images i/7 label=x types=image rest file=a.png product_websites /0 website_id=1"},
 		{"no parts", `{"says": {}, "sold": [], "images": null}`, "", "product_websites none"},
 
-		{"not a number", `{"says": {"price": "secret"}}`, "error: unavailable test.yaml:10: price is not a number", ""},
-		{"a fraction as integer", `{"says": {"status": 2.5}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
-		{"integer overflow", `{"says": {"status": 9223372036854775808}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
-		{"not a time", `{"says": {"news_from_date": "secret"}}`, "error: unavailable test.yaml:10: news_from_date is not a time", ""},
-		{"a list as a string", `{"says": {"name": []}}`, "error: unavailable test.yaml:10: name is not a string", ""},
+		{"more than four places", `{"says": {"weight": 1.2345679, "price": "0.00004999"}}`, "price=0.0000 weight=1.2346", ""},
+		{"the greatest decimal", `{"says": {"price": 450359962737.0496}}`, "price=450359962737.0496", ""},
+		{"not a number", `{"says": {"price": "secret", "sku": "x"}}`, "sku=x without test.yaml:10: price of products is not a number", ""},
+		{"a list as a number", `{"says": {"price": [], "sku": "x"}}`, "sku=x without test.yaml:10: price of products is not a number", ""},
+		{"a decimal that is too great", `{"says": {"weight": 3.3e30, "sku": "x"}}`, "sku=x without test.yaml:10: weight of products is a number that is too great", ""},
+		{"a decimal above the greatest", `{"says": {"weight": 450359962737.0497, "sku": "x"}}`, "sku=x without test.yaml:10: weight of products is a number that is too great", ""},
+		{"a decimal with a great exponent", `{"says": {"weight": 1e400, "sku": "x"}}`, "sku=x without test.yaml:10: weight of products is not a number", ""},
+		{"a fraction as integer", `{"says": {"status": 2.5, "sku": "x"}}`, "sku=x without test.yaml:10: status of products is not a whole number", ""},
+		{"integer overflow", `{"says": {"status": 9223372036854775808}}`, " without test.yaml:10: status of products is not a whole number", ""},
+		{"not a time", `{"says": {"news_from_date": "secret", "sku": "x"}}`, "sku=x without test.yaml:10: news_from_date of products is not a time", ""},
+		{"a time before the year 1", `{"says": {"news_from_date": "0000-12-31T00:00:00Z"}}`, " without test.yaml:10: news_from_date of products is a time before the year 1", ""},
+		{"a list as a string", `{"says": {"name": [], "sku": "x"}}`, "sku=x without test.yaml:10: name of products is not a string", ""},
+		{"a zero byte", `{"says": {"name": "a\u0000b", "sku": "x"}}`, "sku=x without test.yaml:10: name of products is not valid UTF-8", ""},
+		{"a nested decimal that is too great", `{"says": {"sku": "x", "tier_price": [{"price": 1}, {"price": 3.3e30}]}}`, "sku=x without test.yaml:10: tier_price of products price is a number that is too great", ""},
+		{"a value of a part", `{"says": {"sku": "x"}, "images": [{"id": "i", "label": {}, "types": ["image"]}]}`, "sku=x without test.yaml:24: label of product_images is not a string",
+			"product_images i/0 types=image"},
+		{"a list of texts with another element", `{"says": {}, "images": [{"id": "i", "label": "x", "types": [{}]}]}`, " without test.yaml:24: types of product_images has an element that is not a string",
+			"product_images i/0 label=x"},
+		{"a part with a long id", `{"says": {}, "images": [{"id": "` + strings.Repeat("ä", 256) + `"}, {"id": "` + strings.Repeat("ä", 255) + `"}]}`, " without test.yaml:24: one of product_images has an id that is longer than 255 characters",
+			"product_images " + strings.Repeat("ä", 255) + "/0 "},
 		{"an unknown attribute", `{"says": {"colour": "secret"}}`, `error: unavailable test.yaml:10: "colour" is not an attribute`, ""},
 		{"an attribute that is not mapped", `{"says": {"visibility": 1}}`, `error: unavailable test.yaml:10: "visibility" is not an attribute`, ""},
 		{"not an object", `{"says": ["secret"]}`, "error: unavailable test.yaml:10: does not return an object", ""},
-		{"not a list", `{"says": {"tier_price": {"a": 1}}}`, "error: unavailable test.yaml:10: tier_price is not a list", ""},
-		{"unknown nested attribute", `{"says": {"tier_price": [{"value": 1}]}}`, "error: unavailable test.yaml:10: tier_price value is not an attribute", ""},
+		{"not a list", `{"says": {"tier_price": {"a": 1}}}`, " without test.yaml:10: tier_price of products is not a list", ""},
+		{"unknown nested attribute", `{"says": {"tier_price": [{"value": 1}]}}`, " without test.yaml:10: tier_price of products value is not an attribute", ""},
 		{"invalid legacy id", `{"says": {}, "legacy": "secret"}`, "error: unavailable test.yaml:9: the legacy id is not a number", ""},
 		{"a legacy id below one", `{"says": {}, "legacy": 0}`, "error: unavailable test.yaml:9: the legacy id is not positive", ""},
 		{"too deep", `{"says": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`, "error: unavailable is nested too deep", ""},
@@ -204,8 +219,12 @@ resources:
 				}
 				return
 			}
-			if got := formatRecord(item.Record); got != c.want || item.ID != "7" {
-				t.Errorf("record %q, want %q", got, c.want)
+			want, without, _ := strings.Cut(c.want, " without ")
+			if got := formatRecord(item.Record); got != want || item.ID != "7" {
+				t.Errorf("record %q, want %q", got, want)
+			}
+			if got := strings.Join(item.LeftOut, "; "); (got == "") != (without == "") || !strings.HasPrefix(got, without) || strings.Contains(got, "secret") {
+				t.Errorf("left out: %q, want %q", got, without)
 			}
 			if got := formatRecord(item.Initial); got != "type_id=simple visibility=4" {
 				t.Errorf("rest %q", got)

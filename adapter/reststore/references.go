@@ -3,6 +3,7 @@ package reststore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -69,10 +70,16 @@ func (c *keyCache) get(r adapter.Resource, id string) adapter.Key {
 	return c.known[r][id]
 }
 
-// documentKeys are the legacy ids that one document refers to.
-type documentKeys struct {
-	*keyCache
+// A documentReader collects what reading one document finds besides its values.
+type documentReader struct {
+	*keyCache                                // the legacy ids that the document refers to
 	unresolved map[adapter.Resource][]string // backend ids without legacy ids
+	leftOut    []string                      // see replica.Item
+}
+
+// leaveOut notes that what e has returned for a resource is left out.
+func (d *documentReader) leaveOut(e *expression, r *resource, what string, err error) {
+	d.leftOut = append(d.leftOut, fmt.Sprintf("%s: %s of %s %v", e.at, what, r.name, err))
 }
 
 // writeIDs are the backend ids to which the records of one write refer.

@@ -79,7 +79,7 @@ func Try(ctx context.Context, o Options, root adapter.Resource, id string, key a
 			err = errors.Join(err, add(p, item, p.Adopts, "items", "items"))
 		}
 	}
-	t.Lacking = adapter.Lacking(imported...)
+	t.Lacking, t.LeftOut = adapter.Lacking(imported...), item.LeftOut
 	return t, err
 }
 

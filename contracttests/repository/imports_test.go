@@ -151,7 +151,7 @@ func allowedImports() map[string][]string {
 		"adapter/magento1/server":     {},
 		"adapter/magento1/rowchanges": {"adapter", "adapter/magento1"},
 		"adapter/magento1/binlog":     {"adapter/magento1", "adapter/magento1/rowchanges", "adapter/magento1/server"},
-		"adapter/reststore":           {"adapter", "adapter/replica", "adapter/replica/backend", "adapter/reststore/files", "adapter/reststore/graphql", "adapter/reststore/jq", "adapter/reststore/rawjson", "adapter/reststore/trial", "adapter/reststore/retries", "adapter/tracing", "config/buildinfo", "config/strictyaml"},
+		"adapter/reststore":           {"adapter", "adapter/idmap", "adapter/replica", "adapter/replica/backend", "adapter/reststore/files", "adapter/reststore/graphql", "adapter/reststore/jq", "adapter/reststore/rawjson", "adapter/reststore/trial", "adapter/reststore/retries", "adapter/tracing", "config/buildinfo", "config/strictyaml"},
 		"adapter/reststore/files":     {"adapter", "adapter/imagecheck", "adapter/replica/backend"},
 		"adapter/reststore/graphql":   {},
 		"adapter/reststore/jq":        {},

@@ -55,7 +55,8 @@ func toNumber(v any, arguments []any) any {
 }
 
 // toDecimal converts a number to a string with four decimal places. With an argument n the
-// number is in units of 10 to the power of -n: 1999 | decimal(2) is "19.9900".
+// number is in units of 10 to the power of -n: 1999 | decimal(2) is "19.9900". It returns anything else
+// unchanged, so that the conversion to a value leaves that one value out, and not the whole record.
 func toDecimal(v any, arguments []any) any {
 	units, err := unitPlaces(arguments)
 	if err != nil {
@@ -63,7 +64,7 @@ func toDecimal(v any, arguments []any) any {
 	}
 	text, err := Decimal(v, units)
 	if err != nil {
-		return fmt.Errorf("decimal: the input %w", err)
+		return v
 	}
 	return text
 }

@@ -3,7 +3,9 @@ package jq
 import (
 	"errors"
 	"math"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Time converts a backend's time to the contract's format: UTC, whole seconds. It
@@ -28,4 +30,16 @@ func FromInteger(i int64) any {
 		return float64(i)
 	}
 	return int(i)
+}
+
+// StorableText is Text with an error for what is no text that every database can hold.
+func StorableText(v any) (string, error) {
+	text, ok := Text(v)
+	switch {
+	case !ok:
+		return "", errors.New("is not a string")
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", errors.New("is not valid UTF-8 without zero bytes")
+	}
+	return text, nil
 }

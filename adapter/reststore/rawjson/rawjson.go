@@ -149,6 +149,19 @@ func TextAt(raw jsontext.Value, p Path) (string, error) {
 	return ReadText(Reset(new(jsontext.Decoder), raw), p)
 }
 
+// IntegerAt returns the integer at path p of a raw document.
+func IntegerAt(raw jsontext.Value, p Path) (int64, error) {
+	text, err := TextAt(raw, p)
+	if err != nil {
+		return 0, err
+	}
+	i, err := jq.Integer(text)
+	if err != nil {
+		err = fmt.Errorf("%s %w", p, err)
+	}
+	return i, err
+}
+
 // ReadText is TextAt for the next value of d.
 func ReadText(d *jsontext.Decoder, p Path) (string, error) {
 	t, err := token(d, p)

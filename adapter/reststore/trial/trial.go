@@ -26,6 +26,8 @@ type Trial struct {
 	// Lacking names the attributes without a value that the import of the record and its parts
 	// requires, such as "stock_items.min_qty".
 	Lacking []string `json:"lacking,omitempty"`
+	// LeftOut says which values do not fit their attributes, and why.
+	LeftOut []string `json:"left_out,omitempty"`
 }
 
 // A Request is a request as it was sent, without headers and without the values that a login

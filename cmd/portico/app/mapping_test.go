@@ -72,6 +72,7 @@ func TestMappingTry(t *testing.T) {
 	t.Cleanup(server.Close)
 	file := apptest.NewFile(t, "people.yaml", shops.PeopleMapping)
 	lacking := apptest.NewFile(t, "lacking.yaml", strings.Replace(shops.PeopleMapping, "website_id: 1, group_id: 1, ", "", 1))
+	leftOut := apptest.NewFile(t, "left.yaml", strings.Replace(shops.PeopleMapping, "firstname: .name}", "firstname: [.name]}", 1))
 	with := []string{"mapping", "try", "--rest-url", server.URL, "--resource", "customers"}
 	for _, c := range []struct {
 		name      string
@@ -84,6 +85,7 @@ func TestMappingTry(t *testing.T) {
 		{"by legacy id", []string{file, "--key", "7"}, 0, []string{"find customers: GET " + server.URL + "/people?number=7\n"}},
 		{"lacking values", []string{lacking, "--id", "ada"}, 1, []string{
 			"  customers.group_id has no value and no default: map it in read, or give one in rest\n", "  customers.website_id has no value"}},
+		{"a value that does not fit", []string{leftOut, "--id", "ada"}, 1, []string{"\nleft out\n", "firstname of customers is not a string\n"}},
 		{"no record", []string{file, "--id", "eve"}, 1, []string{"/people?ids=eve\n"}},
 		{"another resource", []string{file, "--id", "ada", "--resource", "products"}, 2, nil},
 		{"no URL", []string{file, "--id", "ada", "--rest-url", ""}, 2, nil},

@@ -37,8 +37,9 @@ legacy id.
 output has the values of the record, which may be personal data. It has no credentials,
 unless the mapping sends some in the query or the body of a read.
 
-Exit codes: 0 the record has all that it needs, 1 it lacks something or cannot be read,
-2 there is a fault in the mapping file or the configuration.`,
+Exit codes: 0 the record has all that it needs, 1 it lacks something, a value of it does
+not fit, or it cannot be read, 2 there is a fault in the mapping file or the
+configuration.`,
 		Example: `  portico mapping try ./shop.yaml --resource customers --id cus_12
   portico mapping try ./shop.yaml --resource products --key 7 --rest-url http://127.0.0.1:9000`,
 		Args: cobra.MaximumNArgs(1),
@@ -66,6 +67,7 @@ Exit codes: 0 the record has all that it needs, 1 it lacks something or cannot b
 
 var (
 	errLacking  = errors.New("the record lacks values: see above")
+	errLeftOut  = errors.New("values of the record are left out: see above")
 	errExcluded = errors.New("scans leave the record out: see above")
 )
 
@@ -80,6 +82,8 @@ func try(cmd *cobra.Command, o reststore.Options, resource adapter.Resource, id 
 		err = fmt.Errorf("cannot read the record: %w", err)
 	case len(tried.Lacking) > 0:
 		err = errLacking
+	case len(tried.LeftOut) > 0:
+		err = errLeftOut
 	case tried.Excluded:
 		err = errExcluded
 	}
@@ -114,10 +118,15 @@ func writeTrial(w io.Writer, t *trial.Trial) {
 	if t.Excluded {
 		fmt.Fprint(w, "\nscans leave the record out: where of scan does not hold for the document\n")
 	}
-	if len(t.Lacking) == 0 {
-		return
+	if len(t.LeftOut) > 0 {
+		fmt.Fprint(w, "\nleft out\n")
 	}
-	fmt.Fprint(w, "\nlacking\n")
+	for _, reason := range t.LeftOut {
+		fmt.Fprintf(w, "  %s\n", reason)
+	}
+	if len(t.Lacking) > 0 {
+		fmt.Fprint(w, "\nlacking\n")
+	}
 	for _, name := range t.Lacking {
 		remedy := "map it in items, or give it a value there"
 		if strings.HasPrefix(name, string(t.Records[0].Resource)+".") {
