@@ -133,7 +133,7 @@ func (s *medusaShop) testChangedAtBackend() {
 	variant := fmt.Sprint(path, "/variants/", livebackend.At(p, "variants.0.id"))
 	item := fmt.Sprint("/admin/inventory-items/", livebackend.At(p, "variants.0.inventory_items.0.inventory_item_id"))
 	s.post(path, object{"title": "Kupferkessel", "status": "draft", "subtitle": nil, "weight": 2.25})
-	s.post(variant, object{"allow_backorder": true, "prices": []object{
+	s.post(variant, object{"allow_backorder": true, "metadata": object{"theirs": "x"}, "prices": []object{
 		{"currency_code": "usd", "amount": 120.1234}, {"currency_code": "usd", "amount": 88, "min_quantity": 6}, {"currency_code": "eur", "amount": 100},
 	}})
 	s.post(item+"/location-levels/"+s.medusa.Location, object{"stocked_quantity": 7.5})
@@ -257,6 +257,7 @@ func (s *medusaShop) testChangedInPortico() {
 	s.update(adapter.StockItems, stock, attrs{"qty": "-3.0000", "backorders": 2, "use_config_backorders": 0})
 	s.checkDocument(s.product(2), map[string]string{level: "0", "variants.0.allow_backorder": "true"})
 	s.checkRecord(adapter.StockItems, stock, map[string]string{"qty": "-3.0000", "backorders": "2"})
+	s.checkDocument(s.product(2), map[string]string{"variants.0.metadata.theirs": "x", "variants.0.metadata.portico_stock.backorders": "2"})
 
 	s.update(adapter.Customers, 3, attrs{"lastname": "Weiss", "group_id": 3, "taxvat": "DE1"})
 	s.checkDocument(s.customer("carla@example.com"), map[string]string{"last_name": "Weiss", "groups.0.name": "Retailer", "groups.1": "<nil>"})
@@ -286,9 +287,11 @@ func (s *medusaShop) testNewInPortico() {
 	ending(p, "images.0.url", "-side.png")
 	ending(p, "images.1.url", "-front.png")
 	ending(p, "thumbnail", "-front.png")
+	second := fmt.Sprint(livebackend.At(p, "images.0.id"))
 	s.update(adapter.ProductImages, front, attrs{"position": 0})
 	p = s.product(product)
 	ending(p, "images.0.url", "-front.png")
+	s.checkDocument(p, map[string]string{"images.1.id": second}) // with what belongs to the image
 	s.remove(adapter.ProductImages, front)
 	if p = s.product(product); len(p["images"].([]any)) != 1 {
 		s.Errorf("images: %v", p["images"])
