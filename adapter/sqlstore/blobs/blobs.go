@@ -3,6 +3,7 @@ package blobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -70,22 +71,33 @@ func (b *Folder) Add(content []byte) (Pending, error) {
 func (b *Folder) add(write func(io.Writer) error) (*pendingFile, error) {
 	f, err := os.CreateTemp(b.Directory, tempPrefix+"*") // readable by its owner alone
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(err, os.Remove(f.Name()))
+		return nil, unavailable(errors.Join(err, os.Remove(f.Name())))
 	}
 	return &pendingFile{b, f.Name()}, nil
+}
+
+// unavailable returns the error of a folder that cannot be read or written now: its file system may be
+// full, or was made read-only.
+func unavailable(err error) error {
+	return &adapter.Error{Kind: adapter.Unavailable, Op: "use the folder sql.media_dir", Err: fmt.Errorf("%w: %w", adapter.ErrMediaUnavailable, err)}
 }
 
 // Publish gives the file its name, replacing a file of that name. The name is synced to
 // disk when publish returns. If publish fails, the name is free. It may be repeated, as the
 // file keeps its temporary name as well.
-func (b *pendingFile) Publish(name string) (object string, err error) { return "", b.publish(name) }
+func (b *pendingFile) Publish(name string) (object string, err error) {
+	if err := b.publish(name); err != nil {
+		return "", unavailable(err)
+	}
+	return "", nil
+}
 
 func (b *pendingFile) publish(name string) error {
 	target := b.store.Path(name)
@@ -155,8 +167,11 @@ func (b *Folder) Put(_ context.Context, name string, content io.Reader, _ int64)
 // Open opens a file.
 func (b *Folder) Open(_ context.Context, file Ref) (*adapter.MediaFile, error) {
 	f, err := os.Open(b.Path(file.Name))
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, err
+	case err != nil:
+		return nil, unavailable(err)
 	}
 	about, err := f.Stat()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 type Ref struct{ Name, Object string }
 
 // A Store stores the bytes of media files. It is safe for concurrent use. Errors of a file that is
-// not there match [fs.ErrNotExist]; others of a store across the network match
-// [adapter.ErrMediaUnavailable].
+// not there match [fs.ErrNotExist]; others match [adapter.ErrMediaUnavailable].
 type Store interface {
 	// Add stores the bytes of a new file, which has no name yet.
 	Add(content []byte) (Pending, error)
