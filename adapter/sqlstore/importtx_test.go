@@ -83,3 +83,28 @@ func TestImportedBytes(t *testing.T) {
 		}
 	})
 }
+
+// TestTrialImport tries imports. One that would fail fails in the same way, and one that would not
+// changes nothing.
+func TestTrialImport(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		db := OpenWith(t, Options{DSN: NewDemo(t, e), SecretKey: SecretKey})
+		shop := importedShop{db.records.Schemas}
+		group := func(name string) []adapter.Aggregate {
+			return []adapter.Aggregate{{Record: shop.record(adapter.CustomerGroups, attrs{"group_id": 900, "name": name, "tax_class_id": 3})}}
+		}
+		trial := db.Adapter().Trial()
+		if done, err := trial.Import(t.Context(), group("new"), adapter.ImportOptions{Source: "old"}); err != nil || done[0].Outcome != adapter.ImportCreated {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if noted, err := db.Adapter().Noted(t.Context(), "old", adapter.CustomerGroups, 0, 10); err != nil || len(noted) > 0 {
+			t.Errorf("%v, %v; want no record", noted, err)
+		}
+		broken := group("new")
+		broken[0].Record.Set("group_id", adapter.IntegerValue(-1))
+		_, err := db.Adapter().Import(t.Context(), broken, adapter.ImportOptions{})
+		if _, tried := trial.Import(t.Context(), broken, adapter.ImportOptions{}); err == nil || tried == nil || tried.Error() != err.Error() {
+			t.Errorf("the trial fails with %v, the import with %v", tried, err)
+		}
+	})
+}

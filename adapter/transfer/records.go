@@ -64,6 +64,9 @@ type Batch struct {
 	Refused func(Refusal)
 	// Stored is called for each record that is stored. nil: nobody asks.
 	Stored func(adapter.Aggregate, adapter.ImportOutcome)
+	// LeftOut is called for what a record that is stored has lost, as it cannot be stored: its
+	// name, for people, and why. nil: nobody asks.
+	LeftOut func(what, reason string)
 	// WithoutFile is called with the number of images whose files are missing. nil: nobody
 	// asks.
 	WithoutFile func(n int)
@@ -181,8 +184,9 @@ func (b *Batch) flush(ctx context.Context) error {
 	return nil
 }
 
-// Store stores a batch in one transaction. If that fails because of a record, insert stores
-// the halves of the batch in transactions of their own, and skips what cannot be stored.
+// Store stores a batch in one transaction. If that fails because of a record, Store stores the
+// halves of the batch in transactions of their own. A record that cannot be stored is stored without
+// the parts and values that keep it from that, or is refused.
 func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*Range) error {
 	if len(batch) == 0 {
 		return nil
@@ -192,15 +196,7 @@ func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*
 	}
 	outcomes, err := b.imp.Target().Import(ctx, batch, b.Options)
 	if err == nil {
-		for i, one := range outcomes {
-			if one.Err != nil {
-				b.Refused(Refusal{batch[i], backendReason(one.Err), one.Err})
-				ranges[i].incomplete = true
-				continue
-			}
-			b.tally(batch[i], ranges[i], one)
-		}
-		b.tallyFiles(ranges)
+		b.tallyAll(batch, ranges, outcomes)
 		return nil
 	}
 	reason, passing, skippable := SkipReason(b.Part, err)
@@ -208,6 +204,10 @@ func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*
 	case !skippable:
 		return err
 	case len(batch) == 1:
+		stored, salvageErr := b.storeRest(ctx, batch[0], ranges[0])
+		if stored || salvageErr != nil {
+			return salvageErr
+		}
 		b.Refused(Refusal{batch[0], reason, err})
 		ranges[0].incomplete = ranges[0].incomplete || passing
 		return nil
@@ -217,6 +217,44 @@ func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*
 		return err
 	}
 	return b.Store(ctx, batch[half:], ranges[half:])
+}
+
+// storeRest stores a record that cannot be stored as it is without what keeps it from that, and
+// reports whether it could.
+func (b *Batch) storeRest(ctx context.Context, one adapter.Aggregate, r *Range) (stored bool, err error) {
+	fit, left, ok, err := b.salvage(ctx, one)
+	if err != nil || !ok {
+		return false, err
+	}
+	outcomes, err := b.imp.Target().Import(ctx, []adapter.Aggregate{fit}, b.Options)
+	if err != nil {
+		if _, _, skippable := SkipReason(b.Part, err); skippable { // another process has been faster
+			return false, nil
+		}
+		return false, err
+	}
+	for _, what := range left.bad {
+		b.Done.leaveOut(what.reason, what.key)
+		if b.LeftOut != nil {
+			b.LeftOut(what.key, what.reason)
+		}
+	}
+	r.incomplete = r.incomplete || left.passing
+	b.tallyAll([]adapter.Aggregate{fit}, []*Range{r}, outcomes)
+	return true, nil
+}
+
+// tallyAll counts the outcomes of a batch, and the files that it has missed.
+func (b *Batch) tallyAll(batch []adapter.Aggregate, ranges []*Range, outcomes []adapter.Imported) {
+	for i, one := range outcomes {
+		if one.Err != nil {
+			b.Refused(Refusal{batch[i], backendReason(one.Err), one.Err})
+			ranges[i].incomplete = true
+			continue
+		}
+		b.tally(batch[i], ranges[i], one)
+	}
+	b.tallyFiles(ranges)
 }
 
 // tally counts the outcome of one record.

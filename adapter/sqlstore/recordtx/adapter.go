@@ -26,11 +26,12 @@ type Adapter struct {
 	lease        *leases.Lease
 	announcement *importwatch.Announcement
 	mirrors      bool
+	trial        bool // see Trial
 }
 
 // rules returns the database in the form that package rules uses.
 func (a *Adapter) rules() Ruled {
-	return Ruled{DB: a.db, lease: a.lease, announcement: a.announcement, mirrors: a.mirrors}
+	return Ruled{DB: a.db, lease: a.lease, announcement: a.announcement, mirrors: a.mirrors, trial: a.trial}
 }
 
 var (
@@ -53,13 +54,13 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 
 // Import implements adapter.Importer.
 func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
-	if !o.DryRun {
+	if !o.DryRun && !a.trial {
 		if err := a.db.passOutside(ctx, o.Passed); err != nil {
 			return nil, a.db.WrapError(ctx, "import records", err)
 		}
 	}
 	outcomes, err := a.importAnnounced(ctx, batch, o)
-	if err == nil && !o.DryRun {
+	if err == nil && !o.DryRun && !a.trial {
 		a.db.renewStatistics(ctx, outcomes)
 	}
 	return outcomes, err
@@ -146,12 +147,11 @@ func (a *Adapter) importAnnounced(ctx context.Context, batch []adapter.Aggregate
 	return imports.Import(ctx, a.rules(), batch, o)
 }
 
-// Trial returns an adapter whose writes fail like the writes of a, and change nothing if they do not
-// fail. It must not create images, which have files.
+// Trial returns an adapter whose writes and imports fail like the writes of a, and change nothing if
+// they do not fail. It must not create images with bytes, which have files.
 func (a *Adapter) Trial() *Adapter {
 	trial := *a
-	d := trial.rules()
-	d.trial = true
-	trial.Stores = rules.Stores(d, a.db.ReaderOf)
+	trial.trial, trial.announcement = true, nil // nothing is stored that others could notice
+	trial.Stores = rules.Stores(trial.rules(), a.db.ReaderOf)
 	return &trial
 }

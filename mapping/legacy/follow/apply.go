@@ -161,6 +161,9 @@ func (s *session) batch(p magento1.Part) *batch {
 		s.SettingsDigest = transfer.ShortHash(s.base + " existing records stay")
 	}
 	b.WithoutFile = func(n int) { s.f.o.Metrics.withoutFile.Add(float64(n)) }
+	b.LeftOut = func(what, reason string) {
+		s.log.Warn("a part of a record of the old shop cannot be stored and is left out", "part", string(p), "what", what, "reason", reason)
+	}
 	b.Refused = func(r transfer.Refusal) { b.refusals = append(b.refusals, r) }
 	b.Stored = func(one adapter.Aggregate, outcome adapter.ImportOutcome) {
 		b.counts[outcome]++
