@@ -126,7 +126,29 @@ func (d *Database) skipKeys(ctx context.Context, p Part) error {
 		})
 	})
 	d.conn.report()
+	if err != nil || p != Orders {
+		return err
+	}
+	err = d.skipOwnerless(ctx)
+	d.conn.report()
 	return err
+}
+
+// skipOwnerless reports the parts of orders that say of no order that they belong to it.
+func (d *Database) skipOwnerless(ctx context.Context) error {
+	return d.conn.retry(ctx, func(tx *sql.Tx) error {
+		for _, f := range orderParts() {
+			statement := fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL ORDER BY 1 LIMIT %d", f.keyColumn, d.conn.Table(f.table), f.ownerColumn, maxOrphans)
+			err := d.conn.eachIfTable(ctx, tx, f.table, statement, func(r server.Row) error {
+				d.conn.skip(Orders, f.table, fmt.Sprintf("%s %d, no order", f.keyColumn, r.ID(0)), ReasonNoRecord)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // wholeReaders returns the readers of the parts that are always read as a whole.

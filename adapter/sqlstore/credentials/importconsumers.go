@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"iter"
 	"unicode/utf8"
 
@@ -234,6 +235,7 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.LegacyAdm
 		return nil
 	case a.Username == "" || utf8.RuneCountInString(a.Username) > maxUsername:
 		tally.skip(BadName)
+		in.addNote("admin", fmt.Sprintf("id %d", a.ID), string(BadName))
 		return nil
 	}
 	return in.addAdmin(ctx, a.Admin)
