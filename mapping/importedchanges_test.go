@@ -56,7 +56,7 @@ func TestCachedRepliesAfterImports(t *testing.T) {
 	}
 	cached := fresh()
 	with.AwaitChanges, with.ReplyCache = nil, nil
-	watch.Start(t.Context(), 0, cached.service.InvalidateChanged)
+	watch.Start(t.Context(), 0, nil, cached.service.InvalidateChanged)
 	t.Cleanup(func() { _ = watch.Close() })
 
 	merged := func(r adapter.Resource, values ...any) adapter.Aggregate {

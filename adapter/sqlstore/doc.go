@@ -79,7 +79,7 @@
 // product_tier_price, product_rule_price, product_image, product_image_value, product_image_pointer,
 // product_website, product_category and stock_item, each on one view, and by reading store. Imports
 // also write category_value. write_lock and media_file must be tables as in the migrations; for
-// imports import_state, import_change and import_process, too; for imports with a source
+// imports import_state, import_change, import_process and store_state, too; for imports with a source
 // imported_record, import_source, import_position, import_parked and import_digest; for leases the
 // table lease; and for NoteEvidence and EraseCustomer the table evidence. A new comment inserts a row
 // of order_comment, and updates status and updated_at of its sales_order and updated_at of its rows of

@@ -152,7 +152,7 @@ func TestSchemasAgree(t *testing.T) {
 		}
 		all["import_source"], all["import_digest"], all["lease"], all["import_position"], all["import_parked"] = nil, nil, nil, nil, nil
 		all["evidence"] = nil
-		all["import_state"], all["import_change"], all["import_process"] = nil, nil, nil
+		all["import_state"], all["import_change"], all["import_process"], all["store_state"] = nil, nil, nil, nil
 		for name := range all {
 			all[name] = tableColumns(t, db, name)
 			for column, c := range all[name] {

@@ -190,7 +190,7 @@ func allowedImports() map[string][]string {
 		"adapter/sqlstore/erasures":    {"adapter", "adapter/sqlstore/database"},
 		"adapter/sqlstore/idmaps":      {"adapter", "adapter/idmap", "adapter/sqlstore/database"},
 		"adapter/sqlstore/importlog":   {"adapter", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/leases"},
-		"adapter/sqlstore/importwatch": {"adapter", "adapter/sqlstore/database"},
+		"adapter/sqlstore/importwatch": {"adapter", "adapter/sqlstore/database", "adapter/sqlstore/engine"},
 		"adapter/sqlstore/leases":      {"adapter/sqlstore/database"},
 		"adapter/sqlstore/outboxes":    {"adapter", "adapter/outbox", "adapter/recordjson", "adapter/sqlstore/database", "adapter/sqlstore/leases"},
 		"adapter/sqlstore/query":       {"adapter", "adapter/sqlstore/database", "adapter/sqlstore/engine", "adapter/sqlstore/tables"},

@@ -28,8 +28,15 @@ var migrations embed.FS
 // it locks, and concurrent processes see that table half created. Tests give further options.
 func (e *Engine) Migrate(ctx context.Context, pool *sql.DB, name string, logger *slog.Logger, options ...goose.ProviderOption) (applied []string, err error) {
 	if e.LockClause != "" { // a new file of SQLite is opened with the lock
-		if versions, err := e.Versions(ctx, pool); err != nil || len(versions.Pending) == 0 {
-			return nil, errors.Join(err, versions.checkKnown())
+		versions, err := e.Versions(ctx, pool)
+		if err == nil {
+			err = versions.checkKnown()
+		}
+		if err == nil && len(versions.Pending) == 0 {
+			err = e.completeState(ctx, pool)
+		}
+		if err != nil || len(versions.Pending) == 0 {
+			return nil, err
 		}
 	}
 	release, err := e.lockMigrations(ctx, pool, name, logger)
@@ -44,7 +51,17 @@ func (e *Engine) Migrate(ctx context.Context, pool *sql.DB, name string, logger 
 	if err != nil {
 		return nil, err
 	}
-	return e.runMigrations(ctx, pool, logger, options)
+	if len(versions.Pending) == 0 { // of a file of SQLite
+		return nil, e.completeState(ctx, pool)
+	}
+	// Before, in case this process is killed, and afterwards, as others may have read in between.
+	if err := e.renewState(ctx, pool); err != nil {
+		return nil, err
+	}
+	if applied, err = e.runMigrations(ctx, pool, logger, options); err == nil {
+		err = e.renewState(ctx, pool)
+	}
+	return applied, err
 }
 
 // CheckVersion fails with kind Invalid if the tables have another version than the program: a

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -59,10 +58,7 @@ func (e *Engine) Versions(ctx context.Context, pool *sql.DB) (v Versions, err er
 
 // numbers returns the numbers that a statement selects from a table, if there is such a table.
 func (e *Engine) numbers(ctx context.Context, pool *sql.DB, table, text string) (all []int64, exists bool, err error) {
-	switch err := pool.QueryRowContext(ctx, e.Rebind(e.IsTableSQL), table).Scan(new(int)); {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, false, nil
-	case err != nil:
+	if exists, err := e.hasTable(ctx, pool, table); err != nil || !exists {
 		return nil, false, err
 	}
 	rows, err := pool.QueryContext(ctx, text)

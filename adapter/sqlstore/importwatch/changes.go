@@ -1,14 +1,18 @@
 package importwatch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // Processes cache what they have read, and imports of other processes change it. The protocol
@@ -23,6 +27,9 @@ import (
 //   - Without such a row it looks every lookEvery, and answers from its cache only if a look
 //     began less than lookValid ago. So an importer need only wait announceWait, and not even
 //     that if no process has registered that it caches.
+//   - What replaces records without noting which, such as a restored backup, changes the epoch of the
+//     store in the same transaction ([Replace]). No process uses what it has cached of another
+//     epoch, so that this holds for caches that outlive all processes, too.
 //   - Rows of processes that were killed expire. The process that removes them locks
 //     import_state first. A transaction that imports locks it, too, and then checks that the
 //     row of its importer is still there. So an importer that was paused for a long time
@@ -63,6 +70,43 @@ func (l Log) Announce(ctx context.Context) (*Announcement, error) {
 	a := &Announcement{db: l.db, id: rand.Text()}
 	if err := a.Repeat(ctx); err != nil {
 		return nil, errors.Join(err, a.End(context.WithoutCancel(ctx)))
+	}
+	return a, nil
+}
+
+// An InUseError says that processes use a store that is about to be replaced.
+type InUseError struct {
+	Processes int
+	// Forgotten is when those of them that were killed do not count any more.
+	Forgotten time.Duration
+}
+
+// Error says what to do.
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("%d processes use the database, or were killed and count for %s more: stop them first", e.Processes, e.Forgotten.Round(time.Second))
+}
+
+// AnnounceAlone is Announce for what replaces the store. It fails with an [*InUseError] if another
+// process uses the database: one that imports, or one that serves records and caches them. Processes
+// that start later notice the replacement as they notice an import. Further kinds: Unavailable,
+// Internal.
+func (l Log) AnnounceAlone(ctx context.Context) (*Announcement, error) {
+	a := &Announcement{db: l.db, id: rand.Text()}
+	const op = "look for processes"
+	processes := importProcesses{l.db}
+	err := processes.removeExpired(ctx)
+	if err == nil {
+		err = processes.register(ctx, a.id, true)
+	}
+	if err == nil {
+		a.renewed = time.Now()
+		err = processes.requireNone(ctx, a.id)
+	}
+	if inUse, ok := errors.AsType[*InUseError](err); ok {
+		return nil, cmp.Or(a.End(context.WithoutCancel(ctx)), error(&adapter.Error{Kind: adapter.Conflict, Op: op, Err: inUse}))
+	}
+	if err != nil {
+		return nil, errors.Join(l.db.WrapError(ctx, op, err), a.End(context.WithoutCancel(ctx)))
 	}
 	return a, nil
 }
@@ -109,6 +153,26 @@ func (a *Announcement) Renew(ctx context.Context) error {
 	return nil
 }
 
+// Keep renews an announcement until stop is called, so that it does not expire during a long
+// transaction.
+func (a *Announcement) Keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(renewProcess)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_ = a.Renew(ctx) // or the transaction finds that the row has expired
+			}
+		}
+	})
+	return func() { cancel(); renewing.Wait() }
+}
+
 // End says that the process imports nothing more. Kinds: Unavailable, Internal.
 func (a *Announcement) End(ctx context.Context) error {
 	return a.db.WrapError(ctx, "end announcement", importProcesses{a.db}.unregister(ctx, a.id))
@@ -139,6 +203,18 @@ func (p importProcesses) unregister(ctx context.Context, id string) error {
 	return err
 }
 
+// requireNone fails with an [*InUseError] if there is another process.
+func (p importProcesses) requireNone(ctx context.Context, id string) error {
+	var others InUseError
+	var last sql.NullInt64
+	err := database.First(p.db.ReadStatements.Query(ctx, "SELECT COUNT(*), MAX(expires_ms) - "+p.db.Engine.Now+" FROM import_process WHERE expires_ms > "+p.db.Engine.Now+" AND id <> ?", id)).Scan(&others.Processes, &last)
+	if err != nil || others.Processes == 0 {
+		return err
+	}
+	others.Forgotten = time.Duration(last.Int64) * time.Millisecond
+	return &others
+}
+
 // removeExpired removes the rows of processes that were killed, after the imports in progress.
 func (p importProcesses) removeExpired(ctx context.Context) error {
 	expired, err := database.SelectColumn[int](ctx, p.db.ReadStatements.Query, "SELECT 1 FROM import_process WHERE expires_ms <= "+p.db.Engine.Now)
@@ -165,17 +241,9 @@ func (l Log) Changed(ctx context.Context, changed map[adapter.Resource][]adapter
 // Note starts a generation, and notes under it which records an import has changed. announcement is
 // that of the import; nil: it was not announced.
 func Note(ctx context.Context, t *database.Tx, announcement *Announcement, changed map[adapter.Resource][]adapter.Key) error {
-	if err := t.Exec(ctx, "UPDATE import_state SET generation = generation + 1, changed_ms = "+t.DB.Engine.Now); err != nil {
+	// The time is for processes that start later, and share what others have cached.
+	if err := startGeneration(ctx, t, announcement, ", changed_ms = "+t.DB.Engine.Now); err != nil {
 		return err
-	}
-	if announcement != nil {
-		there, err := t.RowExists(ctx, "SELECT 1 FROM import_process WHERE id = ?", announcement.id)
-		if err == nil && !there {
-			err = ErrUnannounced
-		}
-		if err != nil {
-			return err
-		}
 	}
 	found, err := database.SelectColumn[int64](ctx, t.Query, "SELECT generation FROM import_state")
 	if err != nil {
@@ -192,6 +260,51 @@ func Note(ctx context.Context, t *database.Tx, announcement *Announcement, chang
 		return err
 	}
 	return t.Exec(ctx, "DELETE FROM import_change WHERE generation <= ?", generation-keptGenerations)
+}
+
+// Replace starts a generation, and notes that everything may have changed: it renews the epoch of the
+// store. announcement is that of whatever replaces the records; nil: it was not announced.
+func Replace(ctx context.Context, t *database.Tx, announcement *Announcement) error {
+	if err := startGeneration(ctx, t, announcement, ""); err != nil {
+		return err
+	}
+	return t.Exec(ctx, engine.RenewEpoch, rand.Text())
+}
+
+// Around runs what changes records, or which of them clients see, without noting what it changes. It is
+// announced, and processes drop everything that they have cached before it begins and when it has
+// ended. Kinds: those of change; Unavailable, Internal.
+func (l Log) Around(ctx context.Context, change func() error) (err error) {
+	a, err := l.Announce(ctx)
+	if err != nil {
+		return err
+	}
+	ended := context.WithoutCancel(ctx)
+	defer func() { err = errors.Join(err, a.End(ended)) }()
+	defer a.Keep(ctx)()
+	renew := func(ctx context.Context) error {
+		return l.db.Write(ctx, "renew epoch", func(tx *database.Tx) error { return Replace(ctx, tx, nil) })
+	}
+	if err := renew(ctx); err != nil { // in case this process is killed
+		return err
+	}
+	return errors.Join(change(), renew(ended))
+}
+
+// startGeneration locks import_state, where it also makes further assignments, and fails with
+// [ErrUnannounced] if the announcement, unless nil, is no longer there.
+func startGeneration(ctx context.Context, t *database.Tx, announcement *Announcement, further string) error {
+	if err := t.Exec(ctx, "UPDATE import_state SET generation = generation + 1"+further); err != nil {
+		return err
+	}
+	if announcement == nil {
+		return nil
+	}
+	there, err := t.RowExists(ctx, "SELECT 1 FROM import_process WHERE id = ?", announcement.id)
+	if err == nil && !there {
+		err = ErrUnannounced
+	}
+	return err
 }
 
 // changedKeys returns the keys that are noted: 0 in place of too many.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 const (
@@ -36,7 +37,10 @@ type Watch struct {
 	db    *database.DB
 	id    string
 	apply func(ctx context.Context, changed map[adapter.Resource][]adapter.Key)
-	began time.Time
+	// setEpoch is called with the epoch of the store; nil: nobody asks.
+	setEpoch func(epoch string)
+	hasEpoch bool // the database has one
+	began    time.Time
 	// knownUntil is until when the process knows of all changes without looking, and
 	// registeredUntil until when importers know of the process. Both count from began.
 	knownUntil, registeredUntil atomic.Int64
@@ -45,6 +49,7 @@ type Watch struct {
 	looks      singleflight.Group
 	turn       chan struct{} // holds a value during a look
 	generation int64         // the last one that was applied; -1 before the first look
+	epoch      string        // the last one that was set
 	importing  bool          // an importer had announced itself at the last successful look
 	cached     time.Duration // how old what is cached may have been at the start
 
@@ -61,8 +66,18 @@ func (l Log) NewWatch() *Watch {
 // parts by the keys of their roots; without keys, of all records of the resource; nil, of all.
 // It must not call the Watch. cached is how old replies may be that are cached already, as in a
 // cache that processes share: if there was an import since, everything is dropped.
-func (w *Watch) Start(ctx context.Context, cached time.Duration, apply func(ctx context.Context, changed map[adapter.Resource][]adapter.Key)) {
-	w.apply, w.cached = apply, cached
+//
+// Unless nil, setEpoch is called with the epoch of the store as soon as it is known, and before
+// everything is dropped when it changes. Nothing may be used of another epoch that a cache has.
+func (w *Watch) Start(ctx context.Context, cached time.Duration, setEpoch func(epoch string), apply func(ctx context.Context, changed map[adapter.Resource][]adapter.Key)) {
+	w.apply, w.cached, w.setEpoch = apply, cached, setEpoch
+	if w.setEpoch == nil {
+		w.setEpoch = func(string) {}
+	}
+	exists, err := w.db.IsTable(ctx, engine.StateTable)
+	if w.hasEpoch = exists || err != nil; !w.hasEpoch { // the tables are somebody else's
+		w.setEpoch("")
+	}
 	ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 	w.register(ctx)
 	w.share(ctx)
@@ -157,7 +172,7 @@ func (w *Watch) look() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	state, err := w.readState(ctx)
-	if err == nil && state.generation != w.generation {
+	if err == nil && (state.generation != w.generation || state.epoch != w.epoch) {
 		err = w.takeOver(ctx, state)
 	}
 	if err != nil {
@@ -179,11 +194,15 @@ func (w *Watch) look() bool {
 
 // takeOver drops what has changed since the last look.
 func (w *Watch) takeOver(ctx context.Context, state changeState) error {
-	if w.generation < 0 {
-		if state.age < w.cached {
+	first, replaced := w.generation < 0, state.epoch != w.epoch
+	if replaced {
+		w.setEpoch(state.epoch)
+	}
+	if first || replaced {
+		if !first || state.age < w.cached {
 			w.apply(context.WithoutCancel(ctx), nil)
 		}
-		w.generation = state.generation
+		w.generation, w.epoch = state.generation, state.epoch
 		return nil
 	}
 	changed, generation, err := w.readChanges(ctx, w.generation)
@@ -198,14 +217,19 @@ func (w *Watch) takeOver(ctx context.Context, state changeState) error {
 // changeState is what a process reads before it answers from its cache.
 type changeState struct {
 	generation int64
+	epoch      string        // of the store; it has another one after everything was replaced
 	importers  int64         // how many have announced themselves
 	age        time.Duration // of the last change
 }
 
 // readState reads the last generation, how old it is, and how many importers there are.
 func (w *Watch) readState(ctx context.Context) (s changeState, err error) {
+	epoch := "''"
+	if w.hasEpoch {
+		epoch = "(SELECT epoch FROM " + engine.StateTable + ")"
+	}
 	var age int64
-	err = database.First(w.db.CredentialStatements.Query(ctx, "SELECT generation, (SELECT COUNT(*) FROM import_process WHERE imports = 1), "+w.db.Engine.Now+" - changed_ms FROM import_state")).Scan(&s.generation, &s.importers, &age)
+	err = database.First(w.db.CredentialStatements.Query(ctx, "SELECT generation, "+epoch+", (SELECT COUNT(*) FROM import_process WHERE imports = 1), "+w.db.Engine.Now+" - changed_ms FROM import_state")).Scan(&s.generation, &s.epoch, &s.importers, &age)
 	s.age = time.Duration(min(max(age, 0), int64(maxChangeAge/time.Millisecond))) * time.Millisecond
 	return s, err
 }

@@ -52,7 +52,7 @@ func newCachingProcess(t *testing.T, dsn string) *cachingProcess {
 	t.Helper()
 	store := openAt(t, dsn)
 	p := &cachingProcess{Watch: store.Changes().NewWatch(), store: store, names: map[adapter.Key]string{}}
-	p.Start(t.Context(), 0, func(_ context.Context, changed map[adapter.Resource][]adapter.Key) {
+	p.Start(t.Context(), 0, nil, func(_ context.Context, changed map[adapter.Resource][]adapter.Key) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for r := range changed {
@@ -287,7 +287,7 @@ func testChangesSeen(t *testing.T, e sqltest.Engine) {
 	for cached, want := range map[time.Duration]int{0: 0, time.Hour: 1} {
 		fresh := importer.Changes().NewWatch()
 		dropped := 0
-		fresh.Start(t.Context(), cached, func(_ context.Context, changed changes) {
+		fresh.Start(t.Context(), cached, nil, func(_ context.Context, changed changes) {
 			if dropped++; changed != nil {
 				t.Errorf("at the start: %v", slices.Collect(maps.Keys(changed)))
 			}
@@ -311,7 +311,7 @@ func TestLaterLooks(t *testing.T) {
 	w := db.Changes().NewWatch()
 	entered, release := make(chan struct{}, 9), make(chan struct{})
 	var dropped []adapter.Key
-	w.Start(t.Context(), 0, func(_ context.Context, changed map[adapter.Resource][]adapter.Key) {
+	w.Start(t.Context(), 0, nil, func(_ context.Context, changed map[adapter.Resource][]adapter.Key) {
 		entered <- struct{}{}
 		<-release
 		dropped = append(dropped, changed[adapter.Products]...)

@@ -44,6 +44,7 @@ func openReplyCache(cfg *config.Config, changes cache.Changes, registry promethe
 		Redis:       client,
 		Prefix:      c.Prefix,
 		Secret:      string(cfg.Auth.SecretKey),
+		StoreEpoch:  rand.Text(), // shared with nobody until the database tells its own
 		TTL:         c.TTL,
 		StaleTTL:    c.StaleTTL,
 		MemoryTTL:   c.MemoryTTL,

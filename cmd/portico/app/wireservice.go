@@ -55,9 +55,17 @@ func (w *wiring) openService(ctx context.Context) (err error) {
 	if w.config.Cache.RedisURL != "" {
 		shared = w.config.Cache.TTL + w.config.Cache.StaleTTL
 	}
-	w.watch.Start(ctx, shared, w.service.InvalidateChanged)
+	w.watch.Start(ctx, shared, w.setStoreEpoch, w.service.InvalidateChanged)
 	w.resources.add(w.watch.Close)
 	return nil
+}
+
+// setStoreEpoch lets caches know which epoch of the store there is.
+func (w *wiring) setStoreEpoch(epoch string) {
+	if err := w.cache.SetStoreEpoch(epoch); err != nil { // with the same secret the first epoch succeeded
+		w.log.Error("the cache goes on with the epoch before", "error", err)
+	}
+	w.authenticator.Purge()
 }
 
 // newAuthenticator returns what authenticates clients.
