@@ -143,6 +143,13 @@ func testErase(t *testing.T, e sqltest.Engine) {
 	if _, _, err := db.EraseCustomer(t.Context(), erasures.Options{Customer: customer}, nil); adapter.KindOf(err) != adapter.NotFound {
 		t.Errorf("again: %v", err)
 	}
+	for resource, keys := range map[adapter.Resource][]int64{adapter.Customers: {int64(customer)}, adapter.Orders: orders} { // for processes that cache them
+		for _, key := range keys {
+			if n := count(t, db, fmt.Sprintf("SELECT COUNT(*) FROM import_change WHERE resource = '%s' AND record_key = %d", resource, key)); n != 1 {
+				t.Errorf("that %s %d has changed is noted %d times", resource, key, n)
+			}
+		}
+	}
 	testEraseKeeps(t, db)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
 	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
@@ -21,7 +22,12 @@ import (
 // Invalid for a record that lacks something, Unsupported for images without a folder for
 // them, Unavailable, Internal.
 func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(done, total int)) error {
-	return db.clearAndLoad(ctx, "load data", data, progress, func(tx *database.Tx) error {
+	return db.LoadAnnounced(ctx, data, nil, progress)
+}
+
+// LoadAnnounced is Load for a database that other processes may use.
+func (db *DB) LoadAnnounced(ctx context.Context, data *adapter.Dataset, announcement *importwatch.Announcement, progress func(done, total int)) error {
+	return db.clearAndLoad(ctx, "load data", data, announcement, progress, func(tx *database.Tx) error {
 		empty, err := isEmpty(db.records.Tables, func(text string) error { return tx.RequireRow(ctx, text+" LIMIT ?", 1) })
 		if err == nil && !empty {
 			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
@@ -37,9 +43,14 @@ var errNotEmpty = errors.New("the database is not empty")
 // files. Concurrent readers see either all of the old or all of the new content. New
 // keys follow the greatest key of data. Kinds: as for Load.
 func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
+	return db.ResetAnnounced(ctx, data, nil)
+}
+
+// ResetAnnounced is Reset for a database that other processes may use.
+func (db *DB) ResetAnnounced(ctx context.Context, data *adapter.Dataset, announcement *importwatch.Announcement) error {
 	const op = "reset data"
 	var media []blobs.Ref
-	err := db.clearAndLoad(ctx, op, data, nil, func(tx *database.Tx) (err error) {
+	err := db.clearAndLoad(ctx, op, data, announcement, nil, func(tx *database.Tx) (err error) {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
 		}
@@ -120,13 +131,21 @@ func isEmpty(tables []*tables.Table, find func(text string) error) (bool, error)
 	return true, nil
 }
 
-// clearAndLoad runs clear and then stores data, in one transaction. If several records
+// clearAndLoad runs clear and then stores data, in one transaction, which renews the epoch of the store:
+// processes have cached what was there, or that nothing was. If several records
 // that are stored at once fail, it starts again with one at a time, so that the error names
 // the record.
-func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*database.Tx) error) error {
+func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, announcement *importwatch.Announcement, progress func(done, total int), clear func(*database.Tx) error) error {
 	hashes, err := data.HashPasswords(ctx, db.passwordCost, &db.hashes)
 	if err != nil {
 		return db.records.WrapError(ctx, op, err)
+	}
+	hasEpoch, err := db.records.IsTable(ctx, engine.StateTable)
+	if err != nil {
+		return db.records.WrapError(ctx, op, err)
+	}
+	if announcement != nil {
+		defer announcement.Keep(ctx)()
 	}
 	ambiguous := false
 	store := func(atOnce int) error {
@@ -138,6 +157,9 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 			ambiguous = err != nil && atOnce > 1
 			if err == nil {
 				err = db.credentials.Load(ctx, tx, data)
+			}
+			if err == nil && hasEpoch {
+				err = importwatch.Replace(ctx, tx, announcement)
 			}
 			if err != nil {
 				return err

@@ -47,7 +47,19 @@ func (t *Table) names() []string {
 	return names
 }
 
-// layout returns the tables that some migrations make, each after those that it refers to.
+// isLocal reports whether a table is about the processes that use a database, and about this database,
+// rather than about the records: archives leave it out, and a restore lets it be.
+func isLocal(table string) bool {
+	return slices.Contains([]string{"import_state", "import_change", "import_process", "write_process", engine.StateTable}, table)
+}
+
+// withoutLocal removes the tables that are local.
+func withoutLocal(tables []*Table) []*Table {
+	return slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return isLocal(t.Name) })
+}
+
+// layout returns the tables that some migrations make, each after those that it refers to, without those
+// that are local.
 func layout(ctx context.Context, versions []int64) (tables []*Table, err error) {
 	folder, err := os.MkdirTemp("", "portico-layout-")
 	if err != nil {
@@ -74,7 +86,7 @@ func layout(ctx context.Context, versions []int64) (tables []*Table, err error) 
 		}
 		tables = append(tables, t)
 	}
-	return inOrder(tables), nil
+	return inOrder(withoutLocal(tables)), nil
 }
 
 // migrateTo runs those migrations that are of some versions.

@@ -20,6 +20,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/rules"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
 )
 
 // Options say how Restore works.
@@ -28,14 +29,16 @@ type Options struct {
 	Force bool
 	// Verify reads everything back from the database and the store of images, and compares it
 	// with the manifest.
-	Verify   bool
-	Progress Progress
+	Verify bool
+	// WhileRunning goes on although other processes use the database. They notice what changes.
+	WhileRunning bool
+	Progress     Progress
 }
 
 // Restore fills a database and its store of images from an archive, and runs the migrations that the
-// archive is older than. Nobody else may use the database meanwhile. The images are replaced before
-// the database is.
-func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (*Manifest, error) {
+// archive is older than. The images are replaced before the database is. It fails with an
+// [*importwatch.InUseError] if another process uses the database.
+func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (_ *Manifest, err error) {
 	compressed, err := gzip.NewReader(archive)
 	if err != nil {
 		return nil, ErrNoBackup
@@ -47,6 +50,11 @@ func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (*Mani
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
+	end, err := r.announce(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	begun := false
 	err = to.DB.Write(ctx, "restore", func(tx *database.Tx) error {
 		if begun { // the archive can be read only once
@@ -89,6 +97,31 @@ type restoring struct {
 	mediaSum   MediaSum
 	manifest   *Manifest
 	lastUse    time.Time // of the transaction
+
+	announcement *importwatch.Announcement // nil: the tables are older than announcements
+	hasEpoch     bool
+}
+
+// announce lets processes notice what is restored, until end is called. The tables are there.
+func (r *restoring) announce(ctx context.Context) (end func() error, err error) {
+	if announces, err := r.DB.IsTable(ctx, "import_process"); err != nil || !announces {
+		return func() error { return nil }, err
+	}
+	if r.hasEpoch, err = r.DB.IsTable(ctx, engine.StateTable); err != nil {
+		return nil, err
+	}
+	announce := importwatch.New(r.DB).AnnounceAlone
+	if r.WhileRunning {
+		announce = importwatch.New(r.DB).Announce
+	}
+	if r.announcement, err = announce(ctx); err != nil {
+		return nil, err
+	}
+	stop := r.announcement.Keep(ctx)
+	return func() error {
+		stop()
+		return r.announcement.End(context.WithoutCancel(ctx))
+	}, nil
 }
 
 // readJSON reads the content of an entry into a value.
@@ -156,7 +189,8 @@ func (r *restoring) prepare(ctx context.Context) error {
 	if r.tables, err = layout(ctx, r.header.Migrations); err != nil {
 		return err
 	}
-	same := slices.EqualFunc(r.tables, r.header.Tables, func(a, b *Table) bool {
+	// An archive of an earlier version has local tables, too.
+	same := slices.EqualFunc(r.tables, withoutLocal(r.header.Tables), func(a, b *Table) bool {
 		return a.Name == b.Name && reflect.DeepEqual(a.Columns, b.Columns)
 	})
 	if !same {
@@ -213,6 +247,11 @@ func (r *restoring) load(ctx context.Context, tx *database.Tx) error {
 	if err := r.compareArchive(); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
+	if r.hasEpoch {
+		if err := importwatch.Replace(ctx, tx, r.announcement); err != nil {
+			return err
+		}
+	}
 	for _, t := range r.tables {
 		last := r.manifest.Counters[t.Name]
 		if t.counter == "" || last == 0 || r.DB.Engine.Counters.PassKey == nil {
@@ -249,6 +288,9 @@ func (r *restoring) readEnd() error {
 // loadRows inserts the rows of an entry.
 func (r *restoring) loadRows(ctx context.Context, tx *database.Tx, entry *tar.Header) error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(entry.Name, tablesFolder), "/")
+	if isLocal(name) {
+		return nil
+	}
 	at := slices.IndexFunc(r.tables, func(t *Table) bool { return t.Name == name })
 	if at < 0 || entry.Size > maxPieceBytes {
 		return fmt.Errorf("%w: it has an entry %.100q of %d bytes", ErrDamaged, entry.Name, entry.Size)

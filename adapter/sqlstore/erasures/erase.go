@@ -10,6 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
 )
 
 // Options select the data to erase.
@@ -18,6 +19,9 @@ type Options struct {
 	// KeepOrders leaves the orders of the customer unchanged, apart from their link to the
 	// customer.
 	KeepOrders bool
+	// Announcement is the announcement of the command to processes that cache records; nil if it was
+	// not announced.
+	Announcement *importwatch.Announcement
 	// DryRun counts what would be erased, and changes nothing.
 	DryRun bool
 	// Last, unless nil, runs at the end of the transaction, which it may fail. A transaction that is
@@ -54,7 +58,7 @@ func Erase(ctx context.Context, db *database.DB, o Options) (*Receipt, Person, e
 	e := &erasure{Options: o}
 	err := db.Write(ctx, op, func(tx *database.Tx) error {
 		e.tx, e.receipt = tx, &Receipt{}
-		for _, step := range []func(context.Context) error{e.find, e.clearOrders, e.deleteNotes, e.deleteCustomer} {
+		for _, step := range []func(context.Context) error{e.find, e.clearOrders, e.deleteNotes, e.deleteCustomer, e.noteChange} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -95,6 +99,19 @@ type erasure struct {
 	person    Person
 	addresses []int64 // keys
 	orders    []int64
+}
+
+// noteChange tells other processes to drop cached replies about the records.
+func (e *erasure) noteChange(ctx context.Context) error {
+	orders := make([]adapter.Key, len(e.orders))
+	for i, key := range e.orders {
+		orders[i] = adapter.Key(key)
+	}
+	changed := map[adapter.Resource][]adapter.Key{adapter.Customers: {e.Customer}}
+	if len(orders) > 0 { // a resource without keys stands for all of its records
+		changed[adapter.Orders] = orders
+	}
+	return importwatch.Note(ctx, e.tx, e.Announcement, changed)
 }
 
 // find locks the customer, and finds the data that belongs to it.

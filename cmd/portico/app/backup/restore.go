@@ -28,8 +28,13 @@ of the same kind, SQLite, PostgreSQL or MariaDB, of any version of it that Porti
 supports. The images may come from a folder and go to a bucket, or the other way.
 
 The database must be empty: newly created, or without a record, credential or other
-row. --force replaces what a database holds whose tables are of the same version. Stop
-all processes that use it first; recordings, Redis and other folders stay as they are.
+row. --force replaces what a database holds whose tables are of the same version.
+Recordings and other folders stay as they are, and so does Redis: what processes have
+cached there before is not used again.
+
+The command refuses a database that other processes use: stop them first. Processes that
+were killed count for up to five minutes. --while-running goes on all the same, and lets
+them notice; what their clients write meanwhile is lost.
 
 The rows take effect as a whole, when everything in the archive agrees with its
 manifest. If the command fails or is killed, the database is as it was; images that it
@@ -49,6 +54,7 @@ be, and 1 otherwise.`,
 	p.AddSettingFlags(cmd, "log.level", "log.format")
 	cmd.Flags().Bool("json", false, "print JSON")
 	cmd.Flags().BoolVar(&how.Force, "force", false, "replace what the database holds")
+	program.AddWhileRunningFlag(cmd, &how.WhileRunning)
 	cmd.Flags().BoolVar(&how.Verify, "verify", false, "read everything back and compare it with the manifest")
 	return cmd
 }
@@ -76,7 +82,7 @@ func restore(p *program.Program, cmd *cobra.Command, path string, how backups.Op
 	case errors.Is(err, backups.ErrNotEmpty):
 		return fmt.Errorf("%w\nname a new database in sql.dsn, or add --force to replace what this one holds", err)
 	case err != nil:
-		return err
+		return program.ExplainInUse(err)
 	}
 	done, err := newResult(path, manifest)
 	if err == nil && how.Verify {

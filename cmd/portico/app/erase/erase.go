@@ -2,6 +2,7 @@ package erase
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,8 @@ func Command(p *program.Program) *cobra.Command {
 
 --keep-orders leaves the orders as they are, apart from their link to the customer.
 
-Clients of the interface no longer find the customer. There is no way back. Copies
+Clients of the interface no longer find the customer: running processes notice it, for
+which the command waits two seconds. There is no way back. Copies
 elsewhere are yours to erase: backups, data sets, logs of the web server, and an old shop.
 A customer that an old shop or a backend would bring back is refused; --force erases it
 here nevertheless, and the receipt says so.
@@ -124,6 +126,10 @@ func erase(p *program.Program, cmd *cobra.Command, o options) (err error) {
 		return program.WriteResult(cmd, done, func(w io.Writer) { printReceipt(w, done) })
 	}
 	options.DryRun = false
+	if options.Announcement, err = db.Changes().Announce(cmd.Context()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, options.Announcement.End(context.WithoutCancel(cmd.Context()))) }()
 	_, _, err = db.EraseCustomer(cmd.Context(), options, func(r *erasures.Receipt) (string, error) {
 		done.Receipt = r
 		return note(done)

@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
@@ -20,7 +21,7 @@ import (
 // SeedCommand returns the command "seed".
 func SeedCommand(p *program.Program) *cobra.Command {
 	var path string
-	var replace, example, schema bool
+	var replace, whileRunning, example, schema bool
 	cmd := &cobra.Command{
 		Use:   "seed --dataset FILE",
 		Short: "Fill the store with a data set",
@@ -33,8 +34,9 @@ Records may have the attributes that the configuration adds.
 every attribute means. --schema prints the JSON Schema of data sets, for editors and
 other programs. "portico export" writes a data set of the store.
 
-The command refuses a store that holds records unless --replace is given. A data set
-without lists, {}, changes nothing.
+The command refuses a store that holds records unless --replace is given. --replace
+refuses a store that other processes use: stop them first, or add --while-running,
+which lets them notice. A data set without lists, {}, changes nothing.
 With the adapter rest it then creates the records at the backend, as "portico ids
 push" does: run that command if this one is interrupted.
 The command refuses the public credentials of the demo store: create the store's
@@ -50,13 +52,14 @@ own with "portico credentials".`,
 			case schema:
 				return printFormat(p, cmd, dataset.Schema)
 			default:
-				return seedStore(p, cmd, path, replace)
+				return seedStore(p, cmd, path, replace, whileRunning)
 			}
 		},
 	}
 	p.AddSettingFlags(cmd, "adapter", "log.level", "log.format")
 	cmd.Flags().StringVar(&path, "dataset", "", "the JSON file to read; paths of images in it are below its folder")
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove all records and credentials of the store first")
+	program.AddWhileRunningFlag(cmd, &whileRunning)
 	cmd.Flags().BoolVar(&example, "example", false, "print an example of a data set, with comments")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of data sets")
 	cmd.MarkFlagsOneRequired("dataset", "example", "schema")
@@ -84,7 +87,7 @@ func printFormat(p *program.Program, cmd *cobra.Command, describe func(*adapter.
 
 // seedStore loads the data set at path into the configured store, after removing all
 // records if replace is set, and creates the records at the backend if there is one.
-func seedStore(p *program.Program, cmd *cobra.Command, path string, replace bool) (err error) {
+func seedStore(p *program.Program, cmd *cobra.Command, path string, replace, whileRunning bool) (err error) {
 	ctx := cmd.Context()
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
@@ -113,12 +116,21 @@ func seedStore(p *program.Program, cmd *cobra.Command, path string, replace bool
 	if hasBackend && replace {
 		return fmt.Errorf("--replace cannot remove the records of a backend: empty the backend and the database of sql.dsn, and leave --replace out")
 	}
+	announce := db.Changes().Announce
+	if replace && !whileRunning {
+		announce = db.Changes().AnnounceAlone
+	}
+	announcement, err := announce(ctx)
+	if err != nil {
+		return program.ExplainInUse(err)
+	}
+	defer func() { err = errors.Join(err, transfer.EndAnnouncement(announcement)) }()
 	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
 	if replace {
-		err = db.Reset(ctx, data)
+		err = db.ResetAnnounced(ctx, data, announcement)
 	} else {
-		err = db.Load(ctx, data, progress)
+		err = db.LoadAnnounced(ctx, data, announcement, progress)
 	}
 	if err != nil {
 		if empty, lookErr := db.Empty(context.WithoutCancel(ctx)); !replace && lookErr == nil && !empty {

@@ -1,0 +1,145 @@
+package sqlstore
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
+	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+)
+
+// storeState returns the identity and the epoch of a database.
+func storeState(t *testing.T, db *DB) (identity, epoch string) {
+	t.Helper()
+	if err := db.records.Readers.QueryRowContext(t.Context(), "SELECT identity, epoch FROM store_state").Scan(&identity, &epoch); err != nil || identity == "" || epoch == "" {
+		t.Fatalf("identity %q, epoch %q, %v", identity, epoch, err)
+	}
+	return identity, epoch
+}
+
+// TestRestoreRenewsEpoch restores an archive into the database that it is of, and into another one.
+func TestRestoreRenewsEpoch(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		options := Options{DSN: NewDemo(t, e), MediaDir: t.TempDir(), SecretKey: SecretKey}
+		db := OpenWith(t, options)
+		// Processes that used the database when the archive was made, and tell nothing of now.
+		execute(t, db, "INSERT INTO import_process (id, imports, expires_ms) VALUES ('serving', 0, 9000000000000000)",
+			"INSERT INTO write_process (process_id, wishes, known, expires_ms) VALUES ('writing', '{}', '{}', 9000000000000000)")
+		archive, _ := backUp(t, db)
+		execute(t, db, "DELETE FROM import_process", "DELETE FROM write_process")
+		identity, epoch := storeState(t, db)
+		restore := func(o Options, how backups.Options) error {
+			how.Verify = true
+			_, err := Restore(t.Context(), o, bytes.NewReader(archive), how)
+			return err
+		}
+		for range 2 { // processes of the archive would refuse the second time
+			if err := restore(options, backups.Options{Force: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i, e := storeState(t, db); i != identity || e == epoch {
+			t.Errorf("restored: the identity is the same: %t, the epoch is the same: %t", i == identity, e == epoch)
+		}
+		if n := count(t, db, "SELECT (SELECT COUNT(*) FROM import_process) + (SELECT COUNT(*) FROM write_process)"); n != 0 {
+			t.Errorf("%d processes of the archive use the database", n)
+		}
+		if i, _ := storeState(t, restoreTo(t, e.Empty(t), archive)); i == identity {
+			t.Error("another database has the same identity")
+		}
+		execute(t, db, "INSERT INTO import_process (id, imports, expires_ms) VALUES ('serving', 0, 9000000000000000)")
+		_, epoch = storeState(t, db)
+		if err := restore(options, backups.Options{Force: true}); !errors.As(err, new(*importwatch.InUseError)) {
+			t.Errorf("beside a process: %v", err)
+		}
+		if _, e := storeState(t, db); e != epoch {
+			t.Error("a refused restore has changed the epoch")
+		}
+		if err := restore(options, backups.Options{Force: true, WhileRunning: true}); err != nil {
+			t.Errorf("beside a process that notices: %v", err)
+		}
+		if _, e := storeState(t, db); e == epoch {
+			t.Error("beside a process the epoch stays")
+		}
+		if n := count(t, db, "SELECT COUNT(*) FROM import_process"); n != 1 {
+			t.Errorf("%d processes are noted, want the one that serves", n)
+		}
+	})
+}
+
+// earlierArchive returns an archive as a version has made it that had no epoch, and saved the rows of
+// processes as well.
+func earlierArchive(t *testing.T, archive []byte) []byte {
+	t.Helper()
+	packed, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var earlier bytes.Buffer
+	compressed := gzip.NewWriter(&earlier)
+	from, to := tar.NewReader(packed), tar.NewWriter(compressed)
+	add := func(name string, content []byte) {
+		t.Helper()
+		if err := to.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := to.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		entry, err := from.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if entry.Name != "portico-backup.json" {
+			add(entry.Name, content)
+			continue
+		}
+		var header backups.Header
+		if err := json.Unmarshal(content, &header); err != nil {
+			t.Fatal(err)
+		}
+		header.Migrations = slices.DeleteFunc(header.Migrations, func(n int64) bool { return n >= 20 })
+		header.Tables = slices.Insert(header.Tables, 3, &backups.Table{Name: "import_process", Columns: []backups.Column{{Name: "id", Kind: "text"}, {Name: "imports", Kind: "integer"}, {Name: "expires_ms", Kind: "integer"}}})
+		if content, err = json.Marshal(header); err != nil {
+			t.Fatal(err)
+		}
+		add(entry.Name, content)
+		add("tables/import_process/000001.jsonl", []byte("[\"serving\",0,9000000000000000]\n"))
+	}
+	if err := errors.Join(to.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return earlier.Bytes()
+}
+
+// TestRestoreEarlierArchive restores an archive of an earlier version.
+func TestRestoreEarlierArchive(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		db := OpenWith(t, Options{DSN: NewDemo(t, e), MediaDir: t.TempDir(), SecretKey: SecretKey})
+		archive, _ := backUp(t, db)
+		restored := restoreTo(t, e.Empty(t), earlierArchive(t, archive))
+		storeState(t, restored)
+		if n := count(t, restored, "SELECT COUNT(*) FROM import_process"); n != 0 {
+			t.Errorf("%d processes of the archive use the database", n)
+		}
+		if got, want := count(t, restored, "SELECT COUNT(*) FROM product"), count(t, db, "SELECT COUNT(*) FROM product"); got != want || want == 0 {
+			t.Errorf("%d products, want %d", got, want)
+		}
+	})
+}
