@@ -19,8 +19,18 @@ import (
 // all commands of "portico ids".
 func TestIDs(t *testing.T) {
 	t.Parallel()
-	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	path, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
+	epoch := ""
+	// What running processes have cached does not count after these commands.
+	endsCaches := func(command string, want bool) {
+		t.Helper()
+		before := epoch
+		if err := apptest.OpenStore(t, "sqlite", path).QueryRowContext(t.Context(), "SELECT epoch FROM store_state").Scan(&epoch); err != nil || (epoch != before) != want {
+			t.Errorf("%s: the epoch of the store was %q and is %q, %v", command, before, epoch, err)
+		}
+	}
+	endsCaches("seed", true)
 	backend := shops.NewPeople(
 		shops.Person{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, shops.Person{ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, shops.Person{ID: "eve", Email: "eve@example.com", Name: "Eve"},
 	)
@@ -55,6 +65,7 @@ func TestIDs(t *testing.T) {
 	if _, _, err := commands.Run(t, "ids", "import", "missing.csv"); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing file: %v", err)
 	}
+	endsCaches("import of a broken file, which is found too late", true)
 	pairs := apptest.NewFile(t, "pairs.csv", header+"customers,1,old-ada\ncustomers,2,old-ben\n")
 	for _, c := range []struct{ arguments, want string }{
 		{"--dry-run", "2 pairs would be stored, 0 are known\n"}, {"--dry-run=false", "2 pairs stored, 0 were known\n"}, {"--dry-run=false", "0 pairs stored, 2 were known\n"},
@@ -62,12 +73,14 @@ func TestIDs(t *testing.T) {
 		if got := commands.MustRun(t, "ids", "import", pairs, c.arguments); got != c.want {
 			t.Errorf("import %s prints %q, want %q", c.arguments, got, c.want)
 		}
+		endsCaches("import "+c.arguments, c.arguments != "--dry-run")
 	}
 	check("not_mapped 3 ", "not_mapped 4 ", "no_legacy_id 0 eve")
 
 	if got := commands.MustRun(t, "ids", "push"); !strings.HasPrefix(got, "4 records are at the backend") {
 		t.Errorf("push prints %q", got)
 	}
+	endsCaches("push", true)
 	check("no_legacy_id 0 eve")
 	if len(backend.Persons()) != 5 || backend.Persons()[4].Email != "dot@example.com" || *backend.Persons()[4].Number != 4 {
 		t.Errorf("the backend has %+v", backend.Persons())
@@ -86,6 +99,7 @@ func TestIDs(t *testing.T) {
 	if out != "customers 2 is forgotten\n" || err == nil || err.Error() != "customers 1 is not removed: the backend still has it\ncustomers 77 is not removed: it has no ID mapping" {
 		t.Errorf("forget prints %q, %v", out, err)
 	}
+	endsCaches("forget", true)
 	if _, _, err := commands.Run(t, "ids", "forget", "orders", "1"); err == nil || !strings.Contains(err.Error(), "the backend does not hold such records") {
 		t.Errorf("forget a resource that the backend does not hold: %v", err)
 	}

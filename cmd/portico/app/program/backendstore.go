@@ -26,6 +26,11 @@ type BackendStore struct {
 // Close closes the backend, then the database.
 func (s *BackendStore) Close() error { return errors.Join(s.Adapter.Close(), s.db.Close()) }
 
+// ChangeBehindCaches runs what changes the ID map, or the records, beside running processes.
+func (s *BackendStore) ChangeBehindCaches(ctx context.Context, change func() error) error {
+	return s.db.Changes().Around(ctx, change)
+}
+
 // OpenBackend opens the backend that cfg selects, with db as its local replica, to which clients
 // write by writes.
 func (p *Program) OpenBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, writes replica.Writes, registerer prometheus.Registerer, log *slog.Logger) (*BackendStore, error) {

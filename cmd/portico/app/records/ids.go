@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica/findings"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/contracttests/report"
@@ -92,7 +93,16 @@ func importIDs(ctx context.Context, cmd *cobra.Command, store *program.BackendSt
 	if err != nil {
 		return err
 	}
-	result, err := store.Adapter.ImportIDs(ctx, pairs, dryRun || faults != nil, progress)
+	var result idmap.ImportResult
+	importPairs := func() (err error) {
+		result, err = store.Adapter.ImportIDs(ctx, pairs, dryRun || faults != nil, progress)
+		return err
+	}
+	if dryRun || faults != nil {
+		err = importPairs()
+	} else {
+		err = store.ChangeBehindCaches(ctx, importPairs)
+	}
 	finish()
 	var more adapter.LineErrors
 	switch {
@@ -270,9 +280,11 @@ func pushRecords(cmd *cobra.Command, store *program.BackendStore) error {
 func createAtBackend(cmd *cobra.Command, store *program.BackendStore) (pushed int, err error) {
 	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
-	err = store.Adapter.Push(cmd.Context(), func(done, total int) {
-		pushed = done
-		progress(done, total)
+	err = store.ChangeBehindCaches(cmd.Context(), func() error {
+		return store.Adapter.Push(cmd.Context(), func(done, total int) {
+			pushed = done
+			progress(done, total)
+		})
 	})
 	if err != nil {
 		return pushed, fmt.Errorf("%w\nthe records that were created stay at the backend; \"portico ids push\" creates the others when it can", err)
@@ -284,7 +296,9 @@ func createAtBackend(cmd *cobra.Command, store *program.BackendStore) (pushed in
 func forgetIDsCommand(p *program.Program) *cobra.Command {
 	cmd := idsSubcommand(p, "forget RESOURCE ID...", "Remove what is left of records that the backend lost", cobra.MinimumNArgs(2),
 		func(ctx context.Context, cmd *cobra.Command, store *program.BackendStore, args []string) error {
-			return forgetIDs(ctx, cmd, store, adapter.Resource(args[0]), args[1:])
+			return store.ChangeBehindCaches(ctx, func() error {
+				return forgetIDs(ctx, cmd, store, adapter.Resource(args[0]), args[1:])
+			})
 		})
 	cmd.Long = `Remove records that the backend no longer has from the database and the ID map, by their
 legacy ids and with their parts. Callers do not see such records anyway. The command
