@@ -43,7 +43,8 @@ type Options struct {
 	// bcrypt.DefaultCost.
 	PasswordCost int
 	// MediaDir is the folder of media files. Open creates it if only the folder itself
-	// is missing. Without it images cannot be created, and no media file is found.
+	// is missing. Without it images cannot be created, and no media file is found. A folder that
+	// belongs to another database is read only: see [DB.ClaimMedia].
 	MediaDir string
 	// Media, unless nil, stores media files instead of MediaDir.
 	Media blobs.Store
@@ -106,14 +107,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	} else {
 		err = opened.Ping(ctx)
 	}
-	media := o.Media
-	if err == nil && media == nil && o.MediaDir != "" {
-		if media, err = blobs.Open(o.MediaDir); err != nil {
-			err = &adapter.Error{Kind: adapter.Unavailable, Op: "open media folder", Err: err}
-		}
+	if err == nil {
+		err = createMediaDir(o)
 	}
 	if err == nil {
-		db.records, err = recordtx.New(ctx, opened, records.New(opened, schemas), media)
+		db.records, err = recordtx.New(ctx, opened, records.New(opened, schemas), openMedia(o, mediaClaim{db: opened}))
 	}
 	if err != nil {
 		err = opened.WrapError(ctx, op, err)
@@ -201,9 +199,9 @@ func (db *DB) OpenMedia(ctx context.Context, name string) (*adapter.MediaFile, e
 	return db.records.OpenMedia(ctx, name)
 }
 
-// RemoveAbandonedMedia removes uploads of images that no record refers to, because their
-// transactions failed or their processes were killed, and returns their number. Kinds:
-// Unavailable, Internal.
+// RemoveAbandonedMedia removes files of images that were never complete, and uploads of images that no
+// record refers to, because their transactions failed or their processes were killed. It returns the
+// number of the latter. Kinds: Unavailable, Internal.
 func (db *DB) RemoveAbandonedMedia(ctx context.Context) (int, error) {
 	return db.records.RemoveAbandonedMedia(ctx)
 }

@@ -29,26 +29,83 @@ const (
 	tempMaxAge = time.Hour
 )
 
-// Open creates the directory, for its owner alone, if only the directory
-// itself is missing, and removes abandoned files.
+// Open creates the directory, for its owner alone, if only the directory itself is missing.
 func Open(directory string) (*Folder, error) {
 	if err := os.Mkdir(directory, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	entries, err := os.ReadDir(directory)
-	if err != nil {
+	if _, err := os.ReadDir(directory); err != nil {
 		return nil, err
 	}
-	for _, entry := range entries {
-		info, err := entry.Info()
-		if err == nil && strings.HasPrefix(entry.Name(), tempPrefix) && time.Since(info.ModTime()) > tempMaxAge {
-			err = os.Remove(filepath.Join(directory, entry.Name()))
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
-			return nil, err
+	return &Folder{Directory: directory}, nil
+}
+
+// String returns what people call the folder.
+func (b *Folder) String() string { return "the folder " + b.Directory }
+
+// HasObjects reports false.
+func (b *Folder) HasObjects() bool { return false }
+
+// Marker reads the marker.
+func (b *Folder) Marker(context.Context) (Marker, error) {
+	f, err := os.Open(filepath.Join(b.Directory, MarkerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Marker{}, nil
+	}
+	if err != nil {
+		return Marker{}, err
+	}
+	defer func() { _ = f.Close() }()
+	return ReadMarker(f)
+}
+
+// SetMarker writes the marker, which appears under its name when it is complete. It creates the directory
+// as Open does.
+func (b *Folder) SetMarker(_ context.Context, m Marker, replace bool) error {
+	if _, err := Open(b.Directory); err != nil {
+		return err
+	}
+	pending, err := b.add(func(f io.Writer) error { _, err := io.WriteString(f, m.String()); return err })
+	if err != nil {
+		return err
+	}
+	defer pending.Discard()
+	path := filepath.Join(b.Directory, MarkerName)
+	if replace {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
-	return &Folder{Directory: directory}, nil
+	if err := os.Link(pending.temporary, path); errors.Is(err, fs.ErrExist) {
+		return ErrMarked
+	} else if err != nil { // a file system without links
+		return pending.publish(MarkerName)
+	}
+	return syncFolder(b.Directory)
+}
+
+// Empty reports whether there is no file in a subfolder. Those that cannot be read, such as lost+found,
+// are not the store's.
+func (b *Folder) Empty(ctx context.Context) (empty bool, err error) {
+	empty = true
+	err = fs.WalkDir(os.DirFS(b.Directory), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrPermission) && name != ".":
+			return fs.SkipDir
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !entry.IsDir() && strings.Contains(name, "/"):
+			empty = false
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return empty, err
 }
 
 // Path returns the path of the file of a valid name.
@@ -151,7 +208,7 @@ func linkOrCopy(from, to string) error {
 
 // Discard removes the temporary name.
 func (b *pendingFile) Discard() {
-	_ = os.Remove(b.temporary) // if it fails, a later Open removes the file
+	_ = os.Remove(b.temporary) // if it fails, Abandoned removes the file later
 }
 
 // Put writes a file under its name.
@@ -194,8 +251,26 @@ func (b *Folder) Remove(_ context.Context, file Ref) error {
 	return nil
 }
 
-// Abandoned does nothing: Open has removed abandoned files.
-func (b *Folder) Abandoned(context.Context, func([]string) ([]string, error)) error { return nil }
+// Abandoned removes files that were never given a name.
+func (b *Folder) Abandoned(context.Context, func([]string) ([]string, error)) error {
+	entries, err := os.ReadDir(b.Directory)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), tempPrefix) {
+			continue
+		}
+		info, err := entry.Info()
+		if err == nil && time.Since(info.ModTime()) > tempMaxAge {
+			err = os.Remove(filepath.Join(b.Directory, entry.Name()))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
+			return err
+		}
+	}
+	return nil
+}
 
 // makeFolder creates a folder below the directory, with its parents.
 func (b *Folder) makeFolder(folder string) error {

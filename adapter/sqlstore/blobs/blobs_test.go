@@ -53,8 +53,8 @@ func TestBlobs(t *testing.T) {
 	}
 }
 
-// TestOpenRemovesTempFiles opens a folder with files of interrupted writes.
-func TestOpenRemovesTempFiles(t *testing.T) {
+// TestAbandonedFiles cleans a folder with files of interrupted writes.
+func TestAbandonedFiles(t *testing.T) {
 	b, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestOpenRemovesTempFiles(t *testing.T) {
 	if err := os.Chtimes(left[0].temporary, time.Time{}, time.Now().Add(-2*tempMaxAge)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(b.Directory); err != nil {
+	if err := b.Abandoned(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left[0].temporary); !os.IsNotExist(err) {

@@ -34,6 +34,11 @@ type Engine struct {
 	// location returns the location of the database of a valid DSN, without user and password.
 	location func(dsn string) string
 
+	// placeSQL are statements, of which the first that succeeds tells the server and the database.
+	placeSQL []string
+	// PlaceIsUnique: no two servers have the same identifier.
+	PlaceIsUnique bool
+
 	dialect    goose.Dialect
 	migrations string // folder of its migrations
 	// commitsChanges: the server commits each change of a table immediately, see

@@ -51,6 +51,8 @@ func postgresEngine() *Engine {
 		Descending:           " DESC NULLS LAST",
 		LikeFormat:           `%s %sLIKE %s ESCAPE '\'`,
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "TIMESTAMP(0)"},
+		placeSQL:             []string{"SELECT system_identifier::text || ' ' || current_database() || ' ' || current_schema() FROM pg_control_system()"},
+		PlaceIsUnique:        true,
 		IsTableSQL:           "SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind IN ('r', 'p')",
 		IgnoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
 		IgnoreDuplicateNote:  " ON CONFLICT DO NOTHING",

@@ -22,8 +22,7 @@ type Database struct {
 // New wraps db with the record layout and media store. Kinds: Unavailable, Internal.
 func New(ctx context.Context, db *database.DB, records *records.Set, media blobs.Store) (*Database, error) {
 	isTable, err := db.IsTable(ctx, "product_listing")
-	_, isFolder := media.(*blobs.Folder)
-	return &Database{DB: db, Set: records, media: media, mediaObjects: media != nil && !isFolder, hasListingTable: isTable}, err
+	return &Database{DB: db, Set: records, media: media, mediaObjects: media != nil && media.HasObjects(), hasListingTable: isTable}, err
 }
 
 // Media returns the media store, or nil if there is none.

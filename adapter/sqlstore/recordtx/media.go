@@ -174,10 +174,10 @@ func (db *Database) RemoveUnusedMedia(ctx context.Context, files []blobs.Ref) er
 	})
 }
 
-// RemoveAbandonedMedia removes the objects of uploads that no row refers to, and returns their
-// number.
+// RemoveAbandonedMedia removes the remains of interrupted writes, and returns the number of removed
+// objects of uploads that no row refers to.
 func (db *Database) RemoveAbandonedMedia(ctx context.Context) (removed int, err error) {
-	if db.media == nil || !db.mediaObjects {
+	if db.media == nil {
 		return 0, nil
 	}
 	err = db.media.Abandoned(ctx, func(objects []string) ([]string, error) {

@@ -17,8 +17,8 @@ const (
 	mediaCleanupAfter = 10 * time.Minute
 )
 
-// startMediaCleanup removes abandoned uploads of images every day until stop is called, which waits
-// for the end. Where images are in a folder, it has nothing to do.
+// startMediaCleanup removes abandoned uploads and files of images every day until stop is called, which
+// waits for the end.
 func startMediaCleanup(ctx context.Context, db *sqlstore.DB, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -171,9 +171,14 @@ func (s *Store) key(file blobs.Ref) string {
 // put uploads an object.
 func (s *Store) put(ctx context.Context, key string, content io.Reader, size int64, limit time.Duration) error {
 	return s.do(ctx, limit, "store media", func(ctx context.Context) error {
-		_, err := s.core.Client.PutObject(ctx, s.Bucket, key, content, size, minio.PutObjectOptions{DisableMultipart: true, SendContentMd5: true, ContentType: "application/octet-stream"})
+		_, err := s.core.Client.PutObject(ctx, s.Bucket, key, content, size, putOptions())
 		return err
 	})
+}
+
+// putOptions are the options of all uploads.
+func putOptions() minio.PutObjectOptions {
+	return minio.PutObjectOptions{DisableMultipart: true, SendContentMd5: true, ContentType: "application/octet-stream"}
 }
 
 // Put uploads bytes under a name.
