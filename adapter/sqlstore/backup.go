@@ -3,10 +3,12 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 
-	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
 	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
@@ -22,23 +24,37 @@ func (db *DB) Backup(ctx context.Context, to io.Writer, program string, progress
 	return manifest, db.records.WrapError(ctx, "back up", err)
 }
 
-// Restore fills the database and the media store that o names from an archive. Kinds: Conflict if the
-// database is not empty, Unsupported for an archive of a newer version or of another engine,
-// Unavailable, Internal.
+// Restore fills the database and the media store that o names from an archive. It fails with a
+// [*blobs.OwnerError] before it changes anything if the images may belong to another database. Kinds:
+// Conflict if the database is not empty, Unsupported for an archive of a newer version or of another
+// engine, Unavailable, Internal.
 func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Options) (_ *backups.Manifest, err error) {
 	const op = "restore"
 	dsn := cmp.Or(o.DirectDSN, o.DSN) // restoring must not go through a pooler
+	claim := mediaClaim{identity: rand.Text(), takeOver: how.TakeMedia}
+	if err := checkMediaOfNewFile(ctx, o, claim); err != nil {
+		return nil, err
+	}
 	opened, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: o.Wrap}})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	media := o.Media
-	if media == nil && o.MediaDir != "" {
-		if media, err = blobs.Open(o.MediaDir); err != nil {
-			return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "open media folder", Err: err}
-		}
+	claim.db = opened
+	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: openMedia(o, claim)}, archive, how)
+	if media := openMedia(o, mediaClaim{db: opened, takeOver: true}); err == nil && media != nil {
+		// The archive may be older than identities: then the database has one only now.
+		err = media.(*blobs.Owned).Claim(ctx)
 	}
-	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: media}, archive, how)
 	return manifest, opened.WrapError(ctx, op, err)
+}
+
+// checkMediaOfNewFile checks the store of media files for a file of SQLite that is not there yet, which
+// opening it would create.
+func checkMediaOfNewFile(ctx context.Context, o Options, claim mediaClaim) error {
+	path, media := engine.File(o.DSN), openMedia(o, claim)
+	if _, err := os.Stat(path); path == "" || media == nil || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return media.(*blobs.Owned).Check(ctx)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3"
 	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3/s3test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
@@ -107,6 +108,17 @@ func TestBucket(t *testing.T) {
 		for where, db := range map[string]*sqlstore.DB{"folder": inFolder, "bucket": sqlstore.OpenWith(t, bucket)} {
 			if got, err := read(db, "n/e/new_1.gif"); got != "image/gif second" || err != nil {
 				t.Errorf("restored to the %s: %q, %v", where, got, err)
+			}
+		}
+		// A trial must not write to the bucket of the shop, nor remove what it does not know there.
+		wrong := bucket
+		wrong.Media = media
+		trial := sqlstore.OpenWith(t, wrong)
+		_, removalErr := trial.RemoveAbandonedMedia(t.Context())
+		_, restoreErr := sqlstore.Restore(t.Context(), sqlstore.Options{DSN: e.Empty(t), Media: media}, bytes.NewReader(archive.Bytes()), backups.Options{})
+		for what, err := range map[string]error{"claim": trial.ClaimMedia(t.Context()), "remove": removalErr, "restore": restoreErr} {
+			if !errors.As(err, new(*blobs.OwnerError)) {
+				t.Errorf("%s with the bucket of another database: %v", what, err)
 			}
 		}
 		if err := db.Reset(t.Context(), data(t)); err != nil {

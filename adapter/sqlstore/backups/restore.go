@@ -18,6 +18,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
@@ -32,7 +33,9 @@ type Options struct {
 	Verify bool
 	// WhileRunning goes on although other processes use the database. They notice what changes.
 	WhileRunning bool
-	Progress     Progress
+	// TakeMedia makes the store of images the database's even if it is another one's.
+	TakeMedia bool
+	Progress  Progress
 }
 
 // Restore fills a database and its store of images from an archive, and runs the migrations that the
@@ -46,6 +49,11 @@ func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (_ *Ma
 	r := &restoring{Store: to, Options: o, compressed: compressed, tar: tar.NewReader(compressed), sums: map[string]*sum{}}
 	if err := r.readHeader(); err != nil {
 		return nil, err
+	}
+	if owned, ok := to.Media.(*blobs.Owned); ok { // storing the first image claims it
+		if err := owned.Check(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err

@@ -71,6 +71,9 @@ for them.`,
 			if err := program.CheckSecretKey(cmd.Context(), db.Credentials()); err != nil {
 				return errors.Join(err, db.Close())
 			}
+			if err := program.ClaimMedia(cmd.Context(), db, log); err != nil {
+				return errors.Join(err, db.Close())
+			}
 			if err := warnIfEmpty(cmd.Context(), cfg, db, log); err != nil {
 				return errors.Join(err, db.Close())
 			}

@@ -36,13 +36,17 @@ The command refuses a database that other processes use: stop them first. Proces
 were killed count for up to five minutes. --while-running goes on all the same, and lets
 them notice; what their clients write meanwhile is lost.
 
+The command refuses, before it changes anything, to write images to a folder or bucket
+that belongs to another database: a trial beside a running shop needs one of its own.
+--take-media makes it this database's, if the other one is gone for good.
+
 The rows take effect as a whole, when everything in the archive agrees with its
 manifest. If the command fails or is killed, the database is as it was; images that it
 has stored by then stay, and do no harm.
 
---verify then reads everything back: it compares the rows and checksums of all tables,
-and the bytes of all images, with the manifest, reads every record as clients would,
-and checks that auth.secret_key decrypts the secrets.
+--verify then reads everything back, and writes nothing: it compares the rows and
+checksums of all tables, and the bytes of all images, with the manifest, reads every
+record as clients would, and checks that auth.secret_key decrypts the secrets.
 
 The exit code is 0 if everything was restored and, with --verify, found as it should
 be, and 1 otherwise.`,
@@ -55,6 +59,7 @@ be, and 1 otherwise.`,
 	cmd.Flags().Bool("json", false, "print JSON")
 	cmd.Flags().BoolVar(&how.Force, "force", false, "replace what the database holds")
 	program.AddWhileRunningFlag(cmd, &how.WhileRunning)
+	cmd.Flags().BoolVar(&how.TakeMedia, "take-media", false, "take the folder or bucket of images from another database")
 	cmd.Flags().BoolVar(&how.Verify, "verify", false, "read everything back and compare it with the manifest")
 	return cmd
 }
@@ -82,7 +87,7 @@ func restore(p *program.Program, cmd *cobra.Command, path string, how backups.Op
 	case errors.Is(err, backups.ErrNotEmpty):
 		return fmt.Errorf("%w\nname a new database in sql.dsn, or add --force to replace what this one holds", err)
 	case err != nil:
-		return program.ExplainInUse(err)
+		return program.ExplainTakeMedia(program.ExplainInUse(err))
 	}
 	done, err := newResult(path, manifest)
 	if err == nil && how.Verify {

@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
@@ -39,7 +40,9 @@ func (e *examination) openDatabase(ctx context.Context) (*sqlstore.DB, error) {
 			return nil, withoutPath(err)
 		}
 	}
-	options.MediaDir, options.Media = "", nil // or Open would create the folder
+	if options.MediaDir != "" && options.Media == nil {
+		options.Media = &blobs.Folder{Directory: options.MediaDir} // for a MediaDir Open would create the folder
+	}
 	return sqlstore.Open(ctx, options)
 }
 
@@ -72,7 +75,7 @@ func (e *examination) checkDatabase(ctx context.Context) []Finding {
 		check string
 		run   func(context.Context, *sqlstore.DB) ([]Finding, error)
 	}{
-		{"records", e.checkRecords}, {"secret key", e.checkKey}, {"administrators", checkAdmins}, {"demo credentials", e.checkDemoCredentials},
+		{"records", e.checkRecords}, {"images", checkImages}, {"secret key", e.checkKey}, {"administrators", checkAdmins}, {"demo credentials", e.checkDemoCredentials},
 	} {
 		found, err := step.run(ctx, db)
 		switch {
@@ -204,6 +207,15 @@ func clockFinding(check string, ahead, unsure time.Duration) Finding {
 		return warned(check, found, advice)
 	}
 	return passed(check, "as this machine's; "+tolerance)
+}
+
+// checkImages says whether the images belong to another database.
+func checkImages(ctx context.Context, db *sqlstore.DB) ([]Finding, error) {
+	owner, ok := errors.AsType[*blobs.OwnerError](db.CheckMedia(ctx)) // other errors are those of the bucket
+	if !ok {
+		return nil, nil
+	}
+	return one(failed("", owner.Error(), "Give each database a folder or a bucket of its own.")), nil
 }
 
 // checkRecords says whether the store is empty, and whether this process may have the writes of

@@ -41,7 +41,7 @@ func sqlSettings() []config.Setting {
 			Help: "Whether Portico creates its tables and updates them at start. off leaves the database as it is: Portico then starts only after portico migrate up has run."},
 		{Name: "media_dir", Kind: config.Text,
 			Help: "Folder for the image files, which Portico creates if it is missing. Put nothing else there: Portico may overwrite files that it does not know. " +
-				"Processes that share a database must share it. Empty: beside the file of SQLite, as portico.db-media; with a database server portico-media in the working directory."},
+				"Processes that share a database must share it; another database must not, and is refused. Empty: beside the file of SQLite, as portico.db-media; with a database server portico-media in the working directory."},
 	}
 }
 

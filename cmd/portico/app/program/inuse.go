@@ -1,11 +1,15 @@
 package program
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
 )
 
@@ -13,6 +17,28 @@ import (
 // processes use it.
 func AddWhileRunningFlag(cmd *cobra.Command, whileRunning *bool) {
 	cmd.Flags().BoolVar(whileRunning, "while-running", false, "go on although other processes use the database, and let them notice")
+}
+
+// ClaimMedia makes sure that images are stored where those of no other database are. A bucket that cannot
+// be reached is tried again with the first image.
+func ClaimMedia(ctx context.Context, db *sqlstore.DB, log *slog.Logger) error {
+	err := db.ClaimMedia(ctx)
+	if owner, ok := errors.AsType[*blobs.OwnerError](err); ok {
+		return owner
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Warn("where the images are is not marked as the place of this database's yet", "error", err)
+	}
+	return ctx.Err()
+}
+
+// ExplainTakeMedia adds to an error that images belong to another database what to do about it.
+func ExplainTakeMedia(err error) error {
+	owner, ok := errors.AsType[*blobs.OwnerError](err)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%w\nadd --take-media if no other database uses them any more", owner)
 }
 
 // ExplainInUse adds to an error that processes use the database what to do about it.

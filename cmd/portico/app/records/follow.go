@@ -119,6 +119,11 @@ func runFollow(p *program.Program, cmd *cobra.Command, flags *followCommand) (er
 	if err := program.CheckSecretKey(cmd.Context(), db.Credentials()); err != nil {
 		return err
 	}
+	if cfg.Follow.Media != "" {
+		if err := program.ClaimMedia(cmd.Context(), db, log); err != nil {
+			return err
+		}
+	}
 	metrics := follow.NewMetrics(prometheus.NewRegistry()) // which nobody reads
 	follower, err := NewFollower(p, cfg, db, flags.removals, writtenHere(cfg), metrics, log)
 	if err != nil {

@@ -133,6 +133,11 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if !flags.dryRun && flags.media != "" {
+		if err := program.ClaimMedia(ctx, db, log); err != nil {
+			return err
+		}
+	}
 	if !flags.dryRun {
 		release, err := db.Imports().Lock(ctx)
 		if err != nil {

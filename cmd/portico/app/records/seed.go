@@ -116,6 +116,9 @@ func seedStore(p *program.Program, cmd *cobra.Command, path string, replace, whi
 	if hasBackend && replace {
 		return fmt.Errorf("--replace cannot remove the records of a backend: empty the backend and the database of sql.dsn, and leave --replace out")
 	}
+	if err := program.ClaimMedia(ctx, db, log); err != nil {
+		return err
+	}
 	announce := db.Changes().Announce
 	if replace && !whileRunning {
 		announce = db.Changes().AnnounceAlone
