@@ -30,13 +30,16 @@ func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database
 	widened := noted.with(o)
 	o.Widened, o.WidenCustomers = widened.Administrators, widened.Customers
 	if done, err = db.Credentials().Import(ctx, from, o); err != nil {
-		return done, fmt.Errorf("%w\nno credentials are stored", err)
+		return done, noneStored(err)
 	}
 	if o.DryRun || noted.equal(widened) {
 		return done, nil
 	}
 	return done, widened.note(ctx, db)
 }
+
+// noneStored adds to an error what has become of the credentials.
+func noneStored(err error) error { return fmt.Errorf("%w\nno credentials are stored", err) }
 
 // The credentials of the old shop are noted like digests of ranges, under names of their own
 // and the ids that it has given, so that it is noticed when they go. A note is a checksum.
@@ -113,7 +116,7 @@ func (imp *Importer) importCredentials(ctx context.Context, o credentials.Import
 	}
 	now, err := imp.PresentCredentials(ctx)
 	if err != nil {
-		return done, err
+		return done, noneStored(err)
 	}
 	if done, err = Credentials(ctx, imp.DB, imp.Legacy, o); err != nil {
 		return done, err

@@ -15,6 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
@@ -326,4 +327,31 @@ func TestImportTables(t *testing.T) {
 type printedCredentials struct {
 	DryRun bool `json:"dry_run"`
 	credentials.ImportReport
+}
+
+// TestImportReportsBeforeFailure imports a shop whose credentials cannot be read. They come last, and
+// the report of everything before them is printed all the same.
+func TestImportReportsBeforeFailure(t *testing.T) {
+	t.Parallel()
+	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	magento1test.Break(t, shop.DB, "UPDATE sales_flat_order_address SET address_type = NULL WHERE entity_id = 1", "ALTER TABLE oauth_token CHANGE secret lost VARCHAR(32) NOT NULL")
+	for _, arguments := range [][]string{{"--dry-run", "all"}, {"all"}} {
+		stdout, _, err := shop.Commands.Run(t, append(append([]string{"import", "--config", shop.Config}, shop.From...), arguments...)...)
+		if err == nil || !strings.Contains(err.Error(), "no credentials are stored") {
+			t.Errorf("%v, want the credentials to fail", err)
+		}
+		for _, want := range []string{"products", "no address_type that can be stored"} {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%v: the report does not say %q:\n%s", arguments, want, stdout)
+			}
+		}
+		if strings.Contains(stdout, "consumers") {
+			t.Errorf("%v: it reports credentials:\n%s", arguments, stdout)
+		}
+	}
+	var report shops.Report
+	stdout, _, err := shop.Commands.Run(t, append([]string{"import", "--json", "--config", shop.Config, "all"}, shop.From...)...)
+	if apptest.Parse(t, stdout, &report); err == nil || partOf(t, report, magento1.Orders).Existing != 12 {
+		t.Errorf("%v, %s", err, stdout)
+	}
 }

@@ -264,7 +264,9 @@ func (imp *Importer) group(ctx context.Context, part Group, all bool) error {
 			Admins: imp.Options.Admins || all, Widened: imp.Options.Widened, WidenCustomers: imp.Options.WidenCustomers, Replace: imp.Options.Update, DryRun: imp.Options.DryRun, Progress: imp.Options.CredentialsProgress,
 			Expected: func(customer adapter.Key) bool { return imp.expected.Has(adapter.Customers, customer) },
 		})
-		imp.Report.Credentials = &done
+		if err == nil {
+			imp.Report.Credentials = &done
+		}
 		return err
 	}
 	options := imp.ImportOptions()

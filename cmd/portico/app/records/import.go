@@ -172,13 +172,14 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	}
 	defer func() { err = errors.Join(err, imp.Close()) }()
 	began := time.Now().UTC()
-	if err := imp.Import(ctx, args...); err != nil {
+	err = imp.Import(ctx, args...)
+	if err != nil && len(imp.Report.Resources) == 0 {
 		return err
 	}
-	// What was stored is reported even if the backend lacks some of it: the next run only
-	// says that it is here already.
+	// What was stored is reported even if a later part fails, or the backend lacks some of it:
+	// the next run only says that it is here already.
 	printed := printedRecords{Report: *imp.Report}
-	if backend != nil {
+	if err == nil && backend != nil {
 		printed.AtBackend, err = createAtBackend(cmd, backend)
 	}
 	if err == nil && !flags.dryRun && slices.Contains(args, transfer.All) {
