@@ -1,4 +1,4 @@
-package app
+package operation
 
 import (
 	"io/fs"
