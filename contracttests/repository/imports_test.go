@@ -330,7 +330,7 @@ func fileFaults(name string, source []byte) ([]string, error) {
 
 // folderFaults returns the top-level folders that do not belong in the repository.
 func folderFaults(folders []string) []string {
-	allowed := []string{"cmd", "adapter", "mapping", "cache", "config", "contracttests"}
+	allowed := []string{"cmd", "adapter", "mapping", "cache", "config", "contracttests", "findings"}
 	var all []string
 	for _, folder := range folders {
 		if !strings.HasPrefix(folder, ".") && !slices.Contains(allowed, folder) {
