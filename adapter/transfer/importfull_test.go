@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
@@ -76,12 +77,12 @@ func TestImportFillsDisk(t *testing.T) {
 	}
 }
 
-// filesOf returns the files of a folder.
+// filesOf returns the files of a media folder, apart from the marker with its database.
 func filesOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
+		if err != nil || !entry.Type().IsRegular() || path == blobs.MarkerName {
 			return err
 		}
 		content, err := os.ReadFile(filepath.Join(folder, path))

@@ -35,7 +35,7 @@ func TestMedusaImport(t *testing.T) {
 		m := medusatest.Start(t)
 		shop := importInto(t, medusaBackend(m), magento1test.Demo)
 		target := shop.Target(t)
-		replayReads(t, target, contracttests.Exchanges, 168)
+		replayReads(t, target, contracttests.Exchanges, 172)
 		suiteReads(t, target, "medusa", 145)
 		shop.addHardRecords(t)
 		checkHardRecords(t, m)
@@ -53,7 +53,7 @@ func TestMedusaImport(t *testing.T) {
 func TestVendureImport(t *testing.T) {
 	shop := importInto(t, vendureBackend(venduretest.Start(t)), magento1test.Demo)
 	target := shop.Target(t)
-	replayReads(t, target, contracttests.Exchanges, 168)
+	replayReads(t, target, contracttests.Exchanges, 172)
 	suiteReads(t, target, "vendure", 145)
 	shop.addHardRecords(t)
 }
