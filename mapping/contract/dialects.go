@@ -91,8 +91,8 @@ type Dialect struct {
 	// (contract 5.5); otherwise image_1 follows image, as for images with a name.
 	UnnamedFromTwo bool
 	// CastsLists: a list sent for the name, the position or the exclude flag of an image
-	// is converted as the original does; otherwise it counts as not sent (product_parts
-	// 2.3 and 2.5).
+	// is converted as the original does, and one for the label is an empty label; otherwise
+	// it counts as not sent (product_parts 2.3 and 2.5).
 	CastsLists bool
 	// ExcludeFlag: any number but 0 excludes an image as 1 does (contract 2,
 	// convention 3); otherwise the number is stored unchanged.

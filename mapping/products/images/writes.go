@@ -88,7 +88,7 @@ func (h *Images) readUpload(ctx context.Context, c *calls.Call) (adapter.Record,
 // file (product_parts 2.3).
 func (h *Images) imageValues(c *calls.Call) adapter.Record {
 	r := adapter.NewRecord(h.Schema)
-	if n := c.BodyField("label"); n.Kind != codec.Null {
+	if n := c.BodyField("label"); h.isSent(n) {
 		label := adapter.NullValue()
 		if text, isText := input.StoredText(n); isText && text != "" {
 			label = adapter.TextValue(input.TruncateRunes(text, contract.MaxTextLength))
@@ -110,10 +110,15 @@ func (h *Images) imageValues(c *calls.Call) adapter.Record {
 	return r
 }
 
+// isSent reports whether a value for an image does not count as not sent.
+func (h *Images) isSent(n *codec.Node) bool {
+	return n.Kind != codec.Null && (n.Kind != codec.Struct || h.Dialect.CastsLists)
+}
+
 // imageNumber returns the number that a value is converted to. ok is false for a value
 // that counts as not sent.
 func (h *Images) imageNumber(n *codec.Node) (number int64, ok bool) {
-	if n.Kind == codec.Null || n.Kind == codec.Struct && !h.Dialect.CastsLists {
+	if !h.isSent(n) {
 		return 0, false
 	}
 	return input.CastInteger(n, contract.MaxImagePosition), true
