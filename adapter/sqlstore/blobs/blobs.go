@@ -53,35 +53,41 @@ func (b *Folder) Marker(context.Context) (Marker, error) {
 		return Marker{}, nil
 	}
 	if err != nil {
-		return Marker{}, err
+		return Marker{}, unavailable(err)
 	}
 	defer func() { _ = f.Close() }()
-	return ReadMarker(f)
+	m, err := ReadMarker(f)
+	if err != nil {
+		return Marker{}, unavailable(err)
+	}
+	return m, nil
 }
 
 // SetMarker writes the marker, which appears under its name when it is complete. It creates the directory
 // as Open does.
 func (b *Folder) SetMarker(_ context.Context, m Marker, replace bool) error {
 	if _, err := Open(b.Directory); err != nil {
-		return err
+		return unavailable(err)
 	}
 	pending, err := b.add(func(f io.Writer) error { _, err := io.WriteString(f, m.String()); return err })
 	if err != nil {
 		return err
 	}
 	defer pending.Discard()
-	path := filepath.Join(b.Directory, MarkerName)
-	if replace {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	if !replace {
+		err := os.Link(pending.temporary, filepath.Join(b.Directory, MarkerName))
+		if errors.Is(err, fs.ErrExist) {
+			return ErrMarked
 		}
-	}
-	if err := os.Link(pending.temporary, path); errors.Is(err, fs.ErrExist) {
-		return ErrMarked
-	} else if err != nil { // a file system without links
-		return pending.publish(MarkerName)
-	}
-	return syncFolder(b.Directory)
+		if err == nil {
+			err = syncFolder(b.Directory)
+		}
+		if err == nil {
+			return nil
+		}
+	} // or the file system has no links
+	_, err = pending.Publish(MarkerName)
+	return err
 }
 
 // Empty reports whether there is no file in a subfolder. Those that cannot be read, such as lost+found,
@@ -102,10 +108,10 @@ func (b *Folder) Empty(ctx context.Context) (empty bool, err error) {
 		}
 		return nil
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, unavailable(err)
 	}
-	return empty, err
+	return empty, nil
 }
 
 // Path returns the path of the file of a valid name.

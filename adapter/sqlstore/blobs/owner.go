@@ -34,7 +34,8 @@ type Marker struct {
 // String returns the text of a marker.
 func (m Marker) String() string { return m.Identity + "\n" + m.Place + "\n" + markerNote }
 
-var errMarker = errors.New(MarkerName + " is not what Portico has written there")
+// unreadable is the identity in a marker that Portico has not written like that. No database has it.
+const unreadable = "unreadable"
 
 // ReadMarker reads the text of a marker.
 func ReadMarker(from io.Reader) (Marker, error) {
@@ -44,7 +45,7 @@ func ReadMarker(from io.Reader) (Marker, error) {
 	}
 	lines := strings.SplitN(string(text), "\n", 3)
 	if len(lines) < 3 || lines[0] == "" {
-		return Marker{}, errMarker
+		return Marker{Identity: unreadable}, nil
 	}
 	return Marker{lines[0], lines[1]}, nil
 }

@@ -152,8 +152,14 @@ func TestBrokenMarker(t *testing.T) {
 			if err := os.WriteFile(folder.Path(blobs.MarkerName), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := blobs.NewOwned(folder, databaseOf(blobs.Marker{Identity: "MINE"})).Claim(t.Context()); err == nil {
-				t.Error("the database has claimed it")
+			mine := databaseOf(blobs.Marker{Identity: "MINE"})
+			if err := blobs.NewOwned(folder, mine).Claim(t.Context()); !errors.As(err, new(*blobs.OwnerError)) {
+				t.Errorf("the database has claimed it: %v", err)
+			}
+			mine.TakeOver = true
+			err := blobs.NewOwned(folder, mine).Claim(t.Context())
+			if has, markerErr := folder.Marker(t.Context()); err != nil || markerErr != nil || has.Identity != "MINE" {
+				t.Errorf("by force: %v; %v, %v", err, has, markerErr)
 			}
 		})
 	}
