@@ -75,7 +75,8 @@ func normalizeDecimal(s string) (string, bool) {
 	if strings.Trim(text, "-0.") == "" {
 		return "0.0000", true // no negative zero
 	}
-	return text, true
+	_, fits := adapter.ParseDecimal(text) // which a number of many digits does not
+	return text, fits
 }
 
 // normalizeTime returns a date or a time in the form of adapter.KindTime.

@@ -112,6 +112,9 @@ type Importer struct {
 	Announcement *importwatch.Announcement
 	// Current counts what the reader leaves out; nil: nobody counts.
 	Current *Counts
+	// LeftOut is called for each value and part that a record has lost since it cannot be stored:
+	// what it is, for people, and why. nil: nobody asks.
+	LeftOut func(what, reason string)
 	// Unchanged holds the ranges that were found unchanged, so that the old shop computes no
 	// digest twice.
 	Unchanged map[rangeID]bool
@@ -141,6 +144,9 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 			imp.Report.note("%s", MissingInVersion(s))
 		case imp.Current != nil:
 			imp.Current.leaveOut(s.Table+": "+s.Reason, s.Key)
+			if s.Reason == magento1.ReasonValue || s.Reason == magento1.ReasonKey {
+				imp.nameLeftOut(s.Table+", "+s.Key, s.Reason)
+			}
 		}
 	}
 	var err error
@@ -153,6 +159,13 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 		}
 	}
 	return imp, nil
+}
+
+// nameLeftOut tells LeftOut.
+func (imp *Importer) nameLeftOut(what, reason string) {
+	if imp.LeftOut != nil {
+		imp.LeftOut(what, reason)
+	}
 }
 
 // Close closes the connection and the files.

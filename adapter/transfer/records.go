@@ -64,9 +64,6 @@ type Batch struct {
 	Refused func(Refusal)
 	// Stored is called for each record that is stored. nil: nobody asks.
 	Stored func(adapter.Aggregate, adapter.ImportOutcome)
-	// LeftOut is called for what a record that is stored has lost, as it cannot be stored: its
-	// name, for people, and why. nil: nobody asks.
-	LeftOut func(what, reason string)
 	// WithoutFile is called with the number of images whose files are missing. nil: nobody
 	// asks.
 	WithoutFile func(n int)
@@ -235,9 +232,7 @@ func (b *Batch) storeRest(ctx context.Context, one adapter.Aggregate, r *Range) 
 	}
 	for _, what := range left.bad {
 		b.Done.leaveOut(what.reason, what.key)
-		if b.LeftOut != nil {
-			b.LeftOut(what.key, what.reason)
-		}
+		b.imp.nameLeftOut(what.key, what.reason)
 	}
 	r.incomplete = r.incomplete || left.passing
 	b.tallyAll([]adapter.Aggregate{fit}, []*Range{r}, outcomes)

@@ -34,6 +34,8 @@ type piece struct {
 	add func(*adapter.Aggregate)
 	// whole is the part of which the piece is the part itself, with all values; nil: it is a value.
 	whole *adapter.Record
+	// ofLevel: it is a value at a store view, which cannot be without the record or part that it is of.
+	ofLevel bool
 }
 
 // salvage returns what of a record can be stored, and what is left out of it. ok: the record can be
@@ -43,7 +45,7 @@ func (b *Batch) salvage(ctx context.Context, one adapter.Aggregate) (fit adapter
 	if ok, _, err = s.fits(ctx, nil); err != nil || !ok {
 		return one, s, false, err
 	}
-	if err := s.grow(ctx, pieces(one)); err != nil {
+	if err := s.grow(ctx, s.sift(pieces(one))); err != nil {
 		return one, s, false, err
 	}
 	return s.build(nil), s, true, nil
@@ -59,6 +61,34 @@ func bare(one adapter.Aggregate) adapter.Aggregate {
 		}
 	}
 	return base
+}
+
+// sift returns those of some pieces that may be stored whatever is stored already. It asks no
+// database, and leaves out the others.
+func (s *salvage) sift(more []piece) []piece {
+	one := s.base
+	one.Record = one.Record.Clone()
+	for _, p := range more {
+		if !p.ofLevel {
+			p.add(&one)
+		}
+	}
+	err := s.b.imp.Store.CheckImport(one, s.b.Options)
+	switch {
+	case err == nil:
+		return more
+	case len(more) > 1:
+		return slices.Concat(s.sift(more[:len(more)/2]), s.sift(more[len(more)/2:]))
+	}
+	if core, values := split(more[0]); len(values) > 0 {
+		if clean := s.sift(core); len(clean) > 0 {
+			return append(clean, s.sift(values)...)
+		}
+		return nil
+	}
+	reason, _, _ := SkipReason(s.b.Part, err)
+	s.bad = append(s.bad, leftOutPart{more[0].key, reason})
+	return nil
 }
 
 // fits reports whether the record can be stored with the pieces that were found good, and more.
@@ -111,30 +141,32 @@ func (s *salvage) grow(ctx context.Context, more []piece) error {
 		}
 		return s.grow(ctx, more[len(more)/2:])
 	}
-	p := more[0]
-	if p.whole != nil {
-		if core, values := split(p); len(values) > 0 {
-			if ok, _, err := s.fits(ctx, []piece{core}); err != nil {
-				return err
-			} else if ok {
-				s.good = append(s.good, core)
-				return s.grow(ctx, values)
-			}
+	if core, values := split(more[0]); len(values) > 0 {
+		before := len(s.good)
+		if err := s.grow(ctx, core); err != nil || len(s.good) == before {
+			return err
 		}
+		return s.grow(ctx, values)
 	}
-	s.bad = append(s.bad, leftOutPart{p.key, reason})
+	s.bad = append(s.bad, leftOutPart{more[0].key, reason})
 	return nil
 }
 
 // split returns a piece that is a part as the part without the values that it can do without, and
-// these.
-func split(p piece) (core piece, more []piece) {
+// these. It returns no values of another piece.
+func split(p piece) (core, more []piece) {
+	if p.whole == nil {
+		return nil, nil
+	}
 	part := bare(adapter.Aggregate{Record: *p.whole}).Record
-	core = piece{key: p.key, add: func(a *adapter.Aggregate) { a.Parts = append(a.Parts, part.Clone()) }}
-	return core, values(p.key, *p.whole, func(a *adapter.Aggregate) adapter.Record {
+	of := func(a *adapter.Aggregate) adapter.Record {
 		at := slices.IndexFunc(a.Parts, func(other adapter.Record) bool { return other.Schema == part.Schema && other.Key() == part.Key() })
+		if at < 0 {
+			at, a.Parts = len(a.Parts), append(a.Parts, part.Clone())
+		}
 		return a.Parts[at]
-	}, isOptional)
+	}
+	return []piece{{key: p.key, add: func(a *adapter.Aggregate) { of(a) }}}, values(p.key, *p.whole, of, isOptional)
 }
 
 // pieces returns the parts and values that a record can do without.
@@ -154,7 +186,7 @@ func pieces(one adapter.Aggregate) (all []piece) {
 		if level.Record.Schema != one.Record.Schema {
 			of = fmt.Sprintf("%s, %s %d", name, level.Record.Schema.Resource, level.Record.Key())
 		}
-		all = append(all, values(fmt.Sprintf("%s, store %d", of, level.StoreID), level.Record, func(a *adapter.Aggregate) adapter.Record {
+		own := values(fmt.Sprintf("%s, store %d", of, level.StoreID), level.Record, func(a *adapter.Aggregate) adapter.Record {
 			at := slices.IndexFunc(a.Levels, func(l adapter.Level) bool {
 				return l.StoreID == level.StoreID && l.Record.Schema == level.Record.Schema && l.Record.Key() == level.Record.Key()
 			})
@@ -163,7 +195,11 @@ func pieces(one adapter.Aggregate) (all []piece) {
 				a.Levels = append(a.Levels, adapter.Level{StoreID: level.StoreID, Record: withKeys(level.Record)})
 			}
 			return a.Levels[at].Record
-		}, isNoKey)...)
+		}, isNoKey)
+		for i := range own {
+			own[i].ofLevel = true
+		}
+		all = append(all, own...)
 	}
 	return all
 }

@@ -59,6 +59,13 @@ func Import(ctx context.Context, db rules.Database, batch []adapter.Aggregate, o
 	return outcomes, nil
 }
 
+// Check returns the error with which Import refuses a record, whatever is stored: nil if it may store
+// it.
+func Check(schemas *adapter.Schemas, one adapter.Aggregate, o adapter.ImportOptions) error {
+	_, err := fitAggregate(schemas, "import records", &one, o)
+	return err
+}
+
 // fitBatch converts a batch to the schemas of the database, checks it, and gets the bytes of
 // its images, which the caller discards.
 func fitBatch(ctx context.Context, db rules.Database, op string, batch []adapter.Aggregate, o adapter.ImportOptions) (fitted []adapter.Aggregate, files *importedFiles, err error) {

@@ -66,6 +66,12 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 	return outcomes, err
 }
 
+// CheckImport returns the error with which Import refuses a record, whatever is stored: nil if it may
+// store it. It asks no database.
+func (a *Adapter) CheckImport(one adapter.Aggregate, o adapter.ImportOptions) error {
+	return imports.Check(a.db.Schemas, one, o)
+}
+
 // Export reads records as an import stores them, as described at [adapter.Exporter].
 func (a *Adapter) Export(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]adapter.Aggregate, error) {
 	return imports.Export(ctx, a.rules(), a.Stores[r], r, after, limit)

@@ -42,6 +42,19 @@ func (s *session) apply(ctx context.Context, named changes) error {
 	return s.removeGone(ctx, gone)
 }
 
+// maxLeftOut bounds how much of what records have lost the log names, each once: comparisons find it
+// again and again.
+const maxLeftOut = 10_000
+
+// nameLeftOut logs what a record has lost, unless the log names it already.
+func (f *Follower) nameLeftOut(what, reason string) {
+	if len(f.leftOut) >= maxLeftOut || f.leftOut[what] {
+		return
+	}
+	f.leftOut[what] = true
+	f.o.Log.Warn("a part or a value of a record of the old shop cannot be stored and is left out", "what", what, "reason", reason)
+}
+
 // removeGone removes what is gone, and parks what cannot be removed.
 func (s *session) removeGone(ctx context.Context, gone []*transfer.Removal) error {
 	before := map[magento1.Part]int64{}
@@ -161,9 +174,6 @@ func (s *session) batch(p magento1.Part) *batch {
 		s.SettingsDigest = transfer.ShortHash(s.base + " existing records stay")
 	}
 	b.WithoutFile = func(n int) { s.f.o.Metrics.withoutFile.Add(float64(n)) }
-	b.LeftOut = func(what, reason string) {
-		s.log.Warn("a part of a record of the old shop cannot be stored and is left out", "part", string(p), "what", what, "reason", reason)
-	}
 	b.Refused = func(r transfer.Refusal) { b.refusals = append(b.refusals, r) }
 	b.Stored = func(one adapter.Aggregate, outcome adapter.ImportOutcome) {
 		b.counts[outcome]++

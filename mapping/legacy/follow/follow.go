@@ -67,14 +67,15 @@ type Follower struct {
 	begun    bool   // it has followed, or stood by
 	polls    string // why it polls, as it was logged last
 	ttl      time.Duration
-	maxSeen  int           // see maxSeen
-	turn     chan struct{} // see importLock
+	maxSeen  int             // see maxSeen
+	turn     chan struct{}   // see importLock
+	leftOut  map[string]bool // what the log says that records have lost, up to maxLeftOut
 }
 
 // New returns a follower. It connects to nothing.
 func New(o Options) *Follower {
 	o.Update, o.DryRun, o.Admins = true, false, true
-	return &Follower{o: o, ttl: leaseTTL, maxSeen: maxSeen, turn: make(chan struct{}, 1)}
+	return &Follower{o: o, ttl: leaseTTL, maxSeen: maxSeen, turn: make(chan struct{}, 1), leftOut: map[string]bool{}}
 }
 
 // Run follows until ctx ends, whenever no other process does. It fails if it cannot begin:
@@ -206,6 +207,7 @@ func (f *Follower) open(ctx context.Context, lease leases.Lease) (*session, erro
 	if err != nil {
 		return nil, err
 	}
+	imp.LeftOut = f.nameLeftOut
 	imp.Store, imp.Notes = f.o.Store.Adapter().Fenced(lease), f.o.Store.Imports().Fenced(lease)
 	s := f.newSession(imp)
 	s.credentials.lease = lease

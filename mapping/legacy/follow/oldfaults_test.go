@@ -226,7 +226,7 @@ func TestFollowBadInput(t *testing.T) {
 	t.Run("a price that is too great", func(t *testing.T) {
 		s.execute(t, "ALTER TABLE catalog_product_entity_decimal MODIFY value DECIMAL(30,4)", "UPDATE catalog_product_entity_decimal SET value = 1e20 WHERE entity_id = 3", setSKU("all-the-same", "3"))
 		await(t, "the rest of the record", func() bool { return s.skuOf(t, 3) == "all-the-same" })
-		if !strings.Contains(s.log.String(), `what="products 3, price"`) {
+		if !strings.Contains(s.log.String(), `what="catalog_product_entity_decimal, product 3, attribute price, store 0"`) {
 			t.Errorf("the log does not say what is left out:\n%s", s.log.String())
 		}
 		s.execute(t, "UPDATE catalog_product_entity_decimal SET value = 1 WHERE entity_id = 3")

@@ -3,7 +3,9 @@ package records
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/transfer"
@@ -20,12 +22,21 @@ type printedRecords struct {
 func listed[T any](keys []T, count int64) string {
 	texts := make([]string, len(keys))
 	for i, key := range keys {
-		texts[i] = fmt.Sprint(key)
+		texts[i] = printable(fmt.Sprint(key))
 	}
 	if count > int64(len(keys)) {
 		texts = append(texts, "…")
 	}
 	return strings.Join(texts, ", ")
+}
+
+// printable returns a text of the old shop as it is if a terminal shows it as it is, and quoted
+// otherwise.
+func printable(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // print writes the report for people: counts, then what was skipped, then what to do.
@@ -43,13 +54,13 @@ func (r *printedRecords) print(w io.Writer) {
 		fmt.Fprint(w, "\nThe old shop uses what the configuration lacks. Add to portico.yaml, and import again:\n\n"+settingLines(r.Missing))
 	}
 	for _, key := range r.EncodedTwice {
-		fmt.Fprintf(w, "looks as if it had been encoded twice: %s\n", key)
+		fmt.Fprintf(w, "looks as if it had been encoded twice: %s\n", printable(key))
 	}
 	if len(r.EncodedTwice) > 0 {
 		fmt.Fprintln(w, "The texts above look as if they had been encoded in UTF-8 twice: try --charset with what the bytes really are, such as utf-8 or windows-1252.")
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintln(w, note)
+		fmt.Fprintln(w, printable(note))
 	}
 	if r.AtBackend > 0 {
 		fmt.Fprintf(w, "%d records are at the backend, with their parts\n", r.AtBackend)
