@@ -113,7 +113,7 @@ type Importer struct {
 	// Current counts what the reader leaves out; nil: nobody counts.
 	Current *Counts
 	// LeftOut is called for each value and part that a record has lost since it cannot be stored:
-	// what it is, for people, and why. nil: nobody asks.
+	// what it is, for people, and why.
 	LeftOut func(what, reason string)
 	// Unchanged holds the ranges that were found unchanged, so that the old shop computes no
 	// digest twice.
@@ -135,7 +135,7 @@ type rangeID struct {
 func New(ctx context.Context, o Options) (*Importer, error) {
 	imp := &Importer{
 		Report: &Report{DryRun: o.DryRun}, Options: o, DB: o.Store, Store: o.Store.Adapter(), Notes: o.Store.Imports(), SettingsDigest: o.settingsDigest(),
-		expected: resourceKeys{}, Unchanged: map[rangeID]bool{},
+		expected: resourceKeys{}, Unchanged: map[rangeID]bool{}, LeftOut: func(_, _ string) {},
 	}
 	from := o.From
 	from.Skipped = func(s magento1.Skipped) {
@@ -145,7 +145,7 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 		case imp.Current != nil:
 			imp.Current.leaveOut(s.Table+": "+s.Reason, s.Key)
 			if s.Reason == magento1.ReasonValue || s.Reason == magento1.ReasonKey {
-				imp.nameLeftOut(s.Table+", "+s.Key, s.Reason)
+				imp.LeftOut(s.Table+", "+s.Key, s.Reason)
 			}
 		}
 	}
@@ -159,13 +159,6 @@ func New(ctx context.Context, o Options) (*Importer, error) {
 		}
 	}
 	return imp, nil
-}
-
-// nameLeftOut tells LeftOut.
-func (imp *Importer) nameLeftOut(what, reason string) {
-	if imp.LeftOut != nil {
-		imp.LeftOut(what, reason)
-	}
 }
 
 // Close closes the connection and the files.

@@ -232,7 +232,7 @@ func (b *Batch) storeRest(ctx context.Context, one adapter.Aggregate, r *Range) 
 	}
 	for _, what := range left.bad {
 		b.Done.leaveOut(what.reason, what.key)
-		b.imp.nameLeftOut(what.key, what.reason)
+		b.imp.LeftOut(what.key, what.reason)
 	}
 	r.incomplete = r.incomplete || left.passing
 	b.tallyAll([]adapter.Aggregate{fit}, []*Range{r}, outcomes)
