@@ -93,7 +93,7 @@ func (e *InUseError) Error() string {
 func (l Log) AnnounceAlone(ctx context.Context) (*Announcement, error) {
 	a := &Announcement{db: l.db, id: rand.Text()}
 	const op = "look for processes"
-	processes := importProcesses{l.db}
+	processes := importProcesses(l)
 	err := processes.removeExpired(ctx)
 	if err == nil {
 		err = processes.register(ctx, a.id, true)
