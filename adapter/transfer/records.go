@@ -201,9 +201,13 @@ func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*
 	case !skippable:
 		return err
 	case len(batch) == 1:
-		stored, salvageErr := b.storeRest(ctx, batch[0], ranges[0])
+		stored, refusal, salvageErr := b.storeRest(ctx, batch[0], ranges[0])
 		if stored || salvageErr != nil {
 			return salvageErr
+		}
+		if refusal != nil {
+			err = refusal
+			reason, passing, _ = SkipReason(b.Part, err)
 		}
 		b.Refused(Refusal{batch[0], reason, err})
 		ranges[0].incomplete = ranges[0].incomplete || passing
@@ -217,18 +221,22 @@ func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*
 }
 
 // storeRest stores a record that cannot be stored as it is without what keeps it from that, and
-// reports whether it could.
-func (b *Batch) storeRest(ctx context.Context, one adapter.Aggregate, r *Range) (stored bool, err error) {
+// reports whether it could. refusal is the error that refuses the record even without its parts and
+// optional values, if one does.
+func (b *Batch) storeRest(ctx context.Context, one adapter.Aggregate, r *Range) (stored bool, refusal, err error) {
 	fit, left, ok, err := b.salvage(ctx, one)
-	if err != nil || !ok {
-		return false, err
+	if err != nil {
+		return false, nil, err
+	}
+	if !ok {
+		return false, left.refusal, nil
 	}
 	outcomes, err := b.imp.Target().Import(ctx, []adapter.Aggregate{fit}, b.Options)
 	if err != nil {
 		if _, _, skippable := SkipReason(b.Part, err); skippable { // another process has been faster
-			return false, nil
+			return false, nil, nil
 		}
-		return false, err
+		return false, nil, err
 	}
 	for _, what := range left.bad {
 		b.Done.leaveOut(what.reason, what.key)
@@ -236,7 +244,7 @@ func (b *Batch) storeRest(ctx context.Context, one adapter.Aggregate, r *Range) 
 	}
 	r.incomplete = r.incomplete || left.passing
 	b.tallyAll([]adapter.Aggregate{fit}, []*Range{r}, outcomes)
-	return true, nil
+	return true, nil, nil
 }
 
 // tallyAll counts the outcomes of a batch, and the files that it has missed.

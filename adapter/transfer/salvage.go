@@ -24,6 +24,8 @@ type salvage struct {
 	good   []piece
 	bad    []leftOutPart
 	trials int
+	// refusal is the error of the last trial that failed.
+	refusal error
 	// passing: a part may be stored later, even if the old shop does not change it.
 	passing bool
 }
@@ -38,8 +40,8 @@ type piece struct {
 	ofLevel bool
 }
 
-// salvage returns what of a record can be stored, and what is left out of it. ok: the record can be
-// stored without that.
+// salvage returns the rest of a record that can be stored, and what is left out of it. ok: the record
+// can be stored without that; if not, the refusal of the salvage is the reason.
 func (b *Batch) salvage(ctx context.Context, one adapter.Aggregate) (fit adapter.Aggregate, s *salvage, ok bool, err error) {
 	s = &salvage{b: b, base: bare(one)}
 	if ok, _, err = s.fits(ctx, nil); err != nil || !ok {
@@ -100,6 +102,7 @@ func (s *salvage) fits(ctx context.Context, more []piece) (ok bool, reason strin
 	if err == nil {
 		return true, "", nil
 	}
+	s.refusal = err
 	reason, passing, skippable := SkipReason(s.b.Part, err)
 	if !skippable {
 		return false, "", err
