@@ -170,6 +170,7 @@ func (l observedListener) Accept() (net.Conn, error) {
 // arrive when the server waits for them, and not while it answers a request.
 type observedConn struct {
 	*net.TCPConn
+	reading  sync.Mutex
 	planned  bool
 	wanted   []bool        // whether the handler is to read the body of each request
 	begun    bool          // a piece, of which some bytes are left
@@ -184,6 +185,8 @@ type observedConn struct {
 
 // Read reads from one piece.
 func (c *observedConn) Read(p []byte) (int, error) {
+	c.reading.Lock() // net/http may still wait for the byte after a body when the rest is dropped
+	defer c.reading.Unlock()
 	if !c.planned {
 		c.planned = true
 		if err := c.readPlan(); err != nil {
