@@ -46,7 +46,7 @@ const overlap = 5 * time.Minute
 
 // ChangesFrom returns the time from which to read what other machines have changed, if the last
 // reading of changes began at last. It is zero, for everything, the first time, and if the
-// clock was set since: nobody knows what the last reading has missed then.
+// clock was set since: the last reading may have missed changes then.
 func (r Reading) ChangesFrom(last Reading) time.Time {
 	if last.Time.IsZero() || r.SetSince(last).Abs() > overlap/2 {
 		return time.Time{}

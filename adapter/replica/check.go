@@ -109,8 +109,8 @@ func (c *check) checkMapping(ctx context.Context, r *row) error {
 	return c.checkParts(ctx, r.key, parts)
 }
 
-// checkLeftOut reports the values of a root's document that do not fit their attributes, and those that the local
-// replica has refused: in these the document differs from the base although it has not changed since.
+// checkLeftOut reports the values of a root's document that do not fit their attributes, and the values
+// that the local replica has refused: there the document differs from the base without a change since.
 func (c *check) checkLeftOut(r *row, item Item, parts map[adapter.Resource][]Item) error {
 	reasons := item.LeftOut
 	refused := func(plan *resourcePlan, base, document adapter.Record) []string {
@@ -131,7 +131,7 @@ func (c *check) checkLeftOut(r *row, item Item, parts map[adapter.Resource][]Ite
 				switch old, known := before[part.itemIdentity(item)]; {
 				case known:
 					reasons = slices.Concat(reasons, refused(part, old, item.Record))
-				case part.ImportsParts && !part.HasIDs: // of those with ids checkParts says so
+				case part.ImportsParts && !part.HasIDs: // checkParts reports parts with ids
 					reasons = append(reasons, "one of "+string(part.Resource)+" is refused by the database")
 				}
 			}

@@ -1,4 +1,4 @@
-// Package restroles reads what the REST roles of a shop of Magento 1 or OpenMage allow: which calls
+// Package restroles reads the rights of REST roles in a shop of Magento 1 or OpenMage: which calls
 // an administrator or a Customer may make, and which fields each kind of user may read and write.
 //
 // # Principles

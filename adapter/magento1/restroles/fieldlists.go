@@ -25,7 +25,7 @@ type FieldList struct {
 // fieldName matches the names of fields in lists.
 var fieldName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 
-// aclResources returns the resources of Portico by those of the old shop's REST roles.
+// aclResources maps the resource names of REST roles to resources of Portico.
 func aclResources() map[string]adapter.Resource {
 	return map[string]adapter.Resource{
 		"customer": adapter.Customers, "customer_address": adapter.CustomerAddresses, "product": adapter.Products, "product_category": adapter.ProductCategories,
@@ -34,8 +34,8 @@ func aclResources() map[string]adapter.Resource {
 	}
 }
 
-// listedResources returns those of aclResources whose fields the old shop limits. The others,
-// product_website and order_comment, show and accept theirs whatever the lists say.
+// listedResources returns the keys of aclResources whose fields the legacy store limits by lists. Lists
+// have no effect on the others, product_website and order_comment.
 func listedResources() []string {
 	return []string{"customer", "customer_address", "product", "product_category", "product_image", "stock_item", "order", "order_item", "order_address"}
 }

@@ -106,8 +106,8 @@ func eachIfTable(ctx context.Context, conn *server.Conn, tx *sql.Tx, table, text
 	return conn.Each(ctx, tx, text, f)
 }
 
-// AdminLimits says what an administrator may do if that is less than everything, and returns ""
-// otherwise.
+// AdminLimits describes the rights of an administrator in one line, or returns "" for one who has all
+// rights.
 func (roles *Roles) AdminLimits(admin int64) string {
 	role := roles.byID[roles.ofAdmin[admin]]
 	switch {
@@ -151,7 +151,7 @@ func (r *role) allows(resource, privilege string) bool {
 	return r.everything || slices.Contains(r.privileges[resource], privilege) || slices.Contains(r.privileges[resource], everyPrivilege)
 }
 
-// describe says what the role allows, in one line of bounded length.
+// describe returns the rights of the role as one line of bounded length.
 func (r *role) describe() string {
 	var rules []string
 	for resource, privileges := range r.privileges {

@@ -106,8 +106,8 @@ type Item struct {
 	// Initial holds further values that a record gets when it is imported. They are not
 	// compared afterwards.
 	Initial adapter.Record
-	// LeftOut says which values do not fit their attributes, such as "weight of products is not a number". These
-	// attributes are absent. That of a root has what is left out of its parts, too.
+	// LeftOut names the values that do not fit their attributes, such as "weight of products is not a
+	// number". These attributes are absent. The list of a root includes the values of its parts.
 	LeftOut []string
 	// File reads the file of a part whose resource has files, from the backend's storage; nil if it is
 	// not to be read. Kinds: Unavailable, Invalid for a file that is not an image.
