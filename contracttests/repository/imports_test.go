@@ -238,13 +238,10 @@ func allowedImports() map[string][]string {
 		// tests of the whole program, of the files that ship with it, and of the repository
 		"config/deployment":         {},
 		"contracttests/conformance": {},
-		// a model of large installations, and its measurements with real replicas
-		"contracttests/capacity":       {},
-		"contracttests/capacity/trial": {},
-		"contracttests/endurance":      {},
-		"contracttests/galera":         {},
-		"contracttests/repository":     {},
-		"contracttests/operation":      {},
+		"contracttests/endurance":   {},
+		"contracttests/galera":      {},
+		"contracttests/repository":  {},
+		"contracttests/operation":   {},
 		// how the program performs as a store grows
 		"contracttests/growth": {},
 		"contracttests/speed":  {},
