@@ -27,10 +27,9 @@ type runOptions struct {
 	target                      targetOptions
 	exchanges, skip             string
 	match, clause               string
-	junit, html, json, har      string
+	junit, html, json, markdown string
 	parallel                    int
 	readOnly, failFast, verbose bool
-	github                      bool
 }
 
 // addFlags defines the flags of a run that are not in targetOptions, and --fixtures.
@@ -46,8 +45,7 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.junit, "junit", "", "`FILE` for a report as JUnit XML, - for standard output")
 	flags.StringVar(&o.html, "html", "", "`FILE` for a report as an HTML page")
 	flags.StringVar(&o.json, "json", "", "`FILE` for a report as JSON, - for standard output")
-	flags.StringVar(&o.har, "har", "", "`FILE` for the requests and replies of failed cases in the format HAR 1.2, - for standard output")
-	flags.BoolVar(&o.github, "github", false, "for a step of GitHub Actions: print failures as annotations, and append a summary to the file in GITHUB_STEP_SUMMARY")
+	flags.StringVar(&o.markdown, "markdown", "", "`FILE` for a summary in Markdown, such as that of a CI job, - for standard output")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print each case when it ends, and all clauses")
 }
 
@@ -62,12 +60,7 @@ type plan struct {
 
 // runSuite runs the suite and writes the reports. It returns errFailed if cases failed,
 // or if objects could not be deleted.
-func runSuite(cmd *cobra.Command, o *runOptions) (err error) {
-	defer func() {
-		if o.github && err != nil && !errors.Is(err, errFailed) {
-			_ = report.GitHubError(o.screen(cmd), err) // the error itself is returned
-		}
-	}()
+func runSuite(cmd *cobra.Command, o *runOptions) error {
 	p, err := o.plan(cmd)
 	if err != nil {
 		return err
@@ -310,7 +303,7 @@ type reportFile struct {
 
 // reportFiles returns all reports but the one for the terminal.
 func (o *runOptions) reportFiles() []reportFile {
-	return []reportFile{{"junit", o.junit, report.JUnit}, {"html", o.html, report.HTML}, {"json", o.json, report.JSON}, {"har", o.har, report.HAR}}
+	return []reportFile{{"junit", o.junit, report.JUnit}, {"html", o.html, report.HTML}, {"json", o.json, report.JSON}, {"markdown", o.markdown, report.Markdown}}
 }
 
 // screen returns where the report for the terminal goes: to standard error if another
@@ -334,25 +327,8 @@ func (o *runOptions) writeReports(cmd *cobra.Command, result *contracttests.Repo
 			errs = append(errs, writeFile(out.name, func(w io.Writer) error { return out.write(w, result) }))
 		}
 	}
-	return errors.Join(append(errs, o.writeScreen(cmd, result))...)
-}
-
-// writeScreen writes the report for the terminal, and what GitHub Actions shows.
-func (o *runOptions) writeScreen(cmd *cobra.Command, result *contracttests.Report) error {
 	screen := o.screen(cmd)
-	if !o.github {
-		return report.Table(screen, result, report.UseColor(screen), o.verbose)
-	}
-	var summary io.Writer = io.Discard
-	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
-		file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = file.Close() }() // a summary that is cut off is no reason to fail
-		summary = file
-	}
-	return cmp.Or(report.GitHub(screen, result, o.verbose), report.Markdown(summary, result))
+	return errors.Join(append(errs, report.Table(screen, result, report.UseColor(screen), o.verbose))...)
 }
 
 // writeFile creates or overwrites a file.

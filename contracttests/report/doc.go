@@ -1,6 +1,6 @@
 // Package report writes the report of a run of the contract suite: as text for a terminal
 // ([Table]), as JSON ([JSON]), as JUnit XML for CI viewers ([JUnit]), as an HTML page
-// ([HTML]), for GitHub Actions ([GitHub], [Markdown]), and as HTTP messages ([HAR]).
+// ([HTML]), and as Markdown for the summary of a CI job ([Markdown]).
 //
 // # Principles
 //

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
@@ -10,68 +9,12 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// Limits of GitHub, with some room.
-const (
-	maxAnnotations = 10       // errors of a step that GitHub shows
-	maxAnnotation  = 16 << 10 // bytes of one
-	maxSummary     = 900 << 10
-)
-
-// GitHub writes the report for the log of a step of GitHub Actions: the text of [Table], and
-// an error for each cause of failures, which GitHub shows as annotations. Text of the server
-// cannot be a command to GitHub.
-func GitHub(w io.Writer, r *contracttests.Report, verbose bool) error {
-	var b bytes.Buffer
-	// Between these lines GitHub ignores commands.
-	stop := rand.Text()
-	fmt.Fprintf(&b, "::stop-commands::%s\n", stop)
-	if err := Table(&b, r, false, verbose); err != nil {
-		return err
-	}
-	fmt.Fprintf(&b, "::%s::\n", stop)
-	causes := findCauses(r)
-	for i := range causes[:min(len(causes), maxAnnotations)] {
-		c := &causes[i]
-		text := truncate(c.details(r.Command), maxAnnotation)
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty(c.title()), escapeData(text))
-	}
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
-// GitHubError writes the error that ended a run as an error of a step of GitHub Actions.
-func GitHubError(w io.Writer, err error) error {
-	_, err = fmt.Fprintf(w, "::error title=The contract suite could not run::%s\n", escapeData(printable(truncate(err.Error(), maxAnnotation))))
-	return err
-}
+// maxSummary is the largest summary in bytes: GitHub takes a mebibyte.
+const maxSummary = 900 << 10
 
 // title returns the cause with the number of its failures.
 func (c *cause) title() string {
 	return truncate(fmt.Sprintf("%s: %s", plural(len(c.Failures), "failure"), c.Text), maxPart)
-}
-
-// details returns the first failure in full and the others by name, as text. command is the
-// command of the run.
-func (c *cause) details(command string) string {
-	t := &terminal{}
-	t.writeFailure(c.First(), command)
-	if len(c.Failures) > 1 {
-		t.writeLines(0, plain, "the same in:")
-		for _, f := range c.Failures[1:] {
-			t.writeLines(2, plain, printableLine(f.ID()))
-		}
-	}
-	return strings.TrimRight(t.String(), "\n")
-}
-
-// escapeData escapes the message of a workflow command.
-func escapeData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-// escapeProperty escapes a property of a workflow command.
-func escapeProperty(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
 // Markdown writes the report as a summary of a CI job: the counts, and for each cause of

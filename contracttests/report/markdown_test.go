@@ -10,61 +10,6 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
-// TestGitHub checks that the log has one error for each cause, as the only commands that
-// GitHub obeys.
-func TestGitHub(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		r    *contracttests.Report
-		want []string // beginnings of the errors
-	}{
-		{"failed", smallReport(), []string{"::error title=1 failure%3A firstname%3A want Bea%2C got Ada::FAILED  customers/a/xml%0A  step 2"}},
-		{"passed", newSampler(t).newReport(8, true), nil},
-		{"hostile", hostileCommands(), []string{"::error title=1 failure%3A "}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := report.GitHub(&b, tt.r, false); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			stopped := ""
-			for line := range strings.Lines(b.String()) {
-				// As the runner does, which ignores leading blanks.
-				line = strings.TrimSpace(line)
-				switch token, isStop := strings.CutPrefix(line, "::stop-commands::"); {
-				case stopped != "" && line == "::"+stopped+"::":
-					stopped = ""
-				case stopped != "":
-				case isStop:
-					stopped = token
-				case strings.HasPrefix(line, "::") || strings.Contains(line, "##["):
-					got = append(got, line)
-				default:
-					t.Errorf("text where commands are obeyed: %q", line)
-				}
-			}
-			if len(got) != len(tt.want) {
-				t.Fatalf("got %q, want %q", got, tt.want)
-			}
-			for i := range got {
-				if !strings.HasPrefix(got[i], tt.want[i]) {
-					t.Errorf("got %q, want %q…", got[i], tt.want[i])
-				}
-			}
-		})
-	}
-}
-
-// hostileCommands returns a report of a server that sends commands to GitHub.
-func hostileCommands() *contracttests.Report {
-	r := smallReport()
-	const command = "a,b:c%0A::add-mask::x\n::stop-commands::y\r\n  ::error::z"
-	r.Results[1].Name = command
-	r.Results[1].Failure = &contracttests.Failure{Step: 1, Call: command, Expect: command, Differences: []contracttests.Difference{{Where: command, Want: command, Got: "x"}}}
-	return r
-}
-
 // TestMarkdown checks the summary of a CI job: its content, and that no text of the server
 // becomes markup.
 func TestMarkdown(t *testing.T) {
