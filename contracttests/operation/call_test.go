@@ -86,7 +86,7 @@ func TestCallFromStore(t *testing.T) {
 			t.Errorf("%s: %v, %s", who, err, stdout)
 		}
 	}
-	stdout, _, err := commands.Run(t, "oauth", "explain", `curl -H 'Authorization: OAuth oauth_consumer_key="`+key+`"' http://x/`)
+	stdout, _, err := commands.Run(t, "oauth", "explain", "-H", `Authorization: OAuth oauth_consumer_key="`+key+`"`, "http://x/")
 	if err == nil || !strings.Contains(stdout, "parameter_absent") || strings.Contains(stdout, "No consumer") {
 		t.Errorf("%v\n%s", err, stdout)
 	}

@@ -16,17 +16,19 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	file := apptest.NewFile(t, "request", "GET /api/rest/orders HTTP/1.1\nHost: x\nAuthorization: "+apptest.DemoAdmin()+"\n\n")
 	for _, tt := range []struct {
-		name, request, stdin string
-		want                 []string
-		accepted             bool
+		name     string
+		request  []string
+		stdin    string
+		want     []string
+		accepted bool
 	}{
-		{"file", file, "", []string{"request  GET http://x/api/rest/orders", "verdict  accepted"}, true},
-		{"standard input", "-", "curl -H 'Authorization: " + apptest.DemoAdmin() + "' 'https://x/api/rest/orders?a=\x1b[31m'", []string{"https://x/api/rest/orders?a=\uFFFD[31m"}, false},
-		{"argument", "curl -H 'Authorization: " + strings.Replace(apptest.DemoAdmin(), "dddd", "", 1) + "' http://x/api/rest/orders", "", []string{"refused: signature_invalid", "fault"}, false},
-		{"guest", "curl http://x/api/rest/orders", "", []string{"Guest", "no header Authorization"}, false},
+		{"file", []string{file}, "", []string{"request  GET http://x/api/rest/orders", "verdict  accepted"}, true},
+		{"standard input", []string{"-"}, "https://x/api/rest/orders?a=\x1b[31m\nAuthorization: " + apptest.DemoAdmin(), []string{"https://x/api/rest/orders?a=\uFFFD[31m"}, false},
+		{"URL and header", []string{"-H", "Authorization: " + strings.Replace(apptest.DemoAdmin(), "dddd", "", 1), "http://x/api/rest/orders"}, "", []string{"refused: signature_invalid", "fault"}, false},
+		{"guest", []string{"PUT http://x/api/rest/orders"}, "", []string{"Guest", "no header Authorization"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			stdout, _, err := apptest.Environment{}.RunWith(t, strings.NewReader(tt.stdin), apptest.WaitTimeout, "oauth", "explain", "--demo", tt.request)
+			stdout, _, err := apptest.Environment{}.RunWith(t, strings.NewReader(tt.stdin), apptest.WaitTimeout, append([]string{"oauth", "explain", "--demo"}, tt.request...)...)
 			if (err == nil) != tt.accepted {
 				t.Error(err)
 			}
@@ -41,7 +43,7 @@ func TestExplain(t *testing.T) {
 		})
 	}
 	t.Run("JSON", func(t *testing.T) {
-		stdout, _, _ := apptest.Run(t, "oauth", "explain", "--demo", "--json", "curl http://x/api/rest/orders")
+		stdout, _, _ := apptest.Run(t, "oauth", "explain", "--demo", "--json", "http://x/api/rest/orders")
 		var report diagnose.Report
 		if err := json.Unmarshal([]byte(stdout), &report); err != nil || report.Verdict != diagnose.Guest || len(report.Findings) != 1 {
 			t.Errorf("%v: %s", err, stdout)
@@ -74,7 +76,7 @@ func TestPlusAsSpace(t *testing.T) {
 			if got := apptest.Send(t, "GET", base+list+"A+B", "", "Accept", "application/json", "Authorization", authorization); got.Status != tt.status {
 				t.Errorf("status %d, want %d: %s", got.Status, tt.status, got.Body)
 			}
-			stdout, _, _ := apptest.Environment{tt.setting}.Run(t, "oauth", "explain", "--demo", "curl -H '"+lines[0]+"' '"+base+list+"A+B'")
+			stdout, _, _ := apptest.Environment{tt.setting}.Run(t, "oauth", "explain", "--demo", "-H", lines[0], base+list+"A+B")
 			if !strings.Contains(stdout, tt.explained) {
 				t.Errorf("no %q in\n%s", tt.explained, stdout)
 			}

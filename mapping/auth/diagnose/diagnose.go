@@ -396,9 +396,6 @@ func (r *Report) checkRequest(s *signed, o *Options) {
 	if _, err := url.ParseRequestURI(s.path); err != nil || strings.ContainsAny(s.request.Target, " \"<>\\^`{|}") {
 		r.fault("url", "The URL has characters that must be percent-encoded.")
 	}
-	if s.request.BodyMissing && strings.HasPrefix(s.request.Header.Get("Content-Type"), formType) {
-		r.hint("body", "The body is in a file that was not read; a signature covers it if its Content-Type is %s.", formType)
-	}
 	if u := o.PublicURL; u != nil && (!strings.EqualFold(u.Host, s.request.Host) || u.Scheme != s.scheme) {
 		r.hint("public_url", "The request is for %s://%s, the shop's public URL is %s://%s; a signature for either is accepted.", s.scheme, shown(s.request.Host), u.Scheme, u.Host)
 	}

@@ -277,7 +277,7 @@ func TestCredentials(t *testing.T) {
 
 func FuzzDiagnose(f *testing.F) {
 	f.Add(request("GET /api/rest/products?page=1", header("x")))
-	f.Add(`curl -d a=b -H 'Authorization: OAuth oauth_token="%zz", oauth_nonce=1' http://h:80/x`)
+	f.Add("http://h:80/x\nAuthorization: OAuth oauth_token=\"%zz\", oauth_nonce=1")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := diagnose.Parse(text)
 		if err != nil {

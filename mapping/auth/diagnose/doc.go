@@ -3,9 +3,8 @@
 //
 // # Principles
 //
-//  1. [Parse] reads requests as people have them at hand, raw or as a curl command line, and
-//     takes them as they are: what a server would not accept is what is looked for. It opens
-//     no file that a command line names.
+//  1. [Parse] reads raw requests and takes them as they are: faults that a server would not accept
+//     are the ones to find.
 //  2. Whether a request is accepted is decided by package auth alone. What is found here
 //     explains its decision, and names all faults at once instead of the first.
 //  3. If the secrets are known, the signature is computed again with each usual mistake, and

@@ -20,37 +20,21 @@ type Request struct {
 	Target string // path and query as sent
 	Header http.Header
 	Body   string
-	// BodyMissing: the body is in a file that was not read.
-	BodyMissing bool
 }
 
-// Parse reads a raw HTTP request or a curl command line.
+// Parse reads a raw HTTP request: a request line, or the URL of a GET request alone, header lines and,
+// after an empty line, a body. Lines may end without a carriage return.
 func Parse(text string) (*Request, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("the request is longer than %d bytes", MaxText)
 	}
-	text = strings.TrimLeft(text, " \t\r\n")
-	prompt := strings.TrimLeft(strings.TrimPrefix(text, "$"), " ")
-	if first, _, _ := strings.Cut(strings.Map(blankToSpace, prompt), " "); first == "curl" || strings.HasSuffix(first, "/curl") {
-		return parseCurl(prompt)
-	}
-	return parseRaw(text)
-}
-
-func blankToSpace(r rune) rune {
-	if strings.ContainsRune("\t\r\n", r) {
-		return ' '
-	}
-	return r
-}
-
-// parseRaw reads a request line, header lines and, after an empty line, a body. Lines may end
-// without a carriage return.
-func parseRaw(text string) (*Request, error) {
-	line, rest := cutLine(text)
+	line, rest := cutLine(strings.TrimLeft(text, " \t\r\n"))
 	words := strings.Fields(line)
+	if len(words) == 1 && strings.Contains(words[0], "://") {
+		words = []string{http.MethodGet, words[0]}
+	}
 	if len(words) < 2 || len(words) > 3 || len(words) == 3 && !strings.HasPrefix(words[2], "HTTP/") {
-		return nil, errors.New(`the text is no request: it must begin with a line such as "GET /api/rest/products HTTP/1.1", or with curl`)
+		return nil, errors.New(`the text is no request: it must begin with a line such as "GET /api/rest/products HTTP/1.1", or with a URL`)
 	}
 	r := &Request{Method: words[0], Header: http.Header{}}
 	if err := r.setURL(words[1]); err != nil {

@@ -26,10 +26,10 @@ func explainCommand(p *program.Program) *cobra.Command {
 	var consumerFile, tokenFile, scheme string
 	var demoStore, noToken bool
 	cmd := &cobra.Command{
-		Use:   "explain [REQUEST | FILE | -]",
+		Use:   "explain [URL | REQUEST | FILE | -]",
 		Short: "Say what is wrong with the OAuth signature of a request",
-		Long: `Say what is wrong with the OAuth signature of a request. The request is raw HTTP or a
-curl command line: the argument itself, a file, or standard input. Nothing is sent.
+		Long: `Say what is wrong with the OAuth signature of a request. The request is raw HTTP or a URL,
+with headers from --header: the argument itself, a file, or standard input. Nothing is sent.
 
 All faults are named at once. With the secrets, the signature is computed again
 with each usual mistake, and with each two of them, to name the one that was made.
@@ -40,7 +40,8 @@ Used nonces are not looked up. No secret is printed.
 The exit code is 0 if the signature is accepted or nothing is wrong with it, else 1.`,
 		Example: `  portico oauth explain --config portico.yaml request.txt
   portico oauth explain --consumer-secret-file consumer --token-secret-file token request.txt
-  portico oauth explain "curl -H 'Authorization: OAuth ...' https://shop.example/api/rest/orders"`,
+  portico oauth explain -H 'Authorization: OAuth ...' https://shop.example/api/rest/orders
+  portico oauth explain -H 'Authorization: OAuth ...' 'DELETE https://shop.example/api/rest/customers/2'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			cfg, err := p.LoadConfig(cmd)
@@ -92,6 +93,7 @@ The exit code is 0 if the signature is accepted or nothing is wrong with it, els
 	}
 	p.AddSettingFlags(cmd)
 	cmd.Flags().Bool("json", false, "print JSON")
+	cmd.Flags().StringArrayP("header", "H", nil, "`HEADER` of a request that is an argument, such as 'Authorization: OAuth ...'; may be repeated")
 	cmd.Flags().StringVar(&consumerFile, "consumer-secret-file", "", "file with the consumer secret (- for standard input)")
 	cmd.Flags().StringVar(&tokenFile, "token-secret-file", "", "file with the token secret (default: none)")
 	cmd.Flags().StringVar(&scheme, "scheme", "http", "scheme of a raw request that does not say it: http or https")
@@ -106,11 +108,12 @@ func namesStore(p *program.Program, cmd *cobra.Command) bool {
 	return cmd.Flags().Changed("config") || p.Getenv("PORTICO_CONFIG") != "" || p.Getenv("PORTICO_SQL_DSN") != "" || p.Getenv("PORTICO_SQL_DSN_FILE") != ""
 }
 
-// readRequest returns the request that the argument is or names, or standard input.
+// readRequest returns the request that the argument is, with the headers of --header, or names, or standard input.
 func readRequest(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) == 1 && args[0] != "-" {
-		if strings.ContainsAny(args[0], " \n") {
-			return args[0], nil
+		if strings.ContainsAny(args[0], " \n") || strings.Contains(args[0], "://") {
+			headers, err := cmd.Flags().GetStringArray("header")
+			return strings.Join(append([]string{args[0]}, headers...), "\n"), err
 		}
 		file, err := os.Open(args[0])
 		if err != nil {
