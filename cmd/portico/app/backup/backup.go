@@ -12,6 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/contracttests/report"
 )
 
 // A result is what the commands print with --json.
@@ -83,9 +84,9 @@ func save(p *program.Program, cmd *cobra.Command, path string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var manifest *backups.Manifest
 	err = writeNew(path, func(to io.Writer) (err error) {
-		shown := newProgress(cmd.ErrOrStderr())
-		defer shown.finish()
-		manifest, err = db.Backup(cmd.Context(), to, p.Build.Version, shown.set)
+		bar := report.NewBar(cmd.ErrOrStderr())
+		defer bar.Clear()
+		manifest, err = db.Backup(cmd.Context(), to, p.Build.Version, func(part string, done int64) { bar.Show(int(done), -1, part) })
 		return err
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/contracttests/report"
 )
 
 // RestoreCommand returns the command "restore".
@@ -79,10 +80,10 @@ func restore(p *program.Program, cmd *cobra.Command, path string, how backups.Op
 		return err
 	}
 	defer func() { _ = archive.Close() }()
-	shown := newProgress(cmd.ErrOrStderr())
-	how.Progress = shown.set
+	bar := report.NewBar(cmd.ErrOrStderr())
+	how.Progress = func(part string, done int64) { bar.Show(int(done), -1, part) }
 	manifest, err := sqlstore.Restore(cmd.Context(), options, archive, how)
-	shown.finish()
+	bar.Clear()
 	switch {
 	case errors.Is(err, backups.ErrNotEmpty):
 		return fmt.Errorf("%w\nname a new database in sql.dsn, or add --force to replace what this one holds", err)

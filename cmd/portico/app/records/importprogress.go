@@ -5,8 +5,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
@@ -16,39 +14,35 @@ import (
 type importProgress struct {
 	w     io.Writer
 	part  string
+	total int64
 	began time.Time
-	bar   *progressbar.ProgressBar
+	bar   *report.Bar
 }
 
 // newImportProgress shows the progress on w. total is the number of records, as far as known.
 func newImportProgress(w io.Writer, part string, total int64) *importProgress {
-	p := &importProgress{w: w, part: part, began: time.Now()}
-	if report.IsTerminal(w) {
-		p.bar = progressbar.NewOptions64(max(total, 1), progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(part),
-			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("records"),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
-	}
-	return p
+	return &importProgress{w: w, part: part, total: total, began: time.Now(), bar: report.NewBar(w)}
 }
 
 // Set shows that so many records are done.
 func (p *importProgress) Set(done int64) {
-	if p.bar == nil {
-		return
-	}
-	if done > p.bar.GetMax64() {
-		p.bar.ChangeMax64(done) // the old shop has got more
-	}
-	_ = p.bar.Set64(done) // failing to draw the bar must not stop the work
+	total := max(p.total, done) // the old shop may have got more
+	rate := p.rate(done)
+	left := time.Duration(float64(total-done) / max(rate, 1) * float64(time.Second))
+	p.bar.Show(int(done), int(total), fmt.Sprintf("%s, %.0f records/s, %s left", p.part, rate, left.Round(time.Second)))
+}
+
+// rate returns the number of records a second since the beginning.
+func (p *importProgress) rate(done int64) float64 {
+	return float64(done) / max(time.Since(p.began).Seconds(), 0.001)
 }
 
 // Finish removes the bar, or writes the line.
 func (p *importProgress) Finish(done *transfer.Counts) {
-	if p.bar != nil {
-		_ = p.bar.Finish()
+	p.bar.Clear()
+	if report.IsTerminal(p.w) {
 		return
 	}
-	took := time.Since(p.began)
-	rate := float64(done.Read) / max(took.Seconds(), 0.001)
-	fmt.Fprintf(p.w, "%s: %d read, %d skipped, in %s (%.0f/s)\n", p.part, done.Read, done.SkippedCount(), took.Round(time.Millisecond), rate)
+	took := time.Since(p.began).Round(time.Millisecond)
+	fmt.Fprintf(p.w, "%s: %d read, %d skipped, in %s (%.0f/s)\n", p.part, done.Read, done.SkippedCount(), took, p.rate(done.Read))
 }
