@@ -93,7 +93,7 @@ func ParameterValue(name, value string) string {
 	case value == "":
 		return ""
 	case name == "page", name == "limit", name == "oauth_timestamp":
-		if len(value) <= maxDigits && isDigits(value) {
+		if isNumber(value) {
 			return value
 		}
 	case name == "order", name == "dir":

@@ -68,8 +68,11 @@ func isShown(segment string) bool {
 		"soap", "v2_soap", "xmlrpc", "index.php": // the legacy store's
 		return true
 	}
-	return len(segment) <= maxDigits && isDigits(segment)
+	return isNumber(segment)
 }
+
+// isNumber reports whether s is a number that is shown; it may be empty.
+func isNumber(s string) bool { return len(s) <= maxDigits && isDigits(s) }
 
 // isDigits reports whether s has only digits; it may be empty.
 func isDigits(s string) bool {

@@ -12,7 +12,6 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/httpapi"
-	"github.com/portico-commerce/portico/mapping/legacy/mask"
 	"github.com/portico-commerce/portico/mapping/legacy/recording"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
@@ -32,7 +31,7 @@ func (c *refusedCalls) add(r httpapi.RefusedRequest) {
 	call := webconsole.RefusedCall{
 		Time: time.Now(), Consumer: strings.Clone(redact.Consumer(r.Request)), Call: r.Call, Method: contract.MethodLabel(r.Request.Method),
 		// Clones, or the whole head of the request would stay in memory.
-		Path: strings.Clone(redact.Path(r.Request.URL.EscapedPath())), Agent: strings.Clone(mask.Agent(r.Request.Header)), Client: r.Client, Problem: r.Problem,
+		Path: strings.Clone(redact.Path(r.Request.URL.EscapedPath())), Agent: strings.Clone(redact.Agent(r.Request.Header)), Client: r.Client, Problem: r.Problem,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

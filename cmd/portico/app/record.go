@@ -16,22 +16,22 @@ import (
 
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/mask"
 	"github.com/portico-commerce/portico/mapping/legacy/recording"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 // newMasker returns a masker with a random key, which is lost when the program ends:
 // nobody can undo its masks afterwards.
-func newMasker(table *contract.Table) *mask.Masker {
+func newMasker(table *contract.Table) *redact.Masker {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
-	return mask.New(table, key)
+	return redact.NewMasker(table, key)
 }
 
 // A recorderPool has the open recorders, by folder. Rule sets share those of a folder, so that
 // no two of them write the same file.
 type recorderPool struct {
-	masker   *mask.Masker
+	masker   *redact.Masker
 	registry prometheus.Registerer
 	log      *slog.Logger
 
@@ -47,7 +47,7 @@ type recorders struct {
 	users    int // rule sets
 }
 
-func newRecorderPool(masker *mask.Masker, registry prometheus.Registerer, log *slog.Logger) *recorderPool {
+func newRecorderPool(masker *redact.Masker, registry prometheus.Registerer, log *slog.Logger) *recorderPool {
 	return &recorderPool{masker: masker, registry: registry, log: log, open: map[string]*recorders{}}
 }
 

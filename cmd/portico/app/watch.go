@@ -26,7 +26,6 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/compare"
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
 	"github.com/portico-commerce/portico/mapping/legacy/gate"
-	"github.com/portico-commerce/portico/mapping/legacy/mask"
 	"github.com/portico-commerce/portico/mapping/legacy/migration"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 	"github.com/portico-commerce/portico/mapping/legacy/shadow"
@@ -40,7 +39,7 @@ var errBusy = errors.New("the other system cannot answer now")
 // A watching has what the watchers of all rule sets share.
 type watching struct {
 	legacy    *legacysystem.System
-	masker    *mask.Masker
+	masker    *redact.Masker
 	table     *contract.Table
 	registry  *prometheus.Registry
 	log       *slog.Logger
@@ -267,7 +266,7 @@ func (w *watchers) baseURLs(e *exchange.Exchange) [2]string {
 }
 
 // maskedTarget returns path and query of a request, with personal data masked.
-func maskedTarget(masker *mask.Masker, e *exchange.Exchange) string {
+func maskedTarget(masker *redact.Masker, e *exchange.Exchange) string {
 	target := masker.Path(e.Route, e.Request.URL.EscapedPath())
 	if query := masker.Query(e.Route, e.Request.URL.RawQuery); query != "" {
 		target += "?" + query

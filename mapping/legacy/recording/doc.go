@@ -5,7 +5,7 @@
 //
 //  1. No client waits. An exchange that cannot be queued immediately is dropped and
 //     counted; disk errors are logged at most once a minute.
-//  2. Everything that is written has been masked by package mask. A request that cannot be
+//  2. Everything that is written has been masked by package redact. A request that cannot be
 //     masked is not written at all; of a reply that cannot be masked, the body is left
 //     out.
 //  3. Files are written atomically: to a temporary file that is then renamed. Each process

@@ -16,7 +16,7 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
-	"github.com/portico-commerce/portico/mapping/legacy/mask"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 // Outcomes of an exchange that was selected for recording.
@@ -35,7 +35,7 @@ type Options struct {
 	Dir string // created if it does not exist
 	// Instance is part of the file names. It must be unique among running processes.
 	Instance string
-	Mask     *mask.Masker
+	Mask     *redact.Masker
 	// Bases are base URLs that files replace with a placeholder, in addition to that of
 	// the request.
 	Bases []string

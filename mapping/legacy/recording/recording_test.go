@@ -17,7 +17,7 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
-	"github.com/portico-commerce/portico/mapping/legacy/mask"
+	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 func table() *contract.Table { return contract.NewTable(contract.Routes(contract.StandardFields())) }
@@ -75,7 +75,7 @@ func recorder(t *testing.T, dir string, change func(*Options)) (*Recorder, *coun
 	t.Helper()
 	c := &counts{n: map[string]int{}}
 	o := Options{
-		Dir: dir, Instance: "test", Mask: mask.New(table(), []byte("key")), Limits: Limits{Sample: 1, PerSecond: 10_000, MaxBytes: 1 << 30, BodyBytes: 2 << 20},
+		Dir: dir, Instance: "test", Mask: redact.NewMasker(table(), []byte("key")), Limits: Limits{Sample: 1, PerSecond: 10_000, MaxBytes: 1 << 30, BodyBytes: 2 << 20},
 		Every: time.Hour, Count: c.count, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
@@ -131,7 +131,7 @@ func TestHeadersAreMasked(t *testing.T) {
 				e.Request.Header[header], e.ReplyHeader[header] = []string{value, value}, []string{value, value}
 			}
 		})
-		got, err := newConversation(&Options{Mask: mask.New(table(), []byte("key")), Limits: Limits{BodyBytes: 1 << 10}}, e)
+		got, err := newConversation(&Options{Mask: redact.NewMasker(table(), []byte("key")), Limits: Limits{BodyBytes: 1 << 10}}, e)
 		if err != nil {
 			t.Errorf("%s: %v", value, err)
 			continue
@@ -204,7 +204,7 @@ func TestConverse(t *testing.T) {
 		{"too long", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := newConversation(&Options{Mask: mask.New(table(), []byte("key")), Bases: []string{"https://old.example"}, Limits: Limits{BodyBytes: 1 << 10}}, exchanged(c.method, c.target, c.change))
+			got, err := newConversation(&Options{Mask: redact.NewMasker(table(), []byte("key")), Bases: []string{"https://old.example"}, Limits: Limits{BodyBytes: 1 << 10}}, exchanged(c.method, c.target, c.change))
 			if c.want == "" {
 				if err == nil {
 					t.Errorf("written: %+v", got)

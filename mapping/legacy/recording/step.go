@@ -10,7 +10,6 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
-	"github.com/portico-commerce/portico/mapping/legacy/mask"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -124,7 +123,7 @@ func caller(e *exchange.Exchange) (as, note string) {
 }
 
 // target returns the masked path and query of the request.
-func target(m *mask.Masker, e *exchange.Exchange) string {
+func target(m *redact.Masker, e *exchange.Exchange) string {
 	path := m.Path(e.Route, e.Request.URL.EscapedPath())
 	if below, ok := strings.CutPrefix(path, contract.Base); ok && strings.HasPrefix(below, "/") {
 		path = below
@@ -146,7 +145,7 @@ func maskedReply(o *Options, bases []string, e *exchange.Exchange) (response, st
 		into **string
 		mask func(string) string
 	}{
-		{"Content-Type", &r.ContentType, m.MediaTypes}, {"Www-Authenticate", &r.WWWAuthenticate, m.Challenge}, {"Allow", &r.Allow, mask.Methods},
+		{"Content-Type", &r.ContentType, m.MediaTypes}, {"Www-Authenticate", &r.WWWAuthenticate, m.Challenge}, {"Allow", &r.Allow, redact.Methods},
 	} {
 		if values := e.ReplyHeader[header.name]; len(values) > 0 {
 			value := header.mask(values[0])
@@ -184,11 +183,11 @@ func maskedReply(o *Options, bases []string, e *exchange.Exchange) (response, st
 }
 
 // masked returns the masked body.
-func masked(m *mask.Masker, route *contract.Route, contentType string, body []byte) ([]byte, error) {
+func masked(m *redact.Masker, route *contract.Route, contentType string, body []byte) ([]byte, error) {
 	if len(body) == 0 {
 		return nil, nil
 	}
-	f, err := mask.Format(contentType, body)
+	f, err := redact.BodyFormat(contentType, body)
 	if err == nil {
 		var kept []byte
 		if kept, err = m.Body(route, f, body); err == nil && utf8.Valid(kept) {

@@ -10,7 +10,6 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
-	"github.com/portico-commerce/portico/mapping/legacy/mask"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -149,7 +148,7 @@ func sideOf(e *exchange.Exchange) string {
 }
 
 // agentOf returns the name of the client's program without its version, or "none".
-func agentOf(e *exchange.Exchange) string { return cmp.Or(mask.Agent(e.Request.Header), "none") }
+func agentOf(e *exchange.Exchange) string { return cmp.Or(redact.Agent(e.Request.Header), "none") }
 
 func formatOf(contentType string) string {
 	f, _, err := codec.ContentType(contentType)

@@ -1,4 +1,4 @@
-package mask
+package redact
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 // ErrUnknown is the error for a body that must not be kept at all: it cannot be parsed, or
 // it holds fields that no table describes.
-var ErrUnknown = errors.New("mask: the body cannot be parsed, or holds fields that no table describes")
+var ErrUnknown = errors.New("redact: the body cannot be parsed, or holds fields that no table describes")
 
 // Body returns the body of a request on route, which may be nil, or of its reply, with
 // personal and secret values masked. f is the format of the body. The error is
@@ -57,10 +57,10 @@ func (m *Masker) Plain(body []byte) ([]byte, error) {
 	return nil, ErrUnknown
 }
 
-// Format returns the format of a body. It uses the Content-Type and, if that names no
+// BodyFormat returns the format of a body. It uses the Content-Type and, if that names no
 // known format, the first character of the body: some clients declare one format and send
 // another.
-func Format(contentType string, body []byte) (contract.Format, error) {
+func BodyFormat(contentType string, body []byte) (contract.Format, error) {
 	begins := strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n")
 	looksJSON := strings.HasPrefix(begins, "{") || strings.HasPrefix(begins, "[")
 	f, _, err := codec.ContentType(contentType)

@@ -1,4 +1,4 @@
-package mask
+package redact
 
 import (
 	"net/url"
@@ -23,8 +23,6 @@ func (m *Masker) Path(route *contract.Route, path string) string {
 	}
 	return escapeNonASCII(strings.Join(segments, "/"))
 }
-
-func isNumber(s string) bool { return len(s) < 20 && strings.Trim(s, "0123456789") == "" }
 
 // Query returns a query string without OAuth parameters. It masks values that no list
 // modifier can have, and the operands of filters on personal fields. Everything else keeps

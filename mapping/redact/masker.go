@@ -1,27 +1,4 @@
-// Package mask replaces personal and secret data in copies of requests and replies, so
-// that the copies can be stored, counted and shown.
-//
-// # Principles
-//
-//  1. Only known data stays: a field that the tables of package contract mark as public,
-//     a word that the contract itself uses, a usual word of a header. Unknown data is
-//     masked; if even its place in the body is unknown, the whole body is rejected.
-//  2. A mask preserves the form of the value: it replaces letters with letters, digits
-//     with digits, an e-mail address with an e-mail address, a date with a date, all in
-//     the same number of characters. Of the original characters only punctuation and
-//     blanks remain. Empty values stay empty.
-//  3. As long as the key is the same, a value always has the same mask, so that related
-//     records still match. Without the key the value cannot be recovered.
-//  4. Names chosen by clients are masked as well: names inside private fields, root
-//     elements, parameters. A method that HTTP does not define becomes "OTHER".
-//  5. All other bytes of a body stay unchanged: the body is not encoded again.
-//
-// # How it is tested
-//
-// Tables of values, and of bodies and queries in every format and in unusual spellings. A
-// fuzz target plants a value in every personal field, in every form a body or a query can
-// have, and searches the result for it.
-package mask
+package redact
 
 import (
 	"crypto/hmac"
@@ -42,9 +19,9 @@ type Masker struct {
 	options map[string][]string // of fields that accept only a few values
 }
 
-// New returns a masker for calls of the routes in table. Maskers with the same key produce
+// NewMasker returns a masker for calls of the routes in table. Maskers with the same key produce
 // the same masks. The key should be 32 random bytes that are not stored anywhere.
-func New(table *contract.Table, key []byte) *Masker {
+func NewMasker(table *contract.Table, key []byte) *Masker {
 	m := &Masker{key: key, words: table.Vocabulary(), options: map[string][]string{}}
 	for _, rule := range contract.StandardFields().Customers.Rules.Rules {
 		if len(rule.Options) > 0 {

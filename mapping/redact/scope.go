@@ -1,4 +1,4 @@
-package mask
+package redact
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package mask
+package redact
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 func table() *contract.Table { return contract.NewTable(contract.Routes(contract.StandardFields())) }
 
-func masker(key string) *Masker { return New(table(), []byte(key)) }
+func masker(key string) *Masker { return NewMasker(table(), []byte(key)) }
 
 func route(t testing.TB, path string) *contract.Route {
 	t.Helper()
@@ -107,7 +107,7 @@ func TestBodies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := masker("key")
-			f, err := Format("", []byte(c.body))
+			f, err := BodyFormat("", []byte(c.body))
 			if err != nil {
 				t.Fatal(err)
 			}
