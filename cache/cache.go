@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	defaultMaxReply = 1 << 20
-	defaultLease    = 5 * time.Second
+	// maxReply is the maximum size of a stored value in bytes. Memory does not store values larger than
+	// a sixteenth of its size.
+	maxReply     = 1 << 20
+	defaultLease = 5 * time.Second
 )
 
 // Options configure a [Cache].
@@ -45,9 +47,6 @@ type Options struct {
 	Timeout time.Duration
 	// MemoryBytes is the maximum size of the memory tier; 0 disables it.
 	MemoryBytes int64
-	// MaxReply is the maximum size of a stored value in bytes; 0 means 1 MiB. Memory does
-	// not store values larger than a sixteenth of MemoryBytes.
-	MaxReply int
 	// Lease is how long a write that is never done prevents replies from being stored; 0
 	// means 5 s.
 	Lease time.Duration
@@ -74,7 +73,6 @@ type Changes interface {
 // A Cache caches replies in memory and in Redis. It is safe for concurrent use.
 type Cache struct {
 	ttl, staleTTL, memoryTTL time.Duration
-	maxReply                 int
 	now                      func() time.Time
 	log                      *slog.Logger
 	metrics                  *metrics
@@ -97,10 +95,9 @@ type Cache struct {
 // an error if Redis is unavailable.
 func New(ctx context.Context, o Options) (*Cache, error) {
 	c := &Cache{
-		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log, secret: o.Secret,
+		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, now: o.Now, log: o.Log, secret: o.Secret,
 		generations: newGenerations(), changes: o.Changes, stop: func() {},
 	}
-	c.maxReply = cmp.Or(c.maxReply, defaultMaxReply)
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -118,7 +115,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 	}
 	r := &remote{
 		client: o.Redis, keys: keyspace(cmp.Or(o.Prefix, DefaultPrefix)), timeout: o.Timeout, staleTTL: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
-		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(), slots: make(chan struct{}, maxLookups),
+		now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(), slots: make(chan struct{}, maxLookups),
 		invalidate: c.invalidate,
 		onState: func(to string) {
 			if o.OnBreaker != nil {

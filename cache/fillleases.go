@@ -63,7 +63,7 @@ func (r *remote) awaitFill(ctx context.Context, id entryID, lease string, genera
 		if err != nil {
 			return nil
 		}
-		if b, err := entry.Bytes(); err == nil && len(b) <= entryHeader+r.maxReply {
+		if b, err := entry.Bytes(); err == nil && len(b) <= entryHeader+maxReply {
 			// Under the same generations: whatever was written before this call read them is in it.
 			if found, ok := decode(b, id); ok && found.digest == generations {
 				return found

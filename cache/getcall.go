@@ -220,7 +220,7 @@ func (f *getCall) runFill(ctx context.Context) (*fillResult, error) {
 		return nil, err
 	}
 	result := &fillResult{outcome: outcomeBypass, redisFailed: f.redisFailed, reply: &reply{value: value, made: start, ttl: min(ttl, c.ttl)}}
-	if result.reply.ttl <= 0 || len(value) > c.maxReply || !c.generations.current(f.snapshot) {
+	if result.reply.ttl <= 0 || len(value) > maxReply || !c.generations.current(f.snapshot) {
 		return result, nil // storing it would replace a reply that may still be usable
 	}
 	if f.generationsKnown {

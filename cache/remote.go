@@ -88,7 +88,6 @@ type remote struct {
 	staleTTL   time.Duration // how long replies are stored after their ttl
 	genTTL     time.Duration
 	lease      time.Duration
-	maxReply   int
 	now        func() time.Time
 	log        *slog.Logger
 	metrics    *metrics
@@ -294,7 +293,7 @@ func (r *remote) parseLookup(id entryID, entry *redis.StringCmd, gens []*redis.S
 	switch {
 	case errors.Is(err, redis.Nil):
 		return l
-	case err != nil || len(b) > entryHeader+r.maxReply:
+	case err != nil || len(b) > entryHeader+maxReply:
 		l.corrupt = true
 		return l
 	}

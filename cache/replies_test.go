@@ -136,13 +136,13 @@ func TestStale(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	const largest = 1000
+	const largest = 1 << 20
 	for _, redis := range []bool{false, true} {
 		var s *apptest.Redis
 		if redis {
 			s = startRedis(t)
 		}
-		r := newReplica(t, s, func(o *cache.Options) { o.MaxReply = largest })
+		r := newReplica(t, s, func(o *cache.Options) { o.MemoryBytes = 64 * largest })
 		fits, over := strings.Repeat("x", largest), strings.Repeat("x", largest+1)
 		r.get("fits", "miss", fits, fillWith(fits))
 		r.get("fits", "hit", fits, failingFill)

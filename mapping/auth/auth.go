@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,8 +87,6 @@ type Options struct {
 	// PublicURL is the base URL known to clients, or nil. Clients may have signed its scheme
 	// and host instead of those of the request.
 	PublicURL *url.URL
-	// CredentialTTL is how long lookups are cached, including failed ones; 0 means 3 s.
-	CredentialTTL time.Duration
 	// RSACrashes makes RSA-SHA1 signatures fail with [ErrUnverifiable], like the crash of
 	// the original (wire 14), instead of with a [Problem].
 	RSACrashes bool
@@ -123,7 +120,6 @@ type Authenticator struct {
 	nonces          Nonces
 	keys            Keys // nil if API keys are not supported
 	publicOrigins   []string
-	ttl             time.Duration
 	rsaCrashes      bool
 	refusePlaintext bool
 	plusAsSpace     bool
@@ -136,11 +132,10 @@ type Authenticator struct {
 // New returns an Authenticator that uses the two stores.
 func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	a := &Authenticator{
-		credentials: credentials, nonces: nonces, keys: o.Keys, ttl: o.CredentialTTL,
+		credentials: credentials, nonces: nonces, keys: o.Keys,
 		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, plusAsSpace: o.PlusAsSpace,
 		timestampMaxAge: o.TimestampMaxAge, now: o.Now, log: o.Log,
 	}
-	a.ttl = cmp.Or(a.ttl, 3*time.Second)
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -153,13 +148,13 @@ func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 
 // Purge empties all caches. Call it when the store was replaced.
 func (a *Authenticator) Purge() {
-	a.cache.Store(newCredentialCache(a.credentials, a.keys, a.ttl, a.now))
+	a.cache.Store(newCredentialCache(a.credentials, a.keys, a.now))
 }
 
 // PurgeCredentials empties the credential cache. Call it when a token was removed. A nonce
 // that came with a wrong signature stays used for its sender.
 func (a *Authenticator) PurgeCredentials() {
-	c := newCredentialCache(a.credentials, a.keys, a.ttl, a.now)
+	c := newCredentialCache(a.credentials, a.keys, a.now)
 	c.failedNonces = a.cache.Load().failedNonces
 	a.cache.Store(c)
 }

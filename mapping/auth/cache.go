@@ -33,15 +33,18 @@ type credentialCache struct {
 	failedNonces *cache[struct{}]
 }
 
-func newCredentialCache(credentials Credentials, keys Keys, ttl time.Duration, now func() time.Time) *credentialCache {
+// credentialTTL is how long lookups of credentials are cached, including failed ones.
+const credentialTTL = 3 * time.Second
+
+func newCredentialCache(credentials Credentials, keys Keys, now func() time.Time) *credentialCache {
 	c := &credentialCache{
-		consumers: newCache("consumer", credentials.Consumer, ttl, now),
-		tokens:    newCache("token", credentials.Token, ttl, now),
+		consumers: newCache("consumer", credentials.Consumer, credentialTTL, now),
+		tokens:    newCache("token", credentials.Token, credentialTTL, now),
 
 		failedNonces: newCache[struct{}]("failed nonce", nil, failedNonceLife, now),
 	}
 	if keys != nil {
-		c.keys = newCache("key", keys.Key, ttl, now)
+		c.keys = newCache("key", keys.Key, credentialTTL, now)
 	}
 	return c
 }

@@ -49,14 +49,14 @@ func TestCacheLifetime(t *testing.T) {
 
 func TestRevocation(t *testing.T) {
 	now := time.Unix(serverTime, 0)
-	a, credentials, _ := newAuthenticator(Options{CredentialTTL: time.Second, Now: func() time.Time { return now }})
+	a, credentials, _ := newAuthenticator(Options{Now: func() time.Time { return now }})
 	if got := callWith(t, a, adminToken); got != "" {
 		t.Fatalf("problem %q", got)
 	}
 	token := credentials.Tokens[adminToken]
 	token.Revoked = true
 	credentials.Tokens[adminToken] = token
-	now = now.Add(time.Second)
+	now = now.Add(credentialTTL)
 	if got := callWith(t, a, adminToken); got != "token_revoked" {
 		t.Errorf("after the TTL: problem %q", got)
 	}

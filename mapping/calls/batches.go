@@ -33,11 +33,6 @@ func (b *Batch) Succeed(id int64, message contract.Fault) {
 	b.add(successList, codec.TextNode(strconv.FormatInt(id, 10)), message)
 }
 
-// Succeeded reports whether a record has been saved.
-func (b *Batch) Succeeded() bool {
-	return slices.ContainsFunc(b.lists, func(m codec.Member) bool { return m.Key == successList })
-}
-
 // Fail adds one message about a record; id is the value that the client sent.
 func (b *Batch) Fail(id codec.Node, fault contract.Fault) {
 	if fault.Bare {
