@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-resty/resty/v2"
 	"github.com/itchyny/gojq"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/adapter/reststore/graphql"
 )
@@ -140,10 +139,8 @@ func (o *operation) check(l *loader, p place) {
 // reportDocument records a fault of the GraphQL document at p.
 func (l *loader) reportDocument(p place, err error) {
 	p.Line = p.Node.Line
-	known, ok := errors.AsType[*graphql.Error](err)
-	// The text of a YAML block starts in the line after the | and keeps its lines.
-	if ok && p.Node.Style&yaml.LiteralStyle != 0 {
-		p.Line += known.Line
+	if known, ok := errors.AsType[*graphql.Error](err); ok {
+		p.Line = p.LineOf(known.Line)
 	}
 	l.Fault(p, "is not a valid GraphQL document: %v", err)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -71,9 +70,8 @@ func (l *loader) compile(p place, e *expression, program string) {
 func (l *loader) reportSyntax(p place, err error) {
 	p.Line = p.Node.Line
 	var syntax *gojq.ParseError
-	// The text of a YAML block starts in the line after the | and keeps its lines.
-	if text := p.Node.Value; errors.As(err, &syntax) && p.Node.Style&yaml.LiteralStyle != 0 {
-		p.Line += 1 + strings.Count(text[:min(syntax.Offset, len(text))], "\n")
+	if text := p.Node.Value; errors.As(err, &syntax) {
+		p.Line = p.LineOf(1 + strings.Count(text[:min(syntax.Offset, len(text))], "\n"))
 	}
 	problem := err.Error()
 	if strings.HasPrefix(problem, "variable not defined") {

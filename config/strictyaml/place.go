@@ -60,6 +60,15 @@ func (p Place) IsSet() bool {
 	return p.Node != nil && (p.Node.Kind != yaml.ScalarNode || p.Node.ShortTag() != "!!null")
 }
 
+// LineOf returns the line of the file that has line n of the text at p, counted from 1. Only the text of
+// a literal block keeps its lines, and starts in the line after the |; other text is in one line.
+func (p Place) LineOf(n int) int {
+	if p.Node.Style&yaml.LiteralStyle == 0 {
+		return p.Node.Line
+	}
+	return p.Node.Line + n
+}
+
 // Name returns the last name in the path.
 func (p Place) Name() string { return p.Path[strings.LastIndexByte(p.Path, '.')+1:] }
 
