@@ -196,8 +196,7 @@ func (s server) roundTrip(ctx context.Context, r *request) (*reply, error) {
 	}
 	defer resp.Body.Close()
 	limited.N += maxReply - maxHead
-	var body strings.Builder
-	_, err = io.Copy(&body, resp.Body)
+	pieces, err := readPieces(resp.Body)
 	if limited.N <= 0 { // which is no error if the end of the connection ends the body
 		return nil, fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
 	}
@@ -210,7 +209,23 @@ func (s server) roundTrip(ctx context.Context, r *request) (*reply, error) {
 	for i, location := range resp.Header["Location"] {
 		resp.Header["Location"][i] = s.withoutBasePath(location)
 	}
-	return &reply{resp.StatusCode, resp.Header, body.String()}, nil
+	return &reply{resp.StatusCode, resp.Header, strings.Join(pieces, "")}, nil
+}
+
+// readPieces reads a body to its end in pieces: one text that grows would be copied several times,
+// which takes five times the memory of a long body.
+func readPieces(body io.Reader) (pieces []string, err error) {
+	const first, longest = 4 << 10, 1 << 20
+	for size := int64(first); err == nil; size = min(2*size, longest) {
+		var piece strings.Builder
+		piece.Grow(int(size))
+		_, err = io.CopyN(&piece, body, size)
+		pieces = append(pieces, piece.String())
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return pieces, err
 }
 
 // maxErrorText is the length of the longest text of an error of which a server may have written a part.

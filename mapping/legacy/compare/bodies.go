@@ -117,7 +117,12 @@ var (
 // normalize returns the text of a reply with placeholders for the parts that differ between
 // systems or calls.
 func normalize(text []byte, base string) []byte {
-	text = formKey.ReplaceAll(text, []byte("${1}"+keyWord))
+	if bytes.Contains(text, []byte("form_key")) { // without a match, ReplaceAll would copy the text
+		text = formKey.ReplaceAll(text, []byte("${1}"+keyWord))
+	}
+	if !bytes.Contains(text, []byte("uenc")) {
+		return contract.ReplaceBase(text, base, baseWord)
+	}
 	text = returnURL.ReplaceAllFunc(text, func(found []byte) []byte {
 		m := returnURL.FindSubmatch(found)
 		way, err := base64.RawURLEncoding.DecodeString(string(m[2]))
