@@ -11,8 +11,10 @@ import (
 // TestConformance runs the conformance suite against the demo store, with part of it in
 // backends that differ from Medusa and from each other.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, kind := range allKinds {
 		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
 			sample := nightly.NewSample(t)
 			adaptertest.Run(t, adaptertest.Harness{
 				// Imports are tested in package replica, with a backend that owns all resources.
