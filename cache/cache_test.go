@@ -52,7 +52,7 @@ func openReplica(tb testing.TB, s *apptest.Redis, edit func(*cache.Options)) *re
 	r := &replica{tb: tb, registry: prometheus.NewRegistry(), states: make(chan string, 1000)}
 	o := cache.Options{
 		TTL: time.Minute, StaleTTL: time.Hour, MemoryTTL: 0, MemoryBytes: 16 << 20,
-		Timeout:   time.Second, // generous, because tests share the machine
+		Timeout:   10 * time.Second, // generous, because tests share the machine
 		OnBreaker: func(to string) { r.states <- to }, Registerer: r.registry, Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
