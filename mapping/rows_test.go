@@ -113,6 +113,9 @@ func TestRowsInBatches(t *testing.T) {
 				t.Run(l.path, func(t *testing.T) {
 					for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
 						for _, role := range contract.Roles() {
+							if !sample.Takes(3) {
+								continue
+							}
 							streamed := same(role, l.path+"?limit=0", accept)
 							if role == contract.Admin && !streamed {
 								t.Errorf("%s %s: not streamed", role, accept)
