@@ -154,7 +154,13 @@ func testResetDuringTraffic(t *testing.T, e sqltest.Engine) {
 		}
 		return err
 	})
-	repeat(func() error { return adaptertest.Update(t, s, 1, 0, attrs{"qty": "7.0000"}) })
+	repeat(func() error {
+		err := adaptertest.Update(t, s, 1, 0, attrs{"qty": "7.0000"})
+		if adapter.KindOf(err) == adapter.Unavailable {
+			return nil // on a busy machine a reset takes longer than a write waits for it
+		}
+		return err
+	})
 	<-begun
 	<-begun
 	for range 5 {
