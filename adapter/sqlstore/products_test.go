@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // openWithStoreViewValues opens the demo store with images and values of store views.
@@ -81,6 +82,17 @@ func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
 	return adaptertest.RestrictedStore{Store: store, Bounds: b.Bounds}, nil
 }
 
+// oneVariant returns a function that reports whether to run a variant of a suite: outside nightly runs
+// it chooses one of names.
+func oneVariant(t *testing.T, names ...string) func(name string) bool {
+	t.Helper()
+	if nightly.Whole() {
+		return func(string) bool { return true }
+	}
+	one := names[nightly.NewSample(t).IntN(len(names))]
+	return func(name string) bool { return name == one }
+}
+
 // TestConformanceInStoreViews runs the whole product suite on the values that store
 // views, websites and categories show, so that every query on the scoped tables is
 // compared with adapter.Apply.
@@ -89,6 +101,7 @@ func TestConformanceInStoreViews(t *testing.T) {
 }
 
 func testConformanceInStoreViews(t *testing.T, e sqltest.Engine) {
+	chosen := oneVariant(t, "store view", "category of a website, with its values alone", "product listing")
 	unsupported := map[adapter.Resource]string{}
 	for _, table := range tables.Layout(adapter.NewSchemas()) {
 		if table.Schema.Resource != adapter.Products {
@@ -103,6 +116,9 @@ func testConformanceInStoreViews(t *testing.T, e sqltest.Engine) {
 		{"category of a website, with its values alone", adaptertest.Bounds{StoreID: 2, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.InWebsite, Value: 1}, {Name: adapter.InCategory, Value: 3}}}},
 		{"product listing", adaptertest.Bounds{StoreID: 2, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.Listed}}}},
 	} {
+		if !chosen(c.name) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			open := StoreOpener(t, func(tb testing.TB) *DB { return openWithStoreViewValues(tb, e) }, func(tb testing.TB, db *DB) {
 				if err := db.Reset(tb.Context(), DemoData(tb)); err != nil {
