@@ -12,7 +12,7 @@ import (
 // TestResetCounters checks that new keys follow the keys of the data set after a reset,
 // regardless of earlier keys.
 func TestResetCounters(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db := openTest(t, e)
 		schema := db.records.Table(adapter.Categories).Schema
 		category := attrs{"parent_id": 1, "name": "c", "is_active": 1}

@@ -13,7 +13,7 @@ import (
 // TestConditionsEvaluatedByTheStore lists and counts by conditions that SQL cannot
 // evaluate exactly, in an order that it can produce. The result must not be partial.
 func TestConditionsEvaluatedByTheStore(t *testing.T) {
-	sqltest.EachEngine(t, testConditionsEvaluatedByTheStore)
+	sqltest.EachSQL(t, testConditionsEvaluatedByTheStore)
 }
 
 func testConditionsEvaluatedByTheStore(t *testing.T, e sqltest.Engine) {
@@ -70,7 +70,7 @@ func sameKey(a, b adapter.Record) bool { return a.Get(a.Schema.Key) == b.Get(b.S
 
 // TestPartialLists fixes the set of lists that are partial.
 func TestPartialLists(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db := openWithStoreViewValues(t, e)
 		prices := []adapter.Condition{{Any: []adapter.Test{{Attribute: "tier_price", Op: adapter.IsNotNull}}}}
 		for _, c := range []struct {

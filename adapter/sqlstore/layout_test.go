@@ -85,7 +85,7 @@ func hasTimeAttribute(s *adapter.Schema, name string) bool {
 
 // TestLayout checks that every table has exactly the columns of its schema.
 func TestLayout(t *testing.T) {
-	sqltest.EachEngine(t, testLayout)
+	sqltest.EachSQL(t, testLayout)
 }
 
 func testLayout(t *testing.T, e sqltest.Engine) {
@@ -183,7 +183,7 @@ func must(at int, ok bool) int {
 // TestDeleteOwners deletes records that own others and checks the records that are
 // deleted, the records that remain, and that keys are not reused.
 func TestDeleteOwners(t *testing.T) {
-	sqltest.EachEngine(t, testDeleteOwners)
+	sqltest.EachSQL(t, testDeleteOwners)
 }
 
 func testDeleteOwners(t *testing.T, e sqltest.Engine) {
@@ -282,7 +282,7 @@ func testDeleteOwners(t *testing.T, e sqltest.Engine) {
 
 // TestReadersOnlyRead checks that the pool of readers cannot write.
 func TestReadersOnlyRead(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db := openTest(t, e)
 		if _, err := db.records.Readers.ExecContext(t.Context(), "DELETE FROM product"); err == nil {
 			t.Error("a reader wrote")

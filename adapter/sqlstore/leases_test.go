@@ -25,7 +25,7 @@ func expireLease(t *testing.T, db *DB, name string) {
 
 // TestLeases takes, extends, loses and releases leases.
 func TestLeases(t *testing.T) {
-	sqltest.EachEngine(t, testLeases)
+	sqltest.EachSQL(t, testLeases)
 }
 
 func testLeases(t *testing.T, e sqltest.Engine) {
@@ -99,7 +99,7 @@ func testLeases(t *testing.T, e sqltest.Engine) {
 
 // TestLeaseForOne lets several processes take a new lease at once.
 func TestLeaseForOne(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := e.NewDSN(t)
 		var all sync.WaitGroup
 		var taken atomic.Int64
@@ -127,7 +127,7 @@ func TestLeaseForOne(t *testing.T) {
 // TestFencing checks that a holder that was paused while another one acquired the lease
 // writes nothing.
 func TestFencing(t *testing.T) {
-	sqltest.EachEngine(t, testFencing)
+	sqltest.EachSQL(t, testFencing)
 }
 
 func testFencing(t *testing.T, e sqltest.Engine) {

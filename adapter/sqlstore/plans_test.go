@@ -138,7 +138,7 @@ func TestPlansOfCalls(t *testing.T) {
 
 // TestStatementsPerRead counts the statements of each read.
 func TestStatementsPerRead(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		var watched sqltest.Statements
 		schemas, dsn := addedSchemas(t), e.NewDSN(t)
 		extended, standard := OpenWith(t, Options{DSN: dsn, Schemas: schemas, Wrap: watched.Wrap}), OpenWith(t, Options{DSN: dsn, Wrap: watched.Wrap})

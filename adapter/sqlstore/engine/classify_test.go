@@ -15,7 +15,7 @@ import (
 
 // TestClassify classifies real errors of the drivers.
 func TestClassify(t *testing.T) {
-	sqltest.EachEngine(t, testClassify)
+	sqltest.EachSQL(t, testClassify)
 }
 
 func testClassify(t *testing.T, e sqltest.Engine) {

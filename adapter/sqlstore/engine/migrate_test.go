@@ -42,7 +42,7 @@ func (l logged) Write(line []byte) (int, error) {
 // TestWaitForMigration has one process wait while another one migrates, with and without the right
 // to migrate itself.
 func TestWaitForMigration(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		for _, migrates := range []bool{true, false} {
 			db, other := openEmpty(t, e)
 			release, err := db.Engine.TryMigrationLock(t.Context(), db.Writer, db.Name)
@@ -93,7 +93,7 @@ func TestWaitForMigration(t *testing.T) {
 // TestDatabaseOfLaterVersion opens databases to which a later version has added a migration, and
 // perhaps the oldest version that may use them.
 func TestDatabaseOfLaterVersion(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db := sqltest.Open(t, e.NewDSN(t))
 		run := func(text string) {
 			t.Helper()
@@ -123,7 +123,7 @@ func TestDatabaseOfLaterVersion(t *testing.T) {
 
 // TestDatabaseOfSomebodyElse checks the version of a database that has views in place of the tables.
 func TestDatabaseOfSomebodyElse(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db, _ := openEmpty(t, e)
 		if err := db.Engine.CheckVersion(t.Context(), db.Writer, db.Name, nil); adapter.KindOf(err) != adapter.Invalid || err == nil {
 			t.Errorf("an empty database: %v", err)

@@ -29,7 +29,7 @@ func openRecords(t *testing.T, e sqltest.Engine) shop {
 // TestPushDown fixes the conditions that SQL evaluates, so that a change cannot silently
 // make lists read every record.
 func TestPushDown(t *testing.T) {
-	sqltest.EachEngine(t, testPushDown)
+	sqltest.EachSQL(t, testPushDown)
 }
 
 func testPushDown(t *testing.T, e sqltest.Engine) {
@@ -66,7 +66,7 @@ func testPushDown(t *testing.T, e sqltest.Engine) {
 // TestPageMarksArePushedDown starts lists after marks in every order and with values of
 // every kind, so that a change cannot silently make deep pages read the whole table.
 func TestPageMarksArePushedDown(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db := openRecords(t, e)
 		values := map[adapter.Kind]string{
 			adapter.KindText: "Weiß", adapter.KindInteger: "-3", adapter.KindDecimal: "2.5000", adapter.KindTime: "2012-03-01 10:00:00",
@@ -122,7 +122,7 @@ func TestPageMarksUseAnIndex(t *testing.T) {
 // TestTextConditions compares text conditions and orders on products with
 // adapter.Apply.
 func TestTextConditions(t *testing.T) {
-	sqltest.EachEngine(t, testTextConditions)
+	sqltest.EachSQL(t, testTextConditions)
 }
 
 func testTextConditions(t *testing.T, e sqltest.Engine) {

@@ -15,7 +15,7 @@ import (
 // TestReadStopsAtPageEnd checks that no row is read after the page is full or the
 // context has ended.
 func TestReadStopsAtPageEnd(t *testing.T) {
-	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db := sqltest.Open(t, e.NewDSN(t))
 		if _, err := db.Writer.ExecContext(t.Context(), "INSERT INTO website (website_id, code, name) VALUES (1, 'one', 'One'), (2, 'two', 'Two')"); err != nil {
 			t.Fatal(err)

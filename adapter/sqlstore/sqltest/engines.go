@@ -68,21 +68,39 @@ func (e Engine) Sampled(tb testing.TB) func() bool {
 	return func() bool { return sample.Takes(oneIn) }
 }
 
-// EachEngine runs a test on every engine, in parallel, since tests mostly wait for servers.
-func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Engines(), test) }
+// EachEngine runs a test on every engine, in parallel, since tests mostly wait for servers. MariaDB
+// has a sample of these tests outside nightly runs.
+func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
+	inParallel(t, sampledEngines(t), test)
+}
 
-// EachServer is EachEngine without SQLite.
+// EachSQL is EachEngine for tests of the SQL that is written for one engine. All run on MariaDB.
+func EachSQL(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Engines(), test) }
+
+// EachServer is EachSQL without SQLite.
 func EachServer(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Servers(), test) }
 
 // EachEngineFullSuite runs a conformance suite on every engine in parallel. With -short
 // it uses PostgreSQL alone, since the race detector slows SQLite, which is written in
 // Go, more than tenfold.
 func EachEngineFullSuite(t *testing.T, test func(t *testing.T, e Engine)) {
-	engines := Engines()
+	engines := sampledEngines(t)
 	if testing.Short() {
 		engines = Servers()
 	}
 	inParallel(t, engines, test)
+}
+
+// sampledEngines lists the engines for a test whose SQL is the same on MariaDB and PostgreSQL but for
+// what package engine has of each: MariaDB is one of them in one run of four.
+func sampledEngines(t *testing.T) []Engine {
+	t.Helper()
+	const oneIn = 4
+	engines := Engines()
+	if last := len(engines) - 1; engines[last].Name == "mariadb" && !nightly.NewSample(t).Takes(oneIn) {
+		return engines[:last]
+	}
+	return engines
 }
 
 // EachEngineNightly is EachEngineFullSuite for a variant of a suite that every engine
