@@ -228,7 +228,7 @@ func TestShadowOfHostileSystem(t *testing.T) {
 	}))
 	t.Cleanup(hostile.Close)
 	front := apptest.StartDemo(t, "magento", apptest.RoutesFile(t, "resource: all, shadow: true, to: portico"), "PORTICO_LEGACY_URL="+hostile.URL,
-		"PORTICO_LEGACY_TIMEOUT=1s", "PORTICO_SHADOW_TIMEOUT=1s", "PORTICO_SHADOW_QUEUE=1000", "PORTICO_UPSTREAM_BREAKER_FAILURES=1000", collectEarly)
+		"PORTICO_LEGACY_TIMEOUT=3s", "PORTICO_SHADOW_TIMEOUT=3s", "PORTICO_SHADOW_QUEUE=1000", "PORTICO_UPSTREAM_BREAKER_FAILURES=1000", collectEarly)
 	before := front.PeakResident(t)
 	guest := apptest.NewClient(t, front.Contract, "")
 	for n := range replies {
