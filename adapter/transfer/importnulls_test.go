@@ -188,8 +188,9 @@ func nullRows(t *testing.T, shop *sql.DB, round []nulling) (restore func()) {
 	}
 }
 
-// TestImportNulls imports a shop in which each column that may be null is so in some row; a run takes a
-// sample of the rounds of columns. No import stops, no record is lost without a name, and only what makes a record one costs it.
+// TestImportNulls imports a shop in which each column that may be null is so in some row. A run takes a
+// sample of the rounds of columns. No import stops, no record is lost without a name, and only what
+// makes a record one costs it.
 func TestImportNulls(t *testing.T) {
 	t.Parallel()
 	sample := nightly.NewSample(t)
