@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"math"
@@ -103,23 +104,37 @@ func (s *planShop) reload(lines ...string) {
 	}
 }
 
-// plan returns the plan as JSON and as text. Without a running Portico none is asked.
-func (s *planShop) plan() (*migration.Plan, string) {
+// plan returns the present plan. Without a running Portico none is asked.
+func (s *planShop) plan() *migration.Plan {
 	s.t.Helper()
-	arguments := []string{"plan", "--config", s.file, "--ops", "http://127.0.0.1:1"}
-	if s.ops != nil {
-		arguments[len(arguments)-1] = s.ops.URL
-	}
 	plan := &migration.Plan{}
-	apptest.Parse(s.t, apptest.MustRun(s.t, append(arguments, "--json")...), plan)
-	return plan, apptest.MustRun(s.t, arguments...)
+	apptest.Parse(s.t, s.run("--json"), plan)
+	return plan
+}
+
+// run returns what "portico plan" prints. Tests of a whole migration need hundreds of plans, so that
+// it runs in this process.
+func (s *planShop) run(more ...string) string {
+	s.t.Helper()
+	ops := "http://127.0.0.1:1"
+	if s.ops != nil {
+		ops = s.ops.URL
+	}
+	var stdout bytes.Buffer
+	root := rootCommand(newProgram())
+	root.SetArgs(append([]string{"plan", "--config", s.file, "--ops", ops}, more...))
+	root.SetOut(&stdout)
+	if err := root.ExecuteContext(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return stdout.String()
 }
 
 // expect returns a resource of the present plan, and checks its state, its step and the texts
 // that are printed.
 func (s *planShop) expect(name string, state migration.State, step string, texts ...string) migration.Resource {
 	s.t.Helper()
-	plan, text := s.plan()
+	plan, text := s.plan(), s.run()
 	at := slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == name })
 	if r := plan.Resources[at]; r.State != state || r.Step.Name != step {
 		s.t.Errorf("%s is %s, then %s; want %s, then %s\n%s", name, r.State, r.Step.Name, state, step, text)
@@ -140,8 +155,7 @@ func (s *planShop) expect(name string, state migration.State, step string, texts
 // pasteable returns the lines that the text of the present plan prints for a resource.
 func (s *planShop) pasteable(name string) []string {
 	s.t.Helper()
-	_, text := s.plan()
-	_, text, _ = strings.Cut(text, "\n"+name+": ") // its lines are its own, and so is the paragraph
+	_, text, _ := strings.Cut(s.run(), "\n"+name+": ") // its lines are its own, and so is the paragraph
 	_, text, _ = strings.Cut(text, "\nroutes:")
 	text, _, _ = strings.Cut(text, "\n\n")
 	return strings.Split("routes:"+text, "\n")
@@ -206,7 +220,7 @@ func TestPlan(t *testing.T) {
 
 	lines := s.pasteable(stock)
 	s.paste(lines...)
-	if plan, _ := s.plan(); !slices.ContainsFunc(plan.Warnings, func(w string) bool { return strings.Contains(w, "runs with other routes") }) {
+	if plan := s.plan(); !slices.ContainsFunc(plan.Warnings, func(w string) bool { return strings.Contains(w, "runs with other routes") }) {
 		t.Errorf("warnings %q before the reload", plan.Warnings)
 	}
 	s.reload(lines...)
@@ -245,7 +259,7 @@ func TestPlanWithBackend(t *testing.T) {
 // resource returns what the present plan says of a resource.
 func (s *planShop) resource(name string) migration.Resource {
 	s.t.Helper()
-	plan, _ := s.plan()
+	plan := s.plan()
 	return plan.Resources[slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == name })]
 }
 
@@ -255,11 +269,11 @@ func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
 	s.t.Helper()
 	seen = map[string]bool{}
 	for range 50 {
-		plan, _ := s.plan()
+		plan := s.plan()
 		if plan.Next == "" {
 			break
 		}
-		next, former := s.resource(plan.Next), s.routes
+		next, former := plan.Resources[slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == plan.Next })], s.routes
 		seen[next.Step.Name] = true
 		before(next.Step)
 		if next.Step.Name == "prepare" {
@@ -283,7 +297,7 @@ func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
 			s.put(next.Step.Lines)
 		}
 	}
-	plan, text := s.plan()
+	plan, text := s.plan(), s.run()
 	for _, r := range plan.Resources {
 		if r.State != migration.Alone {
 			s.t.Errorf("%s is %s at the end, then %s", r.Name, r.State, r.Step.Name)
@@ -349,8 +363,7 @@ func (s *planShop) turnWrites(owners outboxes.Owners, r adapter.Resource, mirror
 // and no shorter one.
 func (s *planShop) checkWayBack(cfg *config.Config) {
 	s.t.Helper()
-	plan, _ := s.plan()
-	for _, r := range plan.Resources {
+	for _, r := range s.plan().Resources {
 		refused := func(calls string) bool {
 			back := *cfg
 			back.Routes = append([]config.Route{{Resource: r.Name, Calls: calls, To: "legacy"}}, cfg.Routes...)
@@ -578,7 +591,7 @@ func TestPlanMirrored(t *testing.T) {
 		}
 	}
 	s.expect("customers", migration.Mirrored, "wait", "Writes of customers: portico has them, and they are changing sides; ", "Values that both a client and the old shop have changed: 1 kept, 2 added (see")
-	if plan, _ := s.plan(); !maps.Equal(plan.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
+	if plan := s.plan(); !maps.Equal(plan.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
 		t.Errorf("conflicts %v", plan.Conflicts)
 	}
 	// Without following, nobody looks at who has the writes.
@@ -587,7 +600,7 @@ func TestPlanMirrored(t *testing.T) {
 	if r := s.resource("products"); r.Mirror != nil || r.Step.Name != "prepare" {
 		t.Errorf("not followed: %+v, then %s", r.Mirror, r.Step.Name)
 	}
-	if _, text := s.plan(); !strings.Contains(text, "Next: Set follow.dsn, and restart: ") {
+	if text := s.run(); !strings.Contains(text, "Next: Set follow.dsn, and restart: ") {
 		t.Errorf("no word of the missing setting in\n%s", text)
 	}
 }
