@@ -74,7 +74,7 @@ type Expectation struct {
 	AtMost   *int `yaml:"at_most"`
 	Ordered  string
 
-	source string // the YAML text of the expectation, for reports
+	source func() string // returns the YAML text of the expectation, for reports
 }
 
 // An errorEntry is one entry of an error envelope. In YAML it is written [code, message].
@@ -205,7 +205,7 @@ func (c *Call) expectation(d Dialect) *Expectation {
 	case c.Expect != nil:
 		return c.Expect
 	case c.Documented == nil && c.Magento == nil && c.isWrite():
-		return &Expectation{source: "status: 200, no body\n"}
+		return &Expectation{source: func() string { return "status: 200, no body\n" }}
 	}
 	return nil
 }

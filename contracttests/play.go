@@ -103,7 +103,7 @@ func (p *caseRun) runCall(ctx context.Context, c *Call, step int, createdName st
 	request, got, err := p.send(ctx, s)
 	failure := &Failure{
 		Step: step, Call: fmt.Sprintf("%s: %s %s", s.As, s.Method, request.target),
-		Curl: p.run.target.repeatCommand(p.run.server, request), Clause: strings.Join(p.job.c.Clauses, "; "), Expect: e.source,
+		Curl: p.run.target.repeatCommand(p.run.server, request), Clause: strings.Join(p.job.c.Clauses, "; "), Expect: e.source(),
 	}
 	if err != nil {
 		failure.Broken = "no answer: " + err.Error()

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -104,11 +105,13 @@ func (s *Suite) parseCases(file string, data []byte) error {
 	d := strictyaml.Decoder{File: file, Aliases: true}
 	d.Check = func(p strictyaml.Place, v any) {
 		if e, ok := v.(*Expectation); ok && p.IsSet() {
-			source, err := yaml.Marshal(p.Node) // for reports
-			if err != nil {
-				d.Fault(p, "%v", err)
-			}
-			e.source = string(source)
+			e.source = sync.OnceValue(func() string { // few expectations are reported
+				source, err := yaml.Marshal(p.Node)
+				if err != nil {
+					return err.Error()
+				}
+				return string(source)
+			})
 		}
 	}
 	if err := decodeWith(&d, data, &cases); err != nil {

@@ -85,8 +85,8 @@ func TestExpectationSources(t *testing.T) {
 	for i := range s.cases {
 		for _, step := range s.cases[i].Steps {
 			for _, e := range []*Expectation{step.Expect, step.Documented, step.Magento} {
-				if e != nil && strings.ContainsAny(e.source[:1], "*&") {
-					t.Errorf("%s, %s: %s", s.cases[i].Name, step.Call, e.source)
+				if e != nil && strings.ContainsAny(e.source()[:1], "*&") {
+					t.Errorf("%s, %s: %s", s.cases[i].Name, step.Call, e.source())
 				}
 			}
 		}

@@ -102,9 +102,6 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 	}
 	target.SignCommand = signCommandLine(cmd.Flags())
 	p := &plan{target: target, progress: &progress{w: cmd.ErrOrStderr(), verbose: o.verbose, bar: report.NewBar(cmd.ErrOrStderr())}}
-	if p.suite, err = contracttests.NewSuite(); err != nil {
-		return nil, err
-	}
 	if !cmd.Flags().Changed("parallel") {
 		o.parallel = defaultParallel(demo, target.Dialect)
 	}
@@ -128,6 +125,9 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 	}
 	own, err := o.userExchanges()
 	if err != nil {
+		return nil, err
+	}
+	if p.suite, err = contracttests.NewSuite(); err != nil {
 		return nil, err
 	}
 	if err := o.readGaps(cmd, p, own); err != nil {

@@ -291,6 +291,9 @@ func (d *Decoder) decodeFields(p Place, v reflect.Value) (names []string) {
 			if only := f.Tag.Get("only"); only != "" && !slices.Contains(strings.Fields(only), p.Name()) {
 				d.Refuse(p, strings.ReplaceAll(only, " ", " or "), name)
 			}
+			if !p.has(name) && field.Kind() != reflect.Struct && f.Tag.Get("need")+f.Tag.Get("default") == "" {
+				continue // most fields of large structs are missing
+			}
 			d.decode(p.In(name), field, f.Tag)
 		}
 	}

@@ -95,14 +95,26 @@ func (p Place) Count(names ...string) (count int) {
 
 // In returns the place of a member, which may be missing.
 func (p Place) In(name string) Place {
+	if i := p.index(name); i >= 0 {
+		return p.member(i)
+	}
+	return Place{Line: p.Line, Path: p.join(name), around: &p}
+}
+
+// has reports whether the file has the member.
+func (p Place) has(name string) bool { return p.index(name) >= 0 }
+
+// index returns which member has a name, or -1. It makes no list of keys, because decoding calls it
+// often.
+func (p Place) index(name string) int {
 	if p.isMapping() {
-		for i := 0; i < len(p.Node.Content); i += 2 { // without keys, because decoding calls it often
+		for i := 0; i < len(p.Node.Content); i += 2 {
 			if p.Node.Content[i].Value == name {
-				return p.member(i / 2)
+				return i / 2
 			}
 		}
 	}
-	return Place{Line: p.Line, Path: p.join(name), around: &p}
+	return -1
 }
 
 // Members returns the members by name, in the order of the file.
