@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
@@ -33,13 +34,13 @@ func TestConsentCases(t *testing.T) {
 		}
 	}
 	suite, base := apptest.Suite(t), ""
-	for i, tt := range []struct {
+	type deviation struct {
 		name   string
 		of     func(*http.Response) bool
 		change func(*http.Response, string) string
-		want   []string // parts of the names of all cases that fail; nil if none does
-	}{
-		{"nothing", at("/"), text("", ""), nil},
+		want   []string // parts of the names of all cases that fail
+	}
+	for i, tt := range nightly.Rows(t, []deviation{
 		{"the callback is not confirmed", at("/oauth/initiate"), text("&oauth_callback_confirmed=true", ""),
 			[]string{"asks for a request token", "refused an access token", "logs in", "takes a verifier", "rejects", "pop-up"}},
 		{"another problem", at("/oauth/initiate"), text("signature_invalid", "signature_wrong"), []string{"refused a request token"}},
@@ -72,7 +73,7 @@ func TestConsentCases(t *testing.T) {
 			r.StatusCode = http.StatusOK
 			return body
 		}, []string{"refused an access token"}},
-	} {
+	}, 4) {
 		// After ten wrong passwords Portico limits attempts to log in.
 		if i%8 == 0 {
 			base, _ = startPortico(t, "documented")

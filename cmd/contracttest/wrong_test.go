@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/config/testenv/programs"
 	"github.com/portico-commerce/portico/contracttests"
 )
@@ -114,7 +115,7 @@ func TestRepeatCommands(t *testing.T) {
 	t.Parallel()
 	programs.Need(t, "curl")
 	srv := newAlmostRightServer(t)
-	for _, method := range []string{"PLAINTEXT", "HMAC-SHA1"} {
+	for _, method := range nightly.Rows(t, []string{"PLAINTEXT", "HMAC-SHA1"}, 2) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			credentials := apptest.NewFile(t, "shop's credentials.yaml", strings.Replace(string(contracttests.DemoCredentialsFile()), "signature: PLAINTEXT", "signature: "+method, 1))

@@ -3,6 +3,7 @@ package nightly
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -37,4 +38,23 @@ func (s *Sample) Takes(oneIn int) bool {
 		oneIn *= 4
 	}
 	return s.IntN(oneIn) == 0
+}
+
+// Rows selects one in oneIn of the rows of a table, at least one, and keeps their order. Nightly runs
+// select all of them, and runs with -short a quarter as many. It logs the seed, as [NewSample] does.
+func Rows[T any](tb testing.TB, rows []T, oneIn int) []T {
+	tb.Helper()
+	if Whole() {
+		return rows
+	}
+	if testing.Short() {
+		oneIn *= 4
+	}
+	chosen := NewSample(tb).Perm(len(rows))[:(len(rows)+oneIn-1)/oneIn]
+	slices.Sort(chosen)
+	selected := make([]T, 0, len(chosen))
+	for _, i := range chosen {
+		selected = append(selected, rows[i])
+	}
+	return selected
 }
