@@ -25,6 +25,7 @@ const concurrentClients = 50
 // same write at the same time, and that all but one are refused where only one can
 // succeed.
 func TestConcurrentWrites(t *testing.T) {
+	t.Parallel()
 	for engine, newDSN := range apptest.DemoDatabases() {
 		for _, d := range contract.Dialects() {
 			// Dialects differ only above the store, so that one dialect for each engine is enough outside nightly runs.

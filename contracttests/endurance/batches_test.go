@@ -19,9 +19,10 @@ import (
 // at once, leave a result that some order of whole batches explains. It makes 200 rounds at
 // night.
 func TestBatchesOfReplicas(t *testing.T) {
+	t.Parallel()
 	for engine, newDSN := range apptest.DemoDatabases() {
 		t.Run(engine, func(t *testing.T) {
-			rounds := 8
+			rounds := 4
 			if nightly.Whole() {
 				rounds = 200
 			}

@@ -129,11 +129,14 @@ func PostgresDemo(t testing.TB) (server *sqltest.Server, dsn string) {
 const WithoutReplyCache = "PORTICO_CACHE_MEMORY_BYTES=0"
 
 // DemoDatabases returns, by engine, functions that create a database with the demo store
-// and return its DSN. With -short it returns SQLite only.
+// and return its DSN. MariaDB is among them in nightly runs. With -short it returns SQLite only.
 func DemoDatabases() map[string]func(testing.TB) string {
 	engines := map[string]func(testing.TB) string{"sqlite": demotest.SQLite}
 	if !testing.Short() {
-		engines["postgres"], engines["mariadb"] = demotest.Postgres, demotest.MariaDB
+		engines["postgres"] = demotest.Postgres
+	}
+	if nightly.Whole() {
+		engines["mariadb"] = demotest.MariaDB
 	}
 	return engines
 }
