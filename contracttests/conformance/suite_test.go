@@ -257,7 +257,7 @@ func TestSuiteTrustsNoLocation(t *testing.T) {
 // for every resource.
 func TestSuiteReadOnly(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dialects() {
+	for _, dialect := range nightly.Rows(t, dialects(), 2) {
 		t.Run(dialect, func(t *testing.T) {
 			target := apptest.StartDemo(t, dialect).Target(t)
 			upstream, err := url.Parse(target.BaseURL)

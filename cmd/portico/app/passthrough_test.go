@@ -211,7 +211,7 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 		changed    []string // headers
 	}{
 		{"keep", "keep", apptest.SampleExchanges(t, cases, 8), []string{"x-http-method-override"}},
-		{"caller", "caller", apptest.SampleExchanges(t, signedAnew, 2), []string{"authorization", "host", "x-http-method-override"}},
+		{"caller", "caller", apptest.SampleExchanges(t, signedAnew, 6), []string{"authorization", "host", "x-http-method-override"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
