@@ -101,6 +101,7 @@ func TestOwnAdapter(t *testing.T) {
 
 // TestGaps checks that the printed gaps are those cases, and no other, that call orders.
 func TestGaps(t *testing.T) {
+	t.Parallel()
 	suite := apptest.Suite(t)
 	table := contract.NewTable(contract.Routes(contract.StandardFields()))
 	var missing []*contract.Route

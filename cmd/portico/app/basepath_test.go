@@ -114,6 +114,7 @@ func TestForwardedSignaturesBelowBasePath(t *testing.T) {
 // TestAnnounceBasePath checks that the printed example calls of a demo store contain the
 // base path.
 func TestAnnounceBasePath(t *testing.T) {
+	t.Parallel()
 	cfg, err := config.Load(config.Sources{Sections: newProgram().Sections(), Environ: []string{belowShop}})
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 // TestRoutesCommand compares the output with the route table and with the source files it
 // names.
 func TestRoutesCommand(t *testing.T) {
+	t.Parallel()
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			var rows []routeRow
@@ -84,6 +85,7 @@ func roles(d *contract.Dialect, route *contract.Route, m contract.Method) (names
 // TestConfigCommand checks values, sources and defaults in the output, and that it shows
 // no secrets.
 func TestConfigCommand(t *testing.T) {
+	t.Parallel()
 	file := apptest.NewFile(t, "portico.yaml", "listen: 127.0.0.1:7001\nlog:\n  level: warn\n  format: json\n")
 	commands := apptest.Environment{"PORTICO_AUTH_SECRET_KEY=" + apptest.SecretKey, "PORTICO_OPS_TOKEN=" + apptest.OpsToken, "PORTICO_LOG_LEVEL=error"}
 	arguments := []string{"config", "--config", file, "--log-level", "debug", "--dialect", "magento"}
@@ -213,6 +215,7 @@ func TestRefusals(t *testing.T) {
 // TestAllFaultsAreReported checks that one run reports the faults of file, environment and
 // flags together.
 func TestAllFaultsAreReported(t *testing.T) {
+	t.Parallel()
 	file := apptest.NewFile(t, "portico.yaml", "colour: red\nlimits:\n  body_bytes: plenty\n")
 	commands := apptest.Environment{"PORTICO_AUTH_SECRET_KEY=short-secret", "PORTICO_STOCK_BACKORDERS=7"}
 	_, _, err := commands.Run(t, "serve", "--config", file, "--dialect", "soap", "--ops-listen", "0.0.0.0:1")

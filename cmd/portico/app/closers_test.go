@@ -16,6 +16,7 @@ import (
 
 // TestClosers checks the order of closing, and that errors are collected.
 func TestClosers(t *testing.T) {
+	t.Parallel()
 	var closed []string
 	var c closers
 	for _, name := range []string{"first", "second", "third"} {

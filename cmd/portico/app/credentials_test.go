@@ -79,6 +79,7 @@ func terminal(t *testing.T, typed string) *os.File {
 // TestAddAdmin adds an administrator with passwords from a terminal and from files, and
 // checks the errors.
 func TestAddAdmin(t *testing.T) {
+	t.Parallel()
 	path, commands := apptest.NewStore(t, apptest.SecretKey)
 	add := func(in *os.File, flags ...string) (stdout, stderr string, err error) {
 		t.Helper()
@@ -127,6 +128,7 @@ func TestAddAdmin(t *testing.T) {
 
 // TestAPIKeyCommands adds, lists and revokes API keys, and checks the errors.
 func TestAPIKeyCommands(t *testing.T) {
+	t.Parallel()
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
 	var admin, customer credentials.PrintedKey
@@ -171,6 +173,7 @@ func TestAPIKeyCommands(t *testing.T) {
 // TestDisableAdminCommands checks that a server refuses all credentials of a disabled
 // administrator.
 func TestDisableAdminCommands(t *testing.T) {
+	t.Parallel()
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
 	commands.AddAdmin(t, "erp")
@@ -226,6 +229,7 @@ func TestDisableAdminCommands(t *testing.T) {
 
 // TestConsumerCommands adds, lists and removes consumers with their tokens.
 func TestConsumerCommands(t *testing.T) {
+	t.Parallel()
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
 	var consumer credentials.PrintedConsumer
 	apptest.Parse(t, commands.MustRun(t, "credentials", "add-consumer", "--name", "ERP", "--callback", "https://erp.example/back?a=1", "--rejected-callback", "http://erp.example:8080/no", "--json"), &consumer)
@@ -254,6 +258,7 @@ func TestConsumerCommands(t *testing.T) {
 // TestRekeyCommand encrypts the secrets of an unencrypted store under a key, and then
 // under another one.
 func TestRekeyCommand(t *testing.T) {
+	t.Parallel()
 	path, commands := apptest.NewStore(t, "")
 	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, map[string]any{"credentials": nil}))
 	consumer := commands.AddConsumer(t, "ERP")
@@ -295,6 +300,7 @@ func TestRekeyCommand(t *testing.T) {
 // TestListsOnTerminals lists names of a hostile store: a terminal must not obey them, and none may look
 // like another row, or like another name.
 func TestListsOnTerminals(t *testing.T) {
+	t.Parallel()
 	const name = "A\x1b]0;x\x07\x1b[2J\nshop  ffffffffffffffffffffffffffffffff  -\u202e\u200b\u009b"
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.AddConsumer(t, name)

@@ -64,6 +64,7 @@ func demoStore(t *testing.T) (apptest.Environment, string) {
 // TestDoctorGood examines a good configuration, with a database, Redis and an old shop, and
 // compares the whole text.
 func TestDoctorGood(t *testing.T) {
+	t.Parallel()
 	redis := apptest.NewRedis(t)
 	redis.Command("CONFIG SET maxmemory 64mb")
 	redis.Command("CONFIG SET maxmemory-policy allkeys-lru")
@@ -130,6 +131,7 @@ no faults, no warnings
 
 // TestDoctorChangesNothing examines a store that does not exist, and one that does.
 func TestDoctorChangesNothing(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	r := runDoctor(t, apptest.Environment{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(folder, "new.db")})
 	requireFinding(t, r, "server", doctor.OK, "does not exist yet: portico serve creates it")
@@ -147,6 +149,7 @@ func TestDoctorChangesNothing(t *testing.T) {
 
 // TestDoctorExitCodes checks the exit codes as users see them.
 func TestDoctorExitCodes(t *testing.T) {
+	t.Parallel()
 	commands, _ := demoStore(t) // which has warnings
 	commands = commands.With("PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0")
 	for _, tt := range []struct {
@@ -172,6 +175,7 @@ func TestDoctorExitCodes(t *testing.T) {
 
 // TestDoctorConfiguration examines configurations with faults.
 func TestDoctorConfiguration(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "portico.yaml")
 	if err := os.WriteFile(file, []byte("lisen: 127.0.0.1:8080\ndialect: latin\nauth: {secret_key: swordfish}\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -214,6 +218,7 @@ func TestDoctorConfiguration(t *testing.T) {
 
 // TestDoctorPorts examines ports in use by other programs and by Portico.
 func TestDoctorPorts(t *testing.T) {
+	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -246,6 +251,7 @@ func TestDoctorPorts(t *testing.T) {
 
 // TestDoctorCertificate examines certificates of the contract's port.
 func TestDoctorCertificate(t *testing.T) {
+	t.Parallel()
 	long, short, past := apptest.NewKeyPair(t, 2000), apptest.NewKeyPair(t, 24), apptest.NewKeyPairUntil(t, 1, time.Now().Add(-time.Hour))
 	commands, _ := demoStore(t)
 	for _, tt := range []struct {

@@ -16,6 +16,7 @@ import (
 // TestDoctorDatabase examines databases that are unavailable, of other versions, or not
 // Portico's, and what they hold.
 func TestDoctorDatabase(t *testing.T) {
+	t.Parallel()
 	noStatement := func(*testing.T, apptest.Environment) {}
 	for _, tt := range []struct {
 		name       string
@@ -65,6 +66,7 @@ func TestDoctorDatabase(t *testing.T) {
 
 // TestDoctorRights examines a database as a user who may only read.
 func TestDoctorRights(t *testing.T) {
+	t.Parallel()
 	dsn := demotest.Postgres(t)
 	db := apptest.OpenStore(t, "postgres", dsn)
 	shops.Execute(t, db, "CREATE ROLE doctor_reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO doctor_reader")
@@ -75,6 +77,7 @@ func TestDoctorRights(t *testing.T) {
 
 // TestDoctorConnections compares the connections of some replicas with what a server accepts.
 func TestDoctorConnections(t *testing.T) {
+	t.Parallel()
 	for engine, newDSN := range map[string]func(testing.TB) string{"postgres": sqltest.Postgres, "mariadb": sqltest.MariaDB} {
 		settings := apptest.Environment{"PORTICO_SQL_DSN=" + newDSN(t), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_SQL_WRITE_CONNECTIONS=6", "PORTICO_SQL_READ_CONNECTIONS=14"}
 		for _, tt := range []struct {
@@ -109,6 +112,7 @@ func changeFile(t *testing.T, path string, statements ...string) {
 
 // TestDoctorNoTables examines a database of a server before the first start.
 func TestDoctorNoTables(t *testing.T) {
+	t.Parallel()
 	r := runDoctor(t, apptest.Environment{"PORTICO_SQL_DSN=" + sqltest.Postgres(t), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()})
 	requireFinding(t, r, "migrations", doctor.OK, "portico serve creates them")
 	for _, check := range []string{"records", "secret key", "administrators", "demo credentials"} {

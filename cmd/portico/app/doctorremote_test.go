@@ -20,6 +20,7 @@ import (
 
 // TestDoctorRedis examines a Redis that evicts nothing, one without a limit, and none.
 func TestDoctorRedis(t *testing.T) {
+	t.Parallel()
 	redis := apptest.NewRedis(t)
 	commands, _ := demoStore(t)
 	commands = commands.With("PORTICO_CACHE_REDIS_URL=" + strings.Replace(redis.URL(), "//", "//:swordfish@", 1))
@@ -64,6 +65,7 @@ func newTLSServer(t *testing.T, handler http.Handler) *httptest.Server {
 
 // TestDoctorOldShop examines old shops that answer in other ways, or at another time.
 func TestDoctorOldShop(t *testing.T) {
+	t.Parallel()
 	const refused = `{"messages":{"error":[{"code":401,"message":"oauth_problem=timestamp_refused"}]}}`
 	ahead := func(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }
 	commands, _ := demoStore(t)
@@ -100,6 +102,7 @@ func TestDoctorOldShop(t *testing.T) {
 
 // TestDoctorFollow examines databases of old shops.
 func TestDoctorFollow(t *testing.T) {
+	t.Parallel()
 	commands, _ := demoStore(t)
 	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN=mysql:u:swordfish@tcp("+apptest.FreeAddress(t)+")/old")), "followed database", doctor.Fault, "connection refused")
 	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN="+sqltest.MariaDB(t))), "followed database", doctor.Warning, `log_bin`)
@@ -107,6 +110,7 @@ func TestDoctorFollow(t *testing.T) {
 
 // TestDoctorBackend examines backends.
 func TestDoctorBackend(t *testing.T) {
+	t.Parallel()
 	commands, _ := demoStore(t)
 	mapping := apptest.NewFile(t, "people.yaml", shops.PeopleMapping)
 	good := httptest.NewServer(&shops.People{})

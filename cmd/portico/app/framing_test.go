@@ -35,6 +35,7 @@ func TestFramingAtLength(t *testing.T) {
 
 // TestFramingOfKnownFaults is TestFraming with sequences that a server has read as other requests.
 func TestFramingOfKnownFaults(t *testing.T) {
+	t.Parallel()
 	portico, bare := startFraming(t)
 	simple := generator{rand.New(rand.NewPCG(0, 0))}.simpleRequest()
 	_ = portico.observe(t, []string{simple}, nil) // from now on the reply is cached

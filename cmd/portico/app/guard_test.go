@@ -23,6 +23,7 @@ func (l *localServer) metric(t *testing.T, series string) string {
 // TestUpstreamGone checks that a program without its database answers every call with 503,
 // never with 401, and soon stops asking the database.
 func TestUpstreamGone(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"documented", "magento"} {
 		t.Run(dialect, func(t *testing.T) {
 			l := serveLocal(t, false, "PORTICO_DIALECT="+dialect, "PORTICO_UPSTREAM_BREAKER_FAILURES=3", "PORTICO_UPSTREAM_BREAKER_OPEN=10m")

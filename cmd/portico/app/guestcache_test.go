@@ -15,6 +15,7 @@ import (
 // TestCachedReplies checks the cache headers of replies to Guests, and that a client with
 // the current reply gets no body.
 func TestCachedReplies(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"documented", "magento"} {
 		t.Run(dialect, func(t *testing.T) {
 			l := serveLocal(t, true, "PORTICO_DIALECT="+dialect)
@@ -66,6 +67,7 @@ func TestCachedReplies(t *testing.T) {
 // TestPurge checks that changes made directly in the database become visible after a
 // purge.
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	l := serveLocal(t, true)
 	read := func() (text, how string) {
 		got := apptest.Send(t, "GET", l.contract+"/api/rest/products/1?attrs=name", "", "Accept", "application/json")
@@ -98,6 +100,7 @@ func TestPurge(t *testing.T) {
 // TestReadyWithReplies checks that a program whose upstream is unavailable is ready while
 // it has cached replies.
 func TestReadyWithReplies(t *testing.T) {
+	t.Parallel()
 	l := serveLocal(t, true)
 	apptest.Send(t, "GET", l.contract+"/api/rest/products", "")
 	if err := l.app.db.Close(); err != nil {
@@ -116,6 +119,7 @@ func TestReadyWithReplies(t *testing.T) {
 
 // TestFingerprint checks which processes share cached replies.
 func TestFingerprint(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.db")
 	of := func(demoStore bool, environ ...string) string {
 		t.Helper()

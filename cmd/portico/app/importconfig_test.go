@@ -23,6 +23,7 @@ func loadText(t *testing.T, text string) (*config.Config, error) {
 // TestImportConfig prints the configuration of a shop, loads it, serves with it, and looks at
 // what it says.
 func TestImportConfig(t *testing.T) {
+	t.Parallel()
 	dsn, _ := magento1test.NewShop(t, magento1test.Rich, "")
 	printed := apptest.MustRun(t, "import", "config", "--from", dsn)
 	cfg, err := loadText(t, printed)
@@ -79,6 +80,7 @@ func tickEveryBox(t *testing.T, shop *sql.DB) {
 // TestImportConfigFieldLists prints the configuration of a shop with lists of fields. Portico takes
 // the file as it is, and gives no role more than the old shop does.
 func TestImportConfigFieldLists(t *testing.T) {
+	t.Parallel()
 	dsn, shop := magento1test.NewShop(t, magento1test.Rich, "")
 	tickEveryBox(t, shop)
 	printed := apptest.MustRun(t, "import", "config", "--from", dsn)

@@ -29,6 +29,7 @@ func checkExit(t *testing.T, err error, code int) {
 // TestMappingCheck runs "portico mapping check" on files with faults, with warnings and with
 // neither.
 func TestMappingCheck(t *testing.T) {
+	t.Parallel()
 	rest := strings.Replace(shops.PeopleMapping, "group_id: 1, ", "", 1)
 	for _, c := range []struct {
 		name, content string
@@ -67,6 +68,7 @@ func TestMappingCheck(t *testing.T) {
 // TestMappingTry runs "portico mapping try" on records that have all they need, on others, and
 // on none.
 func TestMappingTry(t *testing.T) {
+	t.Parallel()
 	number := int64(7)
 	server := httptest.NewServer(shops.NewPeople(shops.Person{ID: "ada", Number: &number, Email: "ada@example.com\u009b31m", Name: "Ada"}))
 	t.Cleanup(server.Close)

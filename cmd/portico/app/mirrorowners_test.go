@@ -42,6 +42,7 @@ func announceMirror(t *testing.T, owners outboxes.Owners) {
 
 // TestCheckOwners checks which processes may start once Portico has the writes of a resource.
 func TestCheckOwners(t *testing.T) {
+	t.Parallel()
 	toLegacy := []config.Route{{Resource: "all", To: "legacy"}}
 	for _, tt := range []struct {
 		name   string
@@ -82,6 +83,7 @@ func TestCheckOwners(t *testing.T) {
 
 // TestBystander checks that no writes change sides while a process serves that cannot repeat them.
 func TestBystander(t *testing.T) {
+	t.Parallel()
 	owners, db := ownersStore(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -13,6 +13,7 @@ import (
 
 // TestOpenAPI: another library finds no fault in what the command prints, examples included.
 func TestOpenAPI(t *testing.T) {
+	t.Parallel()
 	for dialect, format := range map[string]string{"documented": "yaml", "magento": "json"} {
 		t.Run(dialect+" "+format, func(t *testing.T) {
 			t.Parallel()

@@ -90,6 +90,7 @@ func serveOn(t testing.TB, server *http.Server, listener net.Listener) {
 
 // TestReadinessFollowsTheUpstream checks that /readyz fails after the database is closed.
 func TestReadinessFollowsTheUpstream(t *testing.T) {
+	t.Parallel()
 	l := serveLocal(t, true)
 	if err := l.app.db.Close(); err != nil {
 		t.Fatal(err)
@@ -112,6 +113,7 @@ func TestReadinessFollowsTheUpstream(t *testing.T) {
 // TestConsentWithoutStore checks that the consent pages and token endpoints answer 503,
 // and blame no credentials, while the store is unavailable.
 func TestConsentWithoutStore(t *testing.T) {
+	t.Parallel()
 	a, server := startDemo(t, "magento")
 	if err := a.db.Close(); err != nil {
 		t.Fatal(err)

@@ -435,6 +435,7 @@ func (s *planShop) sweep() {
 
 // TestPlanServers checks what the plan makes of the answers of operators' ports.
 func TestPlanServers(t *testing.T) {
+	t.Parallel()
 	const count = `{"routes":["all to legacy"],"shadow":{"since":"2024-03-0%sT12:00:00Z","calls":[{"call":"getProduct","outcomes":{"same":2,"different":1},"fields":{"sku":1}}]}}`
 	answer := func(status int, body string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -498,6 +499,7 @@ func TestPlanServers(t *testing.T) {
 
 // TestFollowStatus checks what the metrics of a follower say of it.
 func TestFollowStatus(t *testing.T) {
+	t.Parallel()
 	t.Run("does not follow", func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		if got := followStatus(registry); got != nil {

@@ -24,6 +24,7 @@ fields:
 // TestStoreFieldsFromFileToWire seeds and serves a store with storeFieldsFile, and checks
 // which fields each role can read and write.
 func TestStoreFieldsFromFileToWire(t *testing.T) {
+	t.Parallel()
 	file := apptest.NewFile(t, "portico.yaml", storeFieldsFile)
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.MustRun(t, "seed", "--config", file, "--dataset", withAddedValues(t))
@@ -115,6 +116,7 @@ func withAddedValues(t *testing.T) string {
 // TestStoreFieldsRefused checks that every entry that does not fit the contract is
 // reported with its line and with valid alternatives.
 func TestStoreFieldsRefused(t *testing.T) {
+	t.Parallel()
 	file := apptest.NewFile(t, "portico.yaml", `attributes:
   - {resource: orders, name: note, kind: text, roles: admin}
   - {resource: customers, name: Note, kind: text, roles: admin}
