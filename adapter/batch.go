@@ -11,7 +11,7 @@ type BatchUpdater interface {
 	// see all changes or none. A record may be in the batch several times.
 	//
 	// failures has an element for each record: nil if it was changed, and otherwise the error of
-	// its Change, or one of kind NotFound, Conflict, Invalid, Unsupported or Internal. A failure
+	// its RunChange, or one of kind NotFound, Conflict, Invalid, Unsupported or Internal. A failure
 	// undoes the changes of its record alone. If err is not nil, nothing was stored. Kinds:
 	// Unsupported if the store does not support batches; Unavailable, Internal.
 	UpdateBatch(ctx context.Context, batch []UpdateParams) (failures []error, err error)

@@ -35,7 +35,8 @@
 //  2. Writes decide inside the transaction. The functions in [UpdateParams],
 //     [CreateParams] and [DeleteParams] run on the locked current record, are pure, and may
 //     run again after a conflict. If they return an error, nothing is written and the call
-//     returns their error unchanged.
+//     returns their error as a [RefusedError]. A layer above a store that must see the
+//     current record adds an [Observer].
 //  3. Push-down is an optimization and never changes the result. A list may return
 //     [ListResult.Partial]; [Apply] then completes the query. The conformance suite
 //     compares every store with [Apply].

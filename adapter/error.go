@@ -92,9 +92,12 @@ func KindOf(err error) ErrorKind {
 // concurrent writes of the same records won every attempt. Nothing was written.
 var ErrContention = errors.New("other writes of the same records got in the way each time: try again")
 
-// IsRefusal reports whether err guarantees that nothing was written: its kind is NotFound,
-// Conflict, Invalid or Unsupported.
+// IsRefusal reports whether err guarantees that nothing was written: it is a [*RefusedError],
+// or its kind is NotFound, Conflict, Invalid or Unsupported.
 func IsRefusal(err error) bool {
+	if _, ok := errors.AsType[*RefusedError](err); ok {
+		return true
+	}
 	switch KindOf(err) {
 	case NotFound, Conflict, Invalid, Unsupported:
 		return true

@@ -109,7 +109,7 @@ func ExampleUpdateParams() {
 
 	stored := adapter.NewRecord(schema)
 	stored.Set("is_in_stock", adapter.IntegerValue(1))
-	change, err := update.Change(stored)
+	change, err := update.RunChange(stored)
 	fmt.Println(change.Get("qty").Text(), err)
 	// Output: 12.0000 <nil>
 }

@@ -99,18 +99,20 @@ type GetParams struct {
 
 // CreateParams are the parameters of creating a record. Attributes that the store sets
 // itself are absent from Record. Check, if set, runs inside the transaction before anything
-// is written; its error is returned unchanged.
+// is written: the store calls it with [CreateParams.RunCheck].
 type CreateParams struct {
 	Record Record
 	// StoreID is the store view of Record's scoped values; 0 is the default scope.
 	StoreID int64
 	Check   func() error
+	// Locked are called after Check.
+	Locked []Observer
 }
 
 // UpdateParams are the parameters of changing a record. Change gets the current record,
 // which stays locked until the write is done, and returns the new values; absent ones stay
-// unchanged. An error of Change is returned unchanged, and nothing is written. Change must
-// be pure, as it may run again after a conflict.
+// unchanged. Change must be pure, as it may run again after a conflict. The store calls it
+// with [UpdateParams.RunChange], and writes nothing if that fails.
 type UpdateParams struct {
 	Key Key
 	// OwnerID, unless 0, makes the records of other customers not found.
@@ -121,10 +123,13 @@ type UpdateParams struct {
 	// With names on-demand attributes that the current record must hold.
 	With   []string
 	Change func(current Record) (Record, error)
+	// Locked are called after Change.
+	Locked []Observer
 }
 
 // DeleteParams are the parameters of deleting a record. Check, if set, gets the locked
-// current record first, under the rules of UpdateParams.Change.
+// current record first, under the rules of UpdateParams.Change: the store calls it with
+// [DeleteParams.RunCheck].
 type DeleteParams struct {
 	Key Key
 	// OwnerID is as in [UpdateParams].
@@ -137,7 +142,9 @@ type DeleteParams struct {
 	// use it.
 	Everywhere bool
 	Check      func(current Record) error
+	// Locked are called after Check.
+	Locked []Observer
 	// Last, if set, is called before such a record itself is deleted, but not if it is only
-	// removed from the scope. If Last returns an error, nothing is written.
+	// removed from the scope. The store calls it with [DeleteParams.RunLast].
 	Last func() error
 }

@@ -121,13 +121,12 @@ func (s passwordStore) Create(ctx context.Context, p *adapter.CreateParams) (ada
 }
 
 func (s passwordStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	wrapped := *p
-	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
-		change, err := p.Change(current)
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), func(_, change adapter.Record) error {
 		*s.passwords = append(*s.passwords, change.Get("password").Text())
-		return change, err
-	}
-	return s.Store.Update(ctx, &wrapped)
+		return nil
+	})
+	return s.Store.Update(ctx, &observed)
 }
 
 // TestPasswordsForOtherSystems checks that a store gets a new password in plain text, so that

@@ -37,6 +37,10 @@ func testBatches(t *testing.T, h Harness) {
 	refuse := func(key adapter.Key) adapter.UpdateParams {
 		return adapter.UpdateParams{Key: key, Change: func(adapter.Record) (adapter.Record, error) { return adapter.Record{}, errCallback }}
 	}
+	observed := func(p adapter.UpdateParams) adapter.UpdateParams {
+		p.Locked = []adapter.Observer{func(_, _ adapter.Record) error { return errCallback }}
+		return p
+	}
 	// append adds a digit to the quantity that the change sees.
 	appendDigit := func(key adapter.Key, digit string) adapter.UpdateParams {
 		return adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
@@ -54,6 +58,7 @@ func testBatches(t *testing.T, h Harness) {
 		{"both, from the greater key on", []adapter.UpdateParams{set(second.Key(), "20.0000"), set(first.Key(), "10.0000")}, "--", [2]string{"10.0000", "20.0000"}},
 		{"a record several times", []adapter.UpdateParams{appendDigit(first.Key(), "2"), set(second.Key(), "5.0000"), appendDigit(first.Key(), "3")}, "---", [2]string{"123.0000", "5.0000"}},
 		{"one is refused", []adapter.UpdateParams{set(first.Key(), "7.0000"), refuse(second.Key())}, "-c", [2]string{"7.0000", "2.0000"}},
+		{"one is refused by an observer", []adapter.UpdateParams{set(first.Key(), "7.0000"), observed(set(second.Key(), "8.0000"))}, "-c", [2]string{"7.0000", "2.0000"}},
 		{"one is unknown", []adapter.UpdateParams{set(unknownKey, "7.0000"), set(second.Key(), "8.0000")}, "n-", [2]string{"1.0000", "8.0000"}},
 		{"one is invalid", []adapter.UpdateParams{set(first.Key(), "7.0000"), set(second.Key(), "x"), appendDigit(first.Key(), "1")}, "-i-", [2]string{"71.0000", "2.0000"}},
 		{"all fail", []adapter.UpdateParams{refuse(first.Key()), set(second.Key(), "x"), set(unknownKey, "1.0000")}, "cin", [2]string{"1.0000", "2.0000"}},
@@ -98,7 +103,7 @@ func failureKinds(failures []error) string {
 		switch {
 		case err == nil:
 			b.WriteByte('-')
-		case errors.Is(err, errCallback):
+		case isRefused(err):
 			b.WriteByte('c')
 		default:
 			fmt.Fprint(&b, adapter.KindOf(err).String()[:1])

@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +27,7 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, supported suppo
 		{"unknown key", true, false, (*suite).testUnknownKey},
 		{"failed update", supported.updates, false, (*suite).testFailedUpdate},
 		{"checks", true, false, (*suite).testChecks},
+		{"observers", true, false, (*suite).testObservers},
 		{"owner", schema.Owner != "", false, inCreates(creates.testOwner)},
 		{"partial", supported.updates, true, (*suite).testPartialUpdate},
 		{"unset", supported.updates, true, (*suite).testUnset},
@@ -195,8 +195,8 @@ func (s *suite) testChangeError(t *testing.T) {
 		}
 		return current, errCallback
 	}})
-	if err != errCallback { //nolint:errorlint // must be unwrapped
-		t.Errorf("error %v, want Change's own", err)
+	if !isRefused(err) {
+		t.Errorf("error %v, want a RefusedError of Change's own", err)
 	}
 	if !sameRecord(seen, before) {
 		t.Errorf("Change saw:\n\t%s\nGet:\n\t%s", FormatRecord(seen), FormatRecord(before))
@@ -413,12 +413,12 @@ func (s *suite) testChecks(t *testing.T) {
 	key, before := s.firstRecord(t)
 	total := s.count(t, &adapter.Query{})
 	_, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: before.Clone(), Check: func() error { return errCallback }})
-	if !errors.Is(err, errCallback) && adapter.KindOf(err) != adapter.Unsupported {
-		t.Errorf("Create: %v, want Check's own", err)
+	if !isRefused(err) && adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("Create: %v, want a RefusedError of Check's own", err)
 	}
 	err = s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key, Check: func(adapter.Record) error { return errCallback }})
-	if !errors.Is(err, errCallback) && adapter.KindOf(err) != adapter.Unsupported {
-		t.Errorf("Delete: %v, want Check's own", err)
+	if !isRefused(err) && adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("Delete: %v, want a RefusedError of Check's own", err)
 	}
 	if after := s.count(t, &adapter.Query{}); after != total {
 		t.Errorf("%d records, were %d", after, total)

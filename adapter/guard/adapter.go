@@ -56,40 +56,16 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	return look(ctx, s.guard, s.resource, "get", s.Store.Get, p)
 }
 
-// Create stores a new record. An error of p.Check counts as an answer of the upstream.
-func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
-	var refused bool
-	if check := p.Check; check != nil {
-		watched := *p
-		watched.Check = func() error {
-			err := check()
-			refused = err != nil
-			return err
-		}
-		p = &watched
-	}
-	err = s.guard.do(ctx, call{resource: s.resource, operation: "create", write: true, callerRefused: &refused}, func(ctx context.Context) (err error) {
-		key, err = s.Store.Create(ctx, p)
-		return err
+// Create stores a new record.
+func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	return doValue(ctx, s.guard, s.write("create"), func(ctx context.Context) (adapter.Key, error) {
+		return s.Store.Create(ctx, p)
 	})
-	if err != nil {
-		return 0, err
-	}
-	return key, nil
 }
 
-// Update changes one record. An error of p.Change counts as an answer of the upstream.
+// Update changes one record.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	var refused bool
-	watched := *p
-	watched.Change = func(current adapter.Record) (adapter.Record, error) {
-		change, err := p.Change(current)
-		refused = err != nil
-		return change, err
-	}
-	return s.guard.do(ctx, call{resource: s.resource, operation: "update", write: true, callerRefused: &refused}, func(ctx context.Context) error {
-		return s.Store.Update(ctx, &watched)
-	})
+	return s.guard.do(ctx, s.write("update"), func(ctx context.Context) error { return s.Store.Update(ctx, p) })
 }
 
 // UpdateBatch changes several records in one call, which has the time of one call for each
@@ -99,7 +75,8 @@ func (s *store) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) (
 	if !ok {
 		return adapter.UpdateBatch(ctx, s.Store, batch)
 	}
-	c := call{resource: s.resource, operation: "update_batch", write: true, times: 1 + len(batch)/updatesPerTimeout}
+	c := s.write("update_batch")
+	c.times = 1 + len(batch)/updatesPerTimeout
 	err = s.guard.do(ctx, c, func(ctx context.Context) (err error) {
 		failures, err = batcher.UpdateBatch(ctx, batch)
 		return err
@@ -110,21 +87,14 @@ func (s *store) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) (
 // updatesPerTimeout is the number of updates of a batch that have the time of one call.
 const updatesPerTimeout = 1000
 
-// Delete deletes one record. An error of p.Check counts as an answer of the upstream.
+// Delete deletes one record.
 func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
-	var refused bool
-	if check := p.Check; check != nil {
-		watched := *p
-		watched.Check = func(current adapter.Record) error {
-			err := check(current)
-			refused = err != nil
-			return err
-		}
-		p = &watched
-	}
-	return s.guard.do(ctx, call{resource: s.resource, operation: "delete", write: true, callerRefused: &refused}, func(ctx context.Context) error {
-		return s.Store.Delete(ctx, p)
-	})
+	return s.guard.do(ctx, s.write("delete"), func(ctx context.Context) error { return s.Store.Delete(ctx, p) })
+}
+
+// write returns the description of a write.
+func (s *store) write(operation string) call {
+	return call{resource: s.resource, operation: operation, write: true}
 }
 
 // doValue is [Guard.Do] for functions that return a value.

@@ -156,9 +156,6 @@ type call struct {
 	// write: the call counts for the breaker of the writes. A failing write is no sign that reads fail,
 	// as a database may be read-only for a while.
 	write bool
-	// callerRefused reports that a function of the caller failed the call; nil if the call
-	// has no such function.
-	callerRefused *bool
 	// times is the number of timeouts that the call has, as it does the work of several; 0 is 1.
 	times int
 }
@@ -167,7 +164,7 @@ func (c call) op() string { return c.operation + " " + c.resource }
 
 func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (err error) {
 	ctx, span := tracing.Start(ctx, tracing.Internal, c.operation, c.resource)
-	defer func() { g.endSpan(ctx, span, c, err) }()
+	defer func() { g.endSpan(ctx, span, err) }()
 	if err := ctx.Err(); err != nil {
 		g.metrics.count(c, kindCanceled)
 		return err
@@ -200,21 +197,21 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 		measure(ctx, took)
 	}()
 	err = f(limited)
-	if limited.Err() != nil && context.Cause(limited) == ErrTimeout && !c.answered(err) { //nolint:errorlint // set above
+	if limited.Err() != nil && context.Cause(limited) == ErrTimeout && !answered(err) { //nolint:errorlint // set above
 		err = &adapter.Error{Kind: adapter.Unavailable, Op: c.op(), Err: timeoutError(timeout, err)}
 		kind, outcome = adapter.Unavailable.String(), errFailure
 		return err
 	}
-	kind, outcome = c.classify(limited, err)
+	kind, outcome = classify(limited, err)
 	return err
 }
 
 // endSpan ends the span of a call, which includes the wait for a slot.
-func (g *Guard) endSpan(ctx context.Context, span tracing.Span, c call, err error) {
+func (g *Guard) endSpan(ctx context.Context, span tracing.Span, err error) {
 	if span.Recording() {
 		span.SetString("portico.upstream", g.name)
-		if failure := c.failure(ctx, err); failure != "" {
-			span.Fail(failure)
+		if reason := failure(ctx, err); reason != "" {
+			span.Fail(reason)
 		}
 	}
 	span.End()
@@ -222,16 +219,16 @@ func (g *Guard) endSpan(ctx context.Context, span tracing.Span, c call, err erro
 
 // failure returns in one word why a call failed, or "" if it did not or the caller no longer waits for
 // it.
-func (c call) failure(ctx context.Context, err error) string {
+func failure(ctx context.Context, err error) string {
 	switch {
-	case c.answered(err), ctx.Err() != nil:
+	case answered(err), ctx.Err() != nil:
 		return ""
 	case errors.Is(err, ErrOpen):
 		return kindOpen
 	case errors.Is(err, ErrFull):
 		return kindFull
 	}
-	kind, _ := c.classify(ctx, err)
+	kind, _ := classify(ctx, err)
 	return kind
 }
 
@@ -275,8 +272,8 @@ func timeoutError(timeout time.Duration, err error) error {
 
 // answered reports whether err, the error of a call that was sent, is an answer of the
 // upstream, or of a caller's function that ran on the answer.
-func (c call) answered(err error) bool {
-	if err == nil || c.callerRefused != nil && *c.callerRefused {
+func answered(err error) bool {
+	if err == nil || isCallers(err) {
 		return true
 	}
 	switch kindOf(err) {
@@ -289,13 +286,20 @@ func (c call) answered(err error) bool {
 	}
 }
 
+// isCallers reports whether a function of the caller, which ran on an answer of the upstream,
+// has refused a write with err.
+func isCallers(err error) bool {
+	_, ok := errors.AsType[*adapter.RefusedError](err)
+	return ok
+}
+
 // classify returns the metric label and the breaker's outcome of a call that was sent and
 // met its deadline.
-func (c call) classify(ctx context.Context, err error) (kind string, outcome error) {
+func classify(ctx context.Context, err error) (kind string, outcome error) {
 	switch {
-	case err == nil || c.callerRefused != nil && *c.callerRefused:
+	case err == nil || isCallers(err):
 		return kindOK, nil
-	case c.answered(err):
+	case answered(err):
 		return kindOf(err).String(), nil
 	case ctx.Err() != nil:
 		return kindCanceled, errIgnored

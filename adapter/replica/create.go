@@ -1,10 +1,10 @@
 package replica
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -108,12 +108,9 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 // visible: the error of the local replica or of the caller's check if either fails, otherwise an
 // error of kind Invalid.
 func (s *store) missingRootError(ctx context.Context, op string, p *adapter.CreateParams) error {
-	_, err := s.writes.Create(ctx, &adapter.CreateParams{Record: p.Record, StoreID: p.StoreID, Check: func() (err error) {
-		if p.Check != nil {
-			err = p.Check()
-		}
-		return cmp.Or(err, errNoRoot)
-	}})
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), func(_, _ adapter.Record) error { return errNoRoot })
+	_, err := s.writes.Create(ctx, &observed)
 	if errors.Is(err, errNoRoot) {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.rootKey, Err: errNoRoot}
 	}

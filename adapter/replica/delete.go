@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -50,7 +51,7 @@ func (s *store) deleteFromLevel(ctx context.Context, mapping idmap.Mapping, p *a
 		return err
 	}
 	params := *p
-	params.Check = nil // it was called
+	params.Check, params.Locked = nil, nil // they were called
 	params.Last = func() (err error) {
 		if p.Last != nil {
 			err = p.Last()
@@ -71,14 +72,9 @@ func (s *store) deleteFromLevel(ctx context.Context, mapping idmap.Mapping, p *a
 // checkDelete runs the caller's check, and the local replica's own checks, without deleting
 // the record.
 func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error {
-	wrapped := *p
-	wrapped.Check = func(current adapter.Record) (err error) {
-		if p.Check != nil {
-			err = p.Check(current)
-		}
-		return cmp.Or(err, errDeletable)
-	}
-	if err := s.writes.Delete(ctx, &wrapped); !errors.Is(err, errDeletable) {
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), func(_, _ adapter.Record) error { return errDeletable })
+	if err := s.writes.Delete(ctx, &observed); !errors.Is(err, errDeletable) {
 		return err
 	}
 	return nil

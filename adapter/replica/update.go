@@ -55,12 +55,8 @@ func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 // turns.ErrBusy if another process is writing the root with this mapping, because that process may yet
 // undo the values with which the change would be compared.
 func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *adapter.UpdateParams) (attributes []string, touchesOwned bool, err error) {
-	wrapped := *p
-	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
-		change, err := p.Change(current)
-		if err != nil {
-			return change, err
-		}
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), func(current, change adapter.Record) error {
 		attributes, touchesOwned = nil, false
 		for i, v := range change.Values {
 			a := &s.schema.Attributes[i]
@@ -72,11 +68,11 @@ func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *ad
 			touchesOwned = touchesOwned || slices.Contains(s.Attributes, a.Name) && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !compare.Same(current.Values[i], v)
 		}
 		if touchesOwned {
-			return change, errTouchesOwned
+			return errTouchesOwned
 		}
-		return change, nil
-	}
-	idle, err := s.clientWrites.UpdateIdle(ctx, root, s.Resource, &wrapped)
+		return nil
+	})
+	idle, err := s.clientWrites.UpdateIdle(ctx, root, s.Resource, &observed)
 	switch {
 	case errors.Is(err, errTouchesOwned):
 		return attributes, true, nil

@@ -150,10 +150,7 @@ func (w *pendingWrite) finish(ctx context.Context, message string, do func(conte
 // do certainly wrote nothing.
 func (w *pendingWrite) inReplica(ctx context.Context, do func() error) error {
 	err := do()
-	var fromStore *adapter.Error
-	// An error of the caller's own function is returned unchanged.
-	ofCaller := err != nil && ctx.Err() == nil && !errors.As(err, &fromStore) && !errors.Is(err, errDeletable)
-	if adapter.IsRefusal(err) || ofCaller {
+	if adapter.IsRefusal(err) && !errors.Is(err, errDeletable) {
 		w.undo(ctx)
 	}
 	return err

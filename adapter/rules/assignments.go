@@ -28,7 +28,7 @@ const firstPosition = 1
 func (w assignments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(w.schema.Resource)
 	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
-		if err := runCheck(p.Check); err != nil {
+		if err := p.RunCheck(); err != nil {
 			return 0, err
 		}
 		product, err := lockProduct(ctx, tx, adapter.Key(p.Record.Get("product_id").Int()), 0)
@@ -159,7 +159,7 @@ func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 		if err != nil {
 			return err
 		}
-		if err := runRecordCheck(p.Check, current); err != nil {
+		if err := p.RunCheck(current); err != nil {
 			return err
 		}
 		if err := tx.Delete(ctx, w.schema.Resource, p.Key); err != nil {

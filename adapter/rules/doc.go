@@ -16,7 +16,8 @@
 //     keep the values that they show at that scope (product_parts 2.7).
 //  4. Where no unique key can decide, for the SKU and for file names, writes take a named
 //     lock and run one after the other.
-//  5. Callers' callbacks run within the transaction; their errors are returned unchanged.
+//  5. Functions of the caller run within the transaction; their errors are returned as
+//     [adapter.RefusedError].
 //  6. Imports have no consequences: package imports, above this one, stores records
 //     unchanged, in the same transactions.
 //

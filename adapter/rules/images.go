@@ -34,7 +34,7 @@ func (w images) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 	}
 	defer content.Discard()
 	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
-		if err := cmp.Or(runCheck(p.Check), faulty); err != nil {
+		if err := cmp.Or(p.RunCheck(), faulty); err != nil {
 			return 0, err
 		}
 		key, name, err := create(ctx, tx, op, p.Record, p.StoreID)
@@ -173,7 +173,7 @@ func (w images) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
-		change, err := runChange(p.Change, current)
+		change, err := p.RunChange(current)
 		if err == nil {
 			err = w.checkChange(op, current, change)
 		}
@@ -252,7 +252,7 @@ func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err != nil {
 			return err
 		}
-		if err := runRecordCheck(p.Check, current); err != nil {
+		if err := p.RunCheck(current); err != nil {
 			return err
 		}
 		types, err := freezeProduct(ctx, tx, op, product, p.StoreID)
@@ -272,7 +272,7 @@ func (w images) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		}
 		gone := !used || p.Everywhere
 		if gone {
-			if err := runCheck(p.Last); err != nil {
+			if err := p.RunLast(); err != nil {
 				return err
 			}
 			if err := tx.Delete(ctx, adapter.ProductImages, p.Key); err != nil {

@@ -18,7 +18,7 @@ var errNoOrder = errors.New("no such order")
 func (w orderComments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create order_comments"
 	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
-		if err := runCheck(p.Check); err != nil {
+		if err := p.RunCheck(); err != nil {
 			return 0, err
 		}
 		order, err := tx.Lock(ctx, adapter.Orders, adapter.Key(p.Record.Get("parent_id").Int()))

@@ -17,7 +17,7 @@ type products struct{ records }
 func (w products) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create products"
 	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
-		if err := runCheck(p.Check); err != nil {
+		if err := p.RunCheck(); err != nil {
 			return 0, err
 		}
 		return w.create(ctx, tx, op, p.Record)
@@ -76,7 +76,7 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
-		change, err := runChange(p.Change, shown)
+		change, err := p.RunChange(shown)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err != nil {
 			return err
 		}
-		if err := runRecordCheck(p.Check, product); err != nil {
+		if err := p.RunCheck(product); err != nil {
 			return err
 		}
 		mirror.removed(product, 0, true)

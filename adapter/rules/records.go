@@ -37,7 +37,7 @@ func (w records) Create(ctx context.Context, p *adapter.CreateParams) (adapter.K
 			err = Invalid(op, w.schema.Owner, errNoCustomer)
 		}
 		if err == nil {
-			err = runCheck(p.Check)
+			err = p.RunCheck()
 		}
 		if err != nil {
 			return 0, err
@@ -149,7 +149,7 @@ func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
-		change, err := runChange(p.Change, current)
+		change, err := p.RunChange(current)
 		if err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (w records) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 		if err != nil {
 			return err
 		}
-		if err := runRecordCheck(p.Check, current); err != nil {
+		if err := p.RunCheck(current); err != nil {
 			return err
 		}
 		mirror.removed(current, 0, true)

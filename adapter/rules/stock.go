@@ -83,14 +83,11 @@ func (w stockItems) updateOne(ctx context.Context, tx Tx, p *adapter.UpdateParam
 	var change adapter.Record
 	current, unchanged := locked[p.Key]
 	if delete(locked, p.Key); unchanged {
-		change, err = runChange(p.Change, current)
+		change, err = p.RunChange(current)
 	} else {
 		current, change, err = w.lockForChange(ctx, tx, p)
 	}
-	if refused, ok := err.(*callerError); ok { //nolint:errorlint // never wrapped
-		return refused.error, nil
-	}
-	if isNotFound(err) {
+	if _, refused := errors.AsType[*adapter.RefusedError](err); refused || isNotFound(err) {
 		return err, nil
 	}
 	if err != nil {
@@ -115,7 +112,7 @@ func (w stockItems) updateOp(p *adapter.UpdateParams) string {
 // lockForChange locks a stock item and returns it with its change.
 func (w stockItems) lockForChange(ctx context.Context, tx Tx, p *adapter.UpdateParams) (current, change adapter.Record, err error) {
 	if current, err = w.lock(ctx, tx, p.Key, p.OwnerID); err == nil {
-		change, err = runChange(p.Change, current)
+		change, err = p.RunChange(current)
 	}
 	return current, change, err
 }

@@ -93,20 +93,23 @@ func (w records) unsupported(op string) error {
 	return &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(w.schema.Resource)}
 }
 
-// A callerError carries the error of a caller's callback out of a transaction.
-type callerError struct{ error }
+// errRefused stands for the error of a caller's function in a transaction, so that the
+// database does not take what that error wraps for a reason of its own to run f again.
+var errRefused = errors.New("refused by the caller")
 
-// write runs f in a transaction. It returns errors of callbacks unchanged, and adds the
-// operation to other errors that lack it.
+// write runs f in a transaction. It returns errors of the caller's functions unchanged, and
+// adds the operation to other errors that lack it.
 func (w records) write(ctx context.Context, op string, f func(Tx) error) error {
-	var refused *callerError
+	var refused *adapter.RefusedError
 	err := w.db.Write(ctx, op, func(tx Tx) error {
 		err := f(tx)
-		refused, _ = err.(*callerError) //nolint:errorlint // never wrapped
+		if refused, _ = errors.AsType[*adapter.RefusedError](err); refused != nil {
+			return errRefused
+		}
 		return err
 	})
 	if refused != nil {
-		return refused.error
+		return refused
 	}
 	if fault, ok := errors.AsType[*adapter.Error](err); ok && fault.Op == "" {
 		named := *fault
@@ -114,34 +117,6 @@ func (w records) write(ctx context.Context, op string, f func(Tx) error) error {
 		return &named
 	}
 	return err
-}
-
-// runCheck runs the caller's check of a new record, if there is one.
-func runCheck(check func() error) error {
-	if check == nil {
-		return nil
-	}
-	if err := check(); err != nil {
-		return &callerError{err}
-	}
-	return nil
-}
-
-// runRecordCheck runs the caller's check of an existing record, if there is one.
-func runRecordCheck(check func(adapter.Record) error, current adapter.Record) error {
-	if check == nil {
-		return nil
-	}
-	return runCheck(func() error { return check(current.Clone()) })
-}
-
-// runChange runs the caller's change of a record.
-func runChange(change func(adapter.Record) (adapter.Record, error), current adapter.Record) (adapter.Record, error) {
-	changed, err := change(current.Clone())
-	if err != nil {
-		return adapter.Record{}, &callerError{err}
-	}
-	return changed, nil
 }
 
 // Now returns the current time as the value of an attribute.

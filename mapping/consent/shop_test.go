@@ -68,7 +68,7 @@ func (u *users) Update(_ context.Context, p *adapter.UpdateParams) error {
 		if adapter.Key(r.Get(r.Schema.Key).Int()) != p.Key {
 			continue
 		}
-		change, err := p.Change(r.Clone())
+		change, err := p.RunChange(r)
 		if err != nil {
 			return err
 		}

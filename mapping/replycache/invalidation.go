@@ -124,19 +124,11 @@ func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams)
 	if s.replyCache == nil {
 		return s.Store.Create(ctx, p)
 	}
-	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
+	invalidation := s.newInvalidation()
 	defer invalidation.end()
-	wrapped := *p
-	wrapped.Check = func() error {
-		if p.Check != nil {
-			if err := p.Check(); err != nil {
-				return err
-			}
-		}
-		invalidation.beginForRecord(ctx, p.Record)
-		return nil
-	}
-	key, err := s.Store.Create(ctx, &wrapped)
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), invalidation.observer(ctx))
+	key, err := s.Store.Create(ctx, &observed)
 	if err == nil && p.Record.Get(s.tags.product).Kind() != adapter.Integer {
 		// The key is known only now. Any reply cached until now can only say that the
 		// product does not exist.
@@ -150,17 +142,11 @@ func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams)
 	if s.replyCache == nil {
 		return s.Store.Update(ctx, p)
 	}
-	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
+	invalidation := s.newInvalidation()
 	defer invalidation.end()
-	wrapped := *p
-	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
-		next, err := p.Change(current)
-		if err == nil {
-			invalidation.beginForRecord(ctx, current)
-		}
-		return next, err
-	}
-	return s.Store.Update(ctx, &wrapped)
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), invalidation.observer(ctx))
+	return s.Store.Update(ctx, &observed)
 }
 
 func (s *invalidatingStore) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) ([]error, error) {
@@ -168,20 +154,13 @@ func (s *invalidatingStore) UpdateBatch(ctx context.Context, batch []adapter.Upd
 	if s.replyCache == nil {
 		return adapter.UpdateBatch(ctx, s.Store, batch)
 	}
-	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
+	invalidation := s.newInvalidation()
 	defer invalidation.end()
-	wrapped := slices.Clone(batch)
-	for i := range wrapped {
-		change := batch[i].Change
-		wrapped[i].Change = func(current adapter.Record) (adapter.Record, error) {
-			next, err := change(current)
-			if err == nil {
-				invalidation.beginForRecord(ctx, current)
-			}
-			return next, err
-		}
+	observed := slices.Clone(batch)
+	for i := range observed {
+		observed[i].Locked = append(slices.Clip(batch[i].Locked), invalidation.observer(ctx))
 	}
-	return adapter.UpdateBatch(ctx, s.Store, wrapped)
+	return adapter.UpdateBatch(ctx, s.Store, observed)
 }
 
 func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
@@ -189,19 +168,11 @@ func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams)
 	if s.replyCache == nil {
 		return s.Store.Delete(ctx, p)
 	}
-	invalidation := &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
+	invalidation := s.newInvalidation()
 	defer invalidation.end()
-	wrapped := *p
-	wrapped.Check = func(current adapter.Record) error {
-		if p.Check != nil {
-			if err := p.Check(current); err != nil {
-				return err
-			}
-		}
-		invalidation.beginForRecord(ctx, current)
-		return nil
-	}
-	return s.Store.Delete(ctx, &wrapped)
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), invalidation.observer(ctx))
+	return s.Store.Delete(ctx, &observed)
 }
 
 // A replyInvalidation is the invalidation of cached replies by one write.
@@ -211,14 +182,24 @@ type replyInvalidation struct {
 	done  []func()
 }
 
-// beginForRecord begins to invalidate the replies that show record. The write calls it
-// inside its transaction, which may run more than once.
-func (c *replyInvalidation) beginForRecord(ctx context.Context, record adapter.Record) {
-	tags := []string{c.tags.tag}
-	if product := record.Get(c.tags.product); product.Kind() == adapter.Integer {
-		tags = append(tags, ProductTag(product.Int()))
+func (s *invalidatingStore) newInvalidation() *replyInvalidation {
+	return &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
+}
+
+// observer returns the observer of the write, which begins to invalidate the replies that show
+// the record. The write calls it inside its transaction, which may run more than once.
+func (c *replyInvalidation) observer(ctx context.Context) adapter.Observer {
+	return func(record, created adapter.Record) error {
+		if record.Schema == nil {
+			record = created
+		}
+		tags := []string{c.tags.tag}
+		if product := record.Get(c.tags.product); product.Kind() == adapter.Integer {
+			tags = append(tags, ProductTag(product.Int()))
+		}
+		c.begin(ctx, tags...)
+		return nil
 	}
-	c.begin(ctx, tags...)
 }
 
 func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {

@@ -116,10 +116,8 @@ func (c *creation) try(ctx context.Context) error {
 	case c.resource() != adapter.ProductImages:
 		_, err = trial.Create(ctx, c.params)
 		return err
-	case c.params.Check != nil:
-		return c.params.Check()
 	default:
-		return nil
+		return c.params.RunCheck()
 	}
 }
 

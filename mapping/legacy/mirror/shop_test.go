@@ -282,13 +282,9 @@ func (s recordedStore) Create(ctx context.Context, p *adapter.CreateParams) (ada
 
 func (s recordedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	w := write{method: contract.PUT, resource: s.resource, key: p.Key, storeID: p.StoreID}
-	wrapped := *p
-	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
-		change, err := p.Change(current)
-		w.record = change
-		return change, err
-	}
-	err := s.Store.Update(ctx, &wrapped)
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), func(_, change adapter.Record) error { w.record = change; return nil })
+	err := s.Store.Update(ctx, &observed)
 	if err == nil {
 		s.of.writes = append(s.of.writes, w)
 	}
@@ -297,15 +293,9 @@ func (s recordedStore) Update(ctx context.Context, p *adapter.UpdateParams) erro
 
 func (s recordedStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	w := write{method: contract.DELETE, resource: s.resource, key: p.Key, storeID: p.StoreID}
-	wrapped := *p
-	wrapped.Check = func(current adapter.Record) error {
-		w.record = current
-		if p.Check != nil {
-			return p.Check(current)
-		}
-		return nil
-	}
-	err := s.Store.Delete(ctx, &wrapped)
+	observed := *p
+	observed.Locked = append(slices.Clip(p.Locked), func(current, _ adapter.Record) error { w.record = current; return nil })
+	err := s.Store.Delete(ctx, &observed)
 	if err == nil {
 		s.of.writes = append(s.of.writes, w)
 	}

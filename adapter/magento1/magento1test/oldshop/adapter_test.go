@@ -256,7 +256,7 @@ func TestRefusedWrites(t *testing.T) {
 		t.Errorf("a second customer with an e-mail address: %v", err)
 	}
 	own := errors.New("own")
-	if err := customers.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(adapter.Record) (adapter.Record, error) { return adapter.Record{}, own }}); err != own {
+	if err := customers.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(adapter.Record) (adapter.Record, error) { return adapter.Record{}, own }}); !errors.Is(err, own) {
 		t.Errorf("the caller's error came back as %v", err)
 	}
 	orders, _ := a.Store(adapter.Orders)
