@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -52,12 +53,22 @@ func TestRoutesCommand(t *testing.T) {
 }
 
 // checkRouteLine compares a line of the table with a row of the JSON output, and checks
-// that the handler, an exported method of the same name, is at the position in the row.
+// that the handler, an exported method of the same name, is at the position in the row, and
+// that a write, and no read, names a file of rules that exists, or none.
 func checkRouteLine(t *testing.T, line string, row routeRow) {
 	t.Helper()
-	want := []string{row.Method, row.Path, strings.Join(row.Roles, ","), row.Format, row.Handler, row.File}
+	want := []string{row.Method, row.Path, strings.Join(row.Roles, ","), row.Format, row.Handler, row.File, cmp.Or(row.Rule, "-")}
 	if got := strings.Join(strings.Fields(line), " "); got != strings.Join(want, " ") {
 		t.Errorf("the line %q, want %q", got, want)
+	}
+	if (row.Method == "GET") != (row.Rule == "") {
+		t.Errorf("%s: the rule is %q", row.Handler, row.Rule)
+	}
+	if row.Rule != "" && row.Rule != "none" {
+		_, err := os.Stat(filepath.Join("..", "..", "..", filepath.FromSlash(row.Rule)))
+		if err != nil || !strings.HasPrefix(row.Rule, "adapter/rules/") {
+			t.Errorf("%s: rule %q: %v", row.Handler, row.Rule, err)
+		}
 	}
 	name, number, _ := strings.Cut(row.File, ":")
 	source, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(name)))

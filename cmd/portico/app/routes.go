@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type routeRow struct {
 	Format  string   `json:"format"`
 	Handler string   `json:"handler"`
 	File    string   `json:"file"`
+	// Rule is the file that has what a write entails in every store, "none" if nothing. It is
+	// empty for a call that reads.
+	Rule string `json:"rule,omitempty"`
 	// NotOffered: the adapter does not offer the resource, so that the call is answered as
 	// one that is not implemented.
 	NotOffered bool `json:"not_offered,omitempty"`
@@ -41,10 +45,11 @@ func routesCommand(p *program.Program) *cobra.Command {
 		Use:   "routes",
 		Short: "List every call of the contract",
 		Long: `List every call of the contract with its method, path, roles, default format, handler,
-and the file of the handler. Some calls serve other roles in the other dialect
-(--dialect). "not offered" in place of a file marks calls that the adapter has no
-records for; they are answered with 405. --gaps prints the cases of the contract suite
-that make such calls, as a file for "contracttest --skip".`,
+the file of the handler, and the file of the rule: of what a write entails in every
+store. Some calls serve other roles in the other dialect (--dialect). "not offered" in
+place of a file marks calls that the adapter has no records for; they are answered with
+405. --gaps prints the cases of the contract suite that make such calls, as a file for
+"contracttest --skip".`,
 		Example: `  portico routes --dialect magento
   portico routes --adapter warehouse --gaps > gaps.yaml`,
 		Args: cobra.NoArgs,
@@ -86,7 +91,7 @@ that make such calls, as a file for "contracttest --skip".`,
 // are marked.
 func routeRows(d *contract.Dialect, missing []*contract.Route) []routeRow {
 	var rows []routeRow
-	sources := mapping.HandlerLocations()
+	sources, rules := mapping.HandlerLocations(), mapping.RuleFiles()
 	for _, r := range contract.Routes(contract.StandardFields()) {
 		isMissing := slices.ContainsFunc(missing, func(m *contract.Route) bool { return m.Path == r.Path })
 		for _, m := range contract.Methods() {
@@ -95,6 +100,9 @@ func routeRows(d *contract.Dialect, missing []*contract.Route) []routeRow {
 				if r.Access(d, role, m) == contract.Serve {
 					row.Roles = append(row.Roles, role.String())
 				}
+			}
+			if m != contract.GET {
+				row.Rule = cmp.Or(rules[row.Handler], "none")
 			}
 			if len(row.Roles) > 0 {
 				rows = append(rows, row)
@@ -119,12 +127,13 @@ func routesNotOffered(cmd *cobra.Command, cfg *config.Config, a *program.Adapter
 // writeRoutes writes rows as a table.
 func writeRoutes(w io.Writer, rows []routeRow) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "METHOD\tPATH\tROLES\tFORMAT\tHANDLER\tFILE")
+	fmt.Fprintln(table, "METHOD\tPATH\tROLES\tFORMAT\tHANDLER\tFILE\tRULE")
 	for _, r := range rows {
 		if r.NotOffered {
 			r.File = "not offered"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, strings.Join(r.Roles, ","), r.Format, r.Handler, r.File)
+		columns := []string{r.Method, r.Path, strings.Join(r.Roles, ","), r.Format, r.Handler, r.File, cmp.Or(r.Rule, "-")}
+		fmt.Fprintln(table, strings.Join(columns, "\t"))
 	}
 	return table.Flush()
 }
