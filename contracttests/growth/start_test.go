@@ -26,7 +26,7 @@ const starts = 11
 func buildProgram(b *testing.B) (path string) {
 	b.Helper()
 	path = filepath.Join(b.TempDir(), "portico")
-	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "./cmd/portico")
+	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, "./cmd/portico")
 	build.Dir = programs.Root(b)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
