@@ -20,8 +20,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/stockitems"
 )
 
-// handlers are the handlers of all resources.
-type handlers struct {
+// handlerSet holds the handlers of all resources.
+type handlerSet struct {
 	customers         *customers.Customers
 	customerAddresses *customers.Addresses
 	products          *products.Products
@@ -35,7 +35,7 @@ type handlers struct {
 
 // table returns the method that handles each call in the route table, with the file of package
 // rules that has what its writes entail, "" for none.
-func (h *handlers) table() *handlerTable {
+func (h *handlerSet) table() *handlerTable {
 	t := &handlerTable{map[string]pipeline.Handler{}, map[string]string{}, map[string]string{}}
 	register(t, h.customers, "records.go", map[string]method[*customers.Customers]{
 		"getCustomer":    (*customers.Customers).GetCustomer,
@@ -129,8 +129,8 @@ func Calls() []string { return slices.Sorted(maps.Keys(HandlerLocations())) }
 
 // HandlerLocations returns the file and line of each call's handler, relative to the root
 // of the module.
-func HandlerLocations() map[string]string { return new(handlers).table().locations }
+func HandlerLocations() map[string]string { return new(handlerSet).table().locations }
 
 // RuleFiles returns, for each call, the file that has what the writes of its handler entail,
 // relative to the root of the module. Calls of handlers that write nothing are absent.
-func RuleFiles() map[string]string { return new(handlers).table().rules }
+func RuleFiles() map[string]string { return new(handlerSet).table().rules }

@@ -76,7 +76,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	if err != nil {
 		return nil, fmt.Errorf("products: %w", err)
 	}
-	handlers, err := s.newHandlers(fields, finder, authenticator, log)
+	all, err := s.newHandlers(fields, finder, authenticator, log)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	routes := contract.Routes(fields)
 	s.Pipeline, err = pipeline.New(pipeline.Parts{
 		Dialect: d, Table: contract.NewTable(routes), NotOffered: notOffered(backend, routes), Authenticator: authenticator, Log: log,
-		Handlers: handlers.table().functions, ReplyCache: replies,
+		Handlers: all.table().functions, ReplyCache: replies,
 	}, settings.Settings, settings.FilterSettings)
 	if err != nil {
 		return nil, err
@@ -96,9 +96,9 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 }
 
 // newHandlers returns the handlers of all resources.
-func (s *Service) newHandlers(fields *contract.Fields, finder *lookup.Finder, authenticator *auth.Authenticator, log *slog.Logger) (*handlers, error) {
+func (s *Service) newHandlers(fields *contract.Fields, finder *lookup.Finder, authenticator *auth.Authenticator, log *slog.Logger) (*handlerSet, error) {
 	d, backend, settings := s.dialect, s.backend, &s.settings
-	h := &handlers{}
+	h := &handlerSet{}
 	var err error
 	if h.customers, err = customers.New(d, fields, backend, s.shops, settings.PasswordCost, authenticator.PurgeCredentials); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)

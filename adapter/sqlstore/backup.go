@@ -42,9 +42,9 @@ func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Opti
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	claim.db = opened
 	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: openMedia(o, claim)}, archive, how)
-	if media := openMedia(o, mediaClaim{db: opened, takeOver: true}); err == nil && media != nil {
+	if store := openMedia(o, mediaClaim{db: opened, takeOver: true}); err == nil && store != nil {
 		// The archive may be older than identities: then the database has one only now.
-		err = media.(*blobs.Owned).Claim(ctx)
+		err = store.(*blobs.Owned).Claim(ctx)
 	}
 	return manifest, opened.WrapError(ctx, op, err)
 }
@@ -52,9 +52,9 @@ func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Opti
 // checkMediaOfNewFile checks the store of media files for a file of SQLite that is not there yet, which
 // opening it would create.
 func checkMediaOfNewFile(ctx context.Context, o Options, claim mediaClaim) error {
-	path, media := engine.File(o.DSN), openMedia(o, claim)
-	if _, err := os.Stat(path); path == "" || media == nil || !errors.Is(err, fs.ErrNotExist) {
+	path, store := engine.File(o.DSN), openMedia(o, claim)
+	if _, err := os.Stat(path); path == "" || store == nil || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return media.(*blobs.Owned).Check(ctx)
+	return store.(*blobs.Owned).Check(ctx)
 }

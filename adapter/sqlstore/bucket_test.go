@@ -29,10 +29,10 @@ func TestConformanceOnBucket(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Harness{
 		Open: func(t *testing.T) adapter.Adapter {
 			opened++
-			media := server.Open(t, func(o *s3.Options) { o.Prefix = time.Now().Format("150405.000000000") + "/" })
+			store := server.Open(t, func(o *s3.Options) { o.Prefix = time.Now().Format("150405.000000000") + "/" })
 			dsn := sqlstore.NewDemo(t, sqltest.Engines()[0])
 			addGallery(t, dsn)
-			db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsn, SecretKey: sqlstore.SecretKey, Media: media})
+			db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsn, SecretKey: sqlstore.SecretKey, Media: store})
 			return db.Adapter()
 		},
 		Sampled: func() bool { return false },
@@ -47,8 +47,8 @@ func TestBucket(t *testing.T) {
 	nightly.Only(t, "media")
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		server := s3test.Start(t)
-		media := server.Open(t, func(o *s3.Options) { o.Timeout = time.Second })
-		db := sqlstore.OpenWith(t, sqlstore.Options{DSN: sqlstore.NewDemo(t, e), Migrate: true, SecretKey: sqlstore.SecretKey, Media: media})
+		store := server.Open(t, func(o *s3.Options) { o.Timeout = time.Second })
+		db := sqlstore.OpenWith(t, sqlstore.Options{DSN: sqlstore.NewDemo(t, e), Migrate: true, SecretKey: sqlstore.SecretKey, Media: store})
 		images := adaptertest.StoreOf(t, db.Adapter(), adapter.ProductImages)
 		create := func(name, content string, check func() error) (adapter.Key, error) {
 			r := adaptertest.Attributes{"product_id": 1, "file": name, "media_type": "image/gif", "content": content}.Record(adapter.NewSchemas().Of(adapter.ProductImages))
@@ -112,10 +112,10 @@ func TestBucket(t *testing.T) {
 		}
 		// A trial must not write to the bucket of the shop, nor remove what it does not know there.
 		wrong := bucket
-		wrong.Media = media
+		wrong.Media = store
 		trial := sqlstore.OpenWith(t, wrong)
 		_, removalErr := trial.RemoveAbandonedMedia(t.Context())
-		_, restoreErr := sqlstore.Restore(t.Context(), sqlstore.Options{DSN: e.Empty(t), Media: media}, bytes.NewReader(archive.Bytes()), backups.Options{})
+		_, restoreErr := sqlstore.Restore(t.Context(), sqlstore.Options{DSN: e.Empty(t), Media: store}, bytes.NewReader(archive.Bytes()), backups.Options{})
 		for what, err := range map[string]error{"claim": trial.ClaimMedia(t.Context()), "remove": removalErr, "restore": restoreErr} {
 			if !errors.As(err, new(*blobs.OwnerError)) {
 				t.Errorf("%s with the bucket of another database: %v", what, err)

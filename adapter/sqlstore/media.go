@@ -20,15 +20,15 @@ type mediaClaim struct {
 // openMedia returns the store of media files that o names, to which a database writes only if it owns it;
 // nil if there is none.
 func openMedia(o Options, claim mediaClaim) blobs.Store {
-	media := o.Media
-	if media == nil && o.MediaDir != "" {
-		media = &blobs.Folder{Directory: o.MediaDir}
+	store := o.Media
+	if store == nil && o.MediaDir != "" {
+		store = &blobs.Folder{Directory: o.MediaDir}
 	}
-	if media == nil {
+	if store == nil {
 		return nil
 	}
-	folder, isFolder := media.(*blobs.Folder)
-	return blobs.NewOwned(media, blobs.Database{
+	folder, isFolder := store.(*blobs.Folder)
+	return blobs.NewOwned(store, blobs.Database{
 		Describe:   func(ctx context.Context) (blobs.Marker, error) { return claim.describe(ctx, o.DSN, isFolder) },
 		NamesFiles: claim.namesFiles,
 		Beside:     isFolder && engine.File(o.DSN) != "" && filepath.Clean(folder.Directory) == filepath.Clean(engine.MediaDir(o.DSN)),

@@ -49,10 +49,10 @@ type Connections struct {
 }
 
 // NewConnections returns Connections for one server.
-func NewConnections(limits ConnectionLimits) *Connections {
+func NewConnections(most ConnectionLimits) *Connections {
 	return &Connections{
-		limits: limits, slots: make(chan struct{}, limits.Most), headers: budget.New("headers", headerBytes, 0),
-		unread: budget.New("unread", int64(max(1, limits.Most/unreadPart)), 0), drained: map[*countedConn]struct{}{},
+		limits: most, slots: make(chan struct{}, most.Most), headers: budget.New("headers", headerBytes, 0),
+		unread: budget.New("unread", int64(max(1, most.Most/unreadPart)), 0), drained: map[*countedConn]struct{}{},
 	}
 }
 

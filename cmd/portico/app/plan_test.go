@@ -107,9 +107,9 @@ func (s *planShop) reload(lines ...string) {
 // plan returns the present plan. Without a running Portico none is asked.
 func (s *planShop) plan() *migration.Plan {
 	s.t.Helper()
-	plan := &migration.Plan{}
-	apptest.Parse(s.t, s.run("--json"), plan)
-	return plan
+	listed := &migration.Plan{}
+	apptest.Parse(s.t, s.run("--json"), listed)
+	return listed
 }
 
 // run returns what "portico plan" prints. Tests of a whole migration need hundreds of plans, so that
@@ -134,9 +134,9 @@ func (s *planShop) run(more ...string) string {
 // that are printed.
 func (s *planShop) expect(name string, state migration.State, step string, texts ...string) migration.Resource {
 	s.t.Helper()
-	plan, text := s.plan(), s.run()
-	at := slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == name })
-	if r := plan.Resources[at]; r.State != state || r.Step.Name != step {
+	listed, text := s.plan(), s.run()
+	at := slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == name })
+	if r := listed.Resources[at]; r.State != state || r.Step.Name != step {
 		s.t.Errorf("%s is %s, then %s; want %s, then %s\n%s", name, r.State, r.Step.Name, state, step, text)
 	}
 	// Several resources may share a paragraph.
@@ -149,7 +149,7 @@ func (s *planShop) expect(name string, state migration.State, step string, texts
 	if strings.Contains(text, "\x1b") || !shown {
 		s.t.Errorf("%s in\n%s", name, text)
 	}
-	return plan.Resources[at]
+	return listed.Resources[at]
 }
 
 // pasteable returns the lines that the text of the present plan prints for a resource.
@@ -220,8 +220,8 @@ func TestPlan(t *testing.T) {
 
 	lines := s.pasteable(stock)
 	s.paste(lines...)
-	if plan := s.plan(); !slices.ContainsFunc(plan.Warnings, func(w string) bool { return strings.Contains(w, "runs with other routes") }) {
-		t.Errorf("warnings %q before the reload", plan.Warnings)
+	if listed := s.plan(); !slices.ContainsFunc(listed.Warnings, func(w string) bool { return strings.Contains(w, "runs with other routes") }) {
+		t.Errorf("warnings %q before the reload", listed.Warnings)
 	}
 	s.reload(lines...)
 	s.expect(stock, migration.ReadsMoved, "wait", "until Portico answers the reads of")
@@ -259,8 +259,8 @@ func TestPlanWithBackend(t *testing.T) {
 // resource returns what the present plan says of a resource.
 func (s *planShop) resource(name string) migration.Resource {
 	s.t.Helper()
-	plan := s.plan()
-	return plan.Resources[slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == name })]
+	listed := s.plan()
+	return listed.Resources[slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == name })]
 }
 
 // walk takes every step of the plan until the end, and returns the names of the steps. After each
@@ -269,11 +269,11 @@ func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
 	s.t.Helper()
 	seen = map[string]bool{}
 	for range 50 {
-		plan := s.plan()
-		if plan.Next == "" {
+		listed := s.plan()
+		if listed.Next == "" {
 			break
 		}
-		next, former := plan.Resources[slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == plan.Next })], s.routes
+		next, former := listed.Resources[slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == listed.Next })], s.routes
 		seen[next.Step.Name] = true
 		before(next.Step)
 		if next.Step.Name == "prepare" {
@@ -297,8 +297,8 @@ func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
 			s.put(next.Step.Lines)
 		}
 	}
-	plan, text := s.plan(), s.run()
-	for _, r := range plan.Resources {
+	listed, text := s.plan(), s.run()
+	for _, r := range listed.Resources {
 		if r.State != migration.Alone {
 			s.t.Errorf("%s is %s at the end, then %s", r.Name, r.State, r.Step.Name)
 		}
@@ -470,20 +470,20 @@ func TestPlanServers(t *testing.T) {
 		{"a password", []string{"http://a:b@127.0.0.1:9464"}, 0, "--ops must be a URL such as"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var plan migration.Plan
-			apptest.Parse(t, apptest.MustRun(t, "plan", "--json", "--config", file, "--ops", strings.Join(tt.servers, ",")), &plan)
-			at := slices.IndexFunc(plan.Resources, func(r migration.Resource) bool { return r.Name == "products" })
+			var listed migration.Plan
+			apptest.Parse(t, apptest.MustRun(t, "plan", "--json", "--config", file, "--ops", strings.Join(tt.servers, ",")), &listed)
+			at := slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == "products" })
 			var compared int64
-			if c := plan.Resources[at].Compared; c != nil {
+			if c := listed.Resources[at].Compared; c != nil {
 				compared = c.Same + c.Different
 				if day := c.Since.Day(); day != 1 {
 					t.Errorf("counted since day %d", day)
 				}
 			}
-			if compared != tt.compared || len(plan.Warnings) > 0 {
-				t.Errorf("%d compared, want %d; warnings %q", compared, tt.compared, plan.Warnings)
+			if compared != tt.compared || len(listed.Warnings) > 0 {
+				t.Errorf("%d compared, want %d; warnings %q", compared, tt.compared, listed.Warnings)
 			}
-			unknown := strings.Join(plan.Unknown, "\n")
+			unknown := strings.Join(listed.Unknown, "\n")
 			if !strings.Contains(unknown, tt.unknown) || strings.Contains(unknown, "asked") && tt.unknown == "" {
 				t.Errorf("unknown:\n%s\nwant %q", unknown, tt.unknown)
 			}
@@ -593,8 +593,8 @@ func TestPlanMirrored(t *testing.T) {
 		}
 	}
 	s.expect("customers", migration.Mirrored, "wait", "Writes of customers: portico has them, and they are changing sides; ", "Values that both a client and the old shop have changed: 1 kept, 2 added (see")
-	if plan := s.plan(); !maps.Equal(plan.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
-		t.Errorf("conflicts %v", plan.Conflicts)
+	if listed := s.plan(); !maps.Equal(listed.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
+		t.Errorf("conflicts %v", listed.Conflicts)
 	}
 	// Without following, nobody looks at who has the writes.
 	delete(s.sections, "follow")

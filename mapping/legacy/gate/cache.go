@@ -189,13 +189,13 @@ func (s *Gate) BeginLegacyWrite(ctx context.Context, r *calls.Request) (done fun
 	if s.replyCache == nil || address.ReadOnly || address.Route == nil {
 		return func() {}
 	}
-	resource := adapter.Resource(address.Route.Resource)
-	if _, shown := replycache.GuestReplyTags()[resource]; !shown {
+	kind := adapter.Resource(address.Route.Resource)
+	if _, shown := replycache.GuestReplyTags()[kind]; !shown {
 		return func() {}
 	}
 	tags := []string{legacyTag, replycache.CatalogTag, replycache.StockTag}
 	c := calls.Call{Address: *address}
-	if id, err := strconv.ParseInt(c.Param("id"), 10, 64); err == nil && resource != adapter.StockItems {
+	if id, err := strconv.ParseInt(c.Param("id"), 10, 64); err == nil && kind != adapter.StockItems {
 		tags = append(tags, replycache.ProductTag(id))
 	}
 	return s.replyCache.BeginWrite(ctx, tags)
