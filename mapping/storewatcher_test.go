@@ -3,14 +3,13 @@ package mapping_test
 import (
 	"database/sql"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"io/fs"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // A storeWatcher sees everything stored in a shop, each row and file, bypassing the

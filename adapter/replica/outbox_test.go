@@ -15,11 +15,11 @@ import (
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
 // newMirroredFixture returns a fixture whose clients' writes enter an outbox, and the outbox.
-func newMirroredFixture(t *testing.T) (*fixture, outboxes.Store) {
+func newMirroredFixture(t *testing.T) (*fixture, coordination.Outboxes) {
 	t.Helper()
 	start, err := demoSnapshot()
 	if err != nil {
@@ -48,9 +48,9 @@ func newMirroredFixture(t *testing.T) (*fixture, outboxes.Store) {
 }
 
 // entries returns the entries of an outbox.
-func entries(t *testing.T, box outboxes.Store) []outbox.Entry {
+func entries(t *testing.T, box coordination.Outboxes) []outbox.Entry {
 	t.Helper()
-	all, err := box.Entries(t.Context(), outboxes.EntryFilter{Limit: 100})
+	all, err := box.Entries(t.Context(), coordination.EntryFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
 // addedSchemas returns schemas with added attributes of every kind and scope. Two of
@@ -97,9 +96,9 @@ func TestConformanceOfAddedAttributes(t *testing.T) {
 
 func testConformanceOfAddedAttributes(t *testing.T, e sqltest.Engine) {
 	schemas := addedSchemas(t)
-	run := func(t *testing.T, wrap func(*recordtx.Adapter) adapter.Adapter, tested ...adapter.Resource) {
+	run := func(t *testing.T, wrap func(*RecordAdapter) adapter.Adapter, tested ...adapter.Resource) {
 		unsupported := map[adapter.Resource]string{}
-		for _, table := range tables.Layout(schemas) {
+		for _, table := range engine.Layout(schemas) {
 			if !slices.Contains(tested, table.Schema.Resource) {
 				unsupported[table.Schema.Resource] = "not part of this test"
 			}
@@ -121,7 +120,7 @@ func testConformanceOfAddedAttributes(t *testing.T, e sqltest.Engine) {
 	chosen := oneVariant(t, "accounts", "default scope", "store view", "website values")
 	if chosen("accounts") {
 		t.Run("accounts", func(t *testing.T) {
-			run(t, func(a *recordtx.Adapter) adapter.Adapter {
+			run(t, func(a *RecordAdapter) adapter.Adapter {
 				return resourceSubset{a, []adapter.Resource{adapter.Customers, adapter.CustomerAddresses}}
 			}, adapter.Customers, adapter.CustomerAddresses)
 		})
@@ -135,14 +134,14 @@ func testConformanceOfAddedAttributes(t *testing.T, e sqltest.Engine) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			run(t, func(a *recordtx.Adapter) adapter.Adapter { return restricted{a, b} }, adapter.Products)
+			run(t, func(a *RecordAdapter) adapter.Adapter { return restricted{a, b} }, adapter.Products)
 		})
 	}
 }
 
 // resourceSubset is an adapter that offers only some resources.
 type resourceSubset struct {
-	*recordtx.Adapter
+	*RecordAdapter
 	resources []adapter.Resource
 }
 
@@ -150,7 +149,7 @@ func (s resourceSubset) Store(r adapter.Resource) (adapter.Store, error) {
 	if !slices.Contains(s.resources, r) {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
 	}
-	return s.Adapter.Store(r)
+	return s.RecordAdapter.Store(r)
 }
 
 // TestAddedQueriesArePushedDown checks that the database filters and sorts by added

@@ -10,9 +10,8 @@ import (
 	"os"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
 // Backup writes an archive of all tables at one moment, and of the images that they name. program is
@@ -25,7 +24,7 @@ func (db *DB) Backup(ctx context.Context, to io.Writer, program string, progress
 }
 
 // Restore fills the database and the media store that o names from an archive. It fails with a
-// [*blobs.OwnerError] before it changes anything if the images may belong to another database. Kinds:
+// [*media.OwnerError] before it changes anything if the images may belong to another database. Kinds:
 // Conflict if the database is not empty, Unsupported for an archive of a newer version or of another
 // engine, Unavailable, Internal.
 func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Options) (_ *backups.Manifest, err error) {
@@ -35,7 +34,7 @@ func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Opti
 	if err := checkMediaOfNewFile(ctx, o, claim); err != nil {
 		return nil, err
 	}
-	opened, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: o.Wrap}})
+	opened, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: o.Wrap}})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Opti
 	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: openMedia(o, claim)}, archive, how)
 	if store := openMedia(o, mediaClaim{db: opened, takeOver: true}); err == nil && store != nil {
 		// The archive may be older than identities: then the database has one only now.
-		err = store.(*blobs.Owned).Claim(ctx)
+		err = store.(*media.Owned).Claim(ctx)
 	}
 	return manifest, opened.WrapError(ctx, op, err)
 }
@@ -56,5 +55,5 @@ func checkMediaOfNewFile(ctx context.Context, o Options, claim mediaClaim) error
 	if _, err := os.Stat(path); path == "" || store == nil || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return store.(*blobs.Owned).Check(ctx)
+	return store.(*media.Owned).Check(ctx)
 }

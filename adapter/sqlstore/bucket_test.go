@@ -14,9 +14,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3"
 	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3/s3test"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
@@ -29,7 +28,7 @@ func TestConformanceOnBucket(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Harness{
 		Open: func(t *testing.T) adapter.Adapter {
 			opened++
-			store := server.Open(t, func(o *s3.Options) { o.Prefix = time.Now().Format("150405.000000000") + "/" })
+			store := server.Open(t, func(o *media.BucketOptions) { o.Prefix = time.Now().Format("150405.000000000") + "/" })
 			dsn := sqlstore.NewDemo(t, sqltest.Engines()[0])
 			addGallery(t, dsn)
 			db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsn, SecretKey: sqlstore.SecretKey, Media: store})
@@ -47,7 +46,7 @@ func TestBucket(t *testing.T) {
 	nightly.Only(t, "media")
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		server := s3test.Start(t)
-		store := server.Open(t, func(o *s3.Options) { o.Timeout = time.Second })
+		store := server.Open(t, func(o *media.BucketOptions) { o.Timeout = time.Second })
 		db := sqlstore.OpenWith(t, sqlstore.Options{DSN: sqlstore.NewDemo(t, e), Migrate: true, SecretKey: sqlstore.SecretKey, Media: store})
 		images := adaptertest.StoreOf(t, db.Adapter(), adapter.ProductImages)
 		create := func(name, content string, check func() error) (adapter.Key, error) {
@@ -101,7 +100,7 @@ func TestBucket(t *testing.T) {
 		if _, err := inFolder.Backup(t.Context(), &archive, "test", nil); err != nil {
 			t.Fatal(err)
 		}
-		bucket := sqlstore.Options{DSN: e.Empty(t), Media: server.Open(t, func(o *s3.Options) { o.Prefix = "restored/" })}
+		bucket := sqlstore.Options{DSN: e.Empty(t), Media: server.Open(t, func(o *media.BucketOptions) { o.Prefix = "restored/" })}
 		if _, err := sqlstore.Restore(t.Context(), bucket, bytes.NewReader(archive.Bytes()), backups.Options{Verify: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +116,7 @@ func TestBucket(t *testing.T) {
 		_, removalErr := trial.RemoveAbandonedMedia(t.Context())
 		_, restoreErr := sqlstore.Restore(t.Context(), sqlstore.Options{DSN: e.Empty(t), Media: store}, bytes.NewReader(archive.Bytes()), backups.Options{})
 		for what, err := range map[string]error{"claim": trial.ClaimMedia(t.Context()), "remove": removalErr, "restore": restoreErr} {
-			if !errors.As(err, new(*blobs.OwnerError)) {
+			if !errors.As(err, new(*media.OwnerError)) {
 				t.Errorf("%s with the bucket of another database: %v", what, err)
 			}
 		}

@@ -3,10 +3,10 @@ package sqlstore
 import (
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
 // TestResetCounters checks that new keys follow the keys of the data set after a reset,
@@ -19,7 +19,7 @@ func TestResetCounters(t *testing.T) {
 		dataset := &adapter.Dataset{Records: map[adapter.Resource][]adapter.Record{adapter.Categories: {category.With(attrs{"category_id": 7}).Record(schema), category.Record(schema)}}}
 		add := func(want int64) {
 			t.Helper()
-			err := db.records.Write(t.Context(), "add category", func(tx *database.Tx) error {
+			err := db.records.Write(t.Context(), "add category", func(tx *engine.Tx) error {
 				id, err := tx.Insert(t.Context(), "category", "category_id", 0, []string{"parent_id", "name", "is_active"}, []any{1, "c", 1})
 				if err == nil && id != want {
 					t.Errorf("the next category is %d, want %d", id, want)

@@ -11,16 +11,10 @@ import (
 	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
-	"github.com/portico-commerce/portico/adapter/sqlstore/records"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
 // Options configure Open.
@@ -47,7 +41,7 @@ type Options struct {
 	// belongs to another database is read only: see [DB.ClaimMedia].
 	MediaDir string
 	// Media, unless nil, stores media files instead of MediaDir.
-	Media blobs.Store
+	Media media.Store
 	// Schemas describe the records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
 	// Logger logs the migrations; nil means no log.
@@ -70,8 +64,8 @@ type Options struct {
 
 // A DB is an open store. It is safe for concurrent use.
 type DB struct {
-	records      *recordtx.Database
-	adapter      *recordtx.Adapter
+	records      *Database
+	adapter      *RecordAdapter
 	credentials  *credentials.Store
 	migrations   []string // run by Open
 	passwordCost int
@@ -83,7 +77,7 @@ type DB struct {
 // cannot be opened or a server that cannot be reached, Internal.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	const op = "open database"
-	opened, err := database.Open(database.Options{
+	opened, err := engine.Open(engine.Options{
 		DSN: o.DSN, DirectDSN: o.DirectDSN, Trace: o.Trace,
 		PoolOptions: engine.PoolOptions{Create: o.Migrate, Wrap: o.Wrap, Writers: o.WriteConnections, Readers: o.ReadConnections, PerTransaction: o.PerTransaction},
 	})
@@ -111,13 +105,13 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		err = createMediaDir(o)
 	}
 	if err == nil {
-		db.records, err = recordtx.New(ctx, opened, records.New(opened, schemas), openMedia(o, mediaClaim{db: opened}))
+		db.records, err = newDatabase(ctx, opened, NewRecordSet(opened, schemas), openMedia(o, mediaClaim{db: opened}))
 	}
 	if err != nil {
 		err = opened.WrapError(ctx, op, err)
 		return nil, errors.Join(err, opened.Close())
 	}
-	db.adapter = recordtx.NewAdapter(db.records)
+	db.adapter = newRecordAdapter(db.records)
 	return db, nil
 }
 
@@ -161,7 +155,7 @@ func (db *DB) Ping(ctx context.Context) error { return db.records.Ping(ctx) }
 func (db *DB) Close() error { return db.records.Close() }
 
 // Adapter returns an adapter that serves the records of the database.
-func (db *DB) Adapter() *recordtx.Adapter { return db.adapter }
+func (db *DB) Adapter() *RecordAdapter { return db.adapter }
 
 // Credentials returns the store of credentials.
 func (db *DB) Credentials() *credentials.Store { return db.credentials }
@@ -170,26 +164,26 @@ func (db *DB) Credentials() *credentials.Store { return db.credentials }
 func (db *DB) Admins() credentials.Admins { return credentials.NewAdmins(db.records.DB) }
 
 // Imports returns the log of imports.
-func (db *DB) Imports() importlog.Log { return importlog.New(db.records.DB) }
+func (db *DB) Imports() coordination.ImportLog { return coordination.NewImportLog(db.records.DB) }
 
 // Leases returns the leases of the database.
-func (db *DB) Leases() leases.Store { return leases.New(db.records.DB) }
+func (db *DB) Leases() coordination.Leases { return coordination.NewLeases(db.records.DB) }
 
 // Changes returns the log of the records that imports change.
-func (db *DB) Changes() importwatch.Log { return importwatch.New(db.records.DB) }
+func (db *DB) Changes() coordination.ImportWatch { return coordination.NewImportWatch(db.records.DB) }
 
 // Outbox returns the outbox of the database.
-func (db *DB) Outbox() outboxes.Store { return outboxes.New(db.records.DB) }
+func (db *DB) Outbox() coordination.Outboxes { return coordination.NewOutboxes(db.records.DB) }
 
 // WriteOwners returns the owners of the writes of resources.
-func (db *DB) WriteOwners() outboxes.Owners {
-	return outboxes.NewOwners(db.records.DB, db.records.Schemas)
+func (db *DB) WriteOwners() coordination.OwnerTable {
+	return coordination.NewOwnerTable(db.records.DB, db.records.Schemas)
 }
 
 // RebuildListing rebuilds the product listing, the table product_listing, after another
 // program has changed the tables it is derived from. Kinds: Unavailable, Internal.
 func (db *DB) RebuildListing(ctx context.Context) error {
-	return db.records.Write(ctx, "list products", func(tx *database.Tx) error { return db.records.RebuildListing(ctx, tx) })
+	return db.records.Write(ctx, "list products", func(tx *engine.Tx) error { return db.records.RebuildListing(ctx, tx) })
 }
 
 // OpenMedia opens a media file by its name, the attribute file of an image, and returns

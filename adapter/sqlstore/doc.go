@@ -93,4 +93,70 @@
 // the other engines, and use views over another schema. Further tests cover behavior that the suite
 // cannot see: migrations, loading, resets during reads and writes, credentials, nonces, deadlocks, and
 // kinds of errors. A benchmark compares Update with bare prepared statements.
+//
+// # Erasures
+//
+// Package erasures erases a customer from all tables.
+//
+// # Principles
+//
+//  1. The customer, the addresses, the tokens and API keys, and their data in an outbox, an ID map
+//     and logs of imports are deleted.
+//  2. Orders are records of the store's books: their numbers, times, lines and amounts stay. Values
+//     that identify the person who ordered are overwritten with NULL, also in orders that were placed
+//     as a guest with the same e-mail address. The country of an address stays, because taxes depend
+//     on it.
+//  3. Notes in free text that have the e-mail address are deleted, wherever they came from.
+//  4. All of it is one transaction. A receipt counts rows, and contains no names. The caller can note it
+//     in the same transaction, so that a process that dies behind the commit leaves it for the next one.
+//
+// # How it is tested
+//
+// On every engine: a customer gets something in every table that can hold it, is erased, and then no
+// column of any table has the e-mail address, the names or the address.
+//
+// # Query
+//
+// Package query translates queries of package adapter to conditions and orders in SQL.
+//
+// Text is compared and sorted by columns that hold adapter.Fold of it, byte by byte, so all engines
+// agree with adapter.Apply. Conditions that SQL cannot evaluate exactly as Apply does stay out of the
+// statement ([Selection]), and are evaluated while the rows are read.
+//
+// Its tests compare it with adapter.Apply on all engines, and fix the conditions that SQL evaluates.
+//
+// # Records
+//
+// Package records reads the records of all resources.
+//
+// # Principles
+//
+//  1. A condition that SQL cannot evaluate is evaluated while the rows are read (find.go). A list is
+//     Partial only if the statement cannot produce its order or the prices that its conditions
+//     concern.
+//  2. A list takes few statements: parts of products are read by one for many products
+//     (productparts.go), and the product listing by its own table (listing.go).
+//
+// # How it is tested
+//
+// By the conformance suite of package adaptertest, which package sqlstore runs on all engines. The
+// tests here check that a cached statement equals the one that would be built without the cache.
+//
+// # Recordtx
+//
+// Package recordtx writes records, as package rules decides.
+//
+// # Principles
+//
+//  1. Package rules decides the consequences of a write; [Tx] implements its transactions. On
+//     servers its named locks are rows of write_lock.
+//  2. A write locks the records that it depends on before it reads them. Records that belong to a
+//     customer are locked after the customer.
+//  3. Derived data is stored only if no index can provide it: the product listing (listing.go), which
+//     is updated in the transaction that changes its sources.
+//  4. Data of another system is stored under its ids and unchanged, with a transaction for each batch.
+//
+// # How it is tested
+//
+// By the conformance suite of package adaptertest, which package sqlstore runs on all engines.
 package sqlstore

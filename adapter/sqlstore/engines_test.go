@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -130,7 +130,7 @@ func execute(t testing.TB, db *DB, statements ...string) {
 // ReadFrom runs a statement with rows on a connection that only reads.
 func ReadFrom(t testing.TB, db *DB, statement string) error {
 	t.Helper()
-	_, err := database.SelectColumn[int64](t.Context(), db.records.ReadStatements.Query, statement)
+	_, err := engine.SelectColumn[int64](t.Context(), db.records.ReadStatements.Query, statement)
 	return err
 }
 

@@ -5,8 +5,7 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
-	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // EraseCustomer erases a customer from all tables. The person holds the data to search other places
@@ -14,9 +13,9 @@ import (
 // until EndErasure, so that a process that dies before it has shown the receipt leaves it there. The
 // text must name nobody. Kinds: NotFound, Unsupported for a record of a backend, Invalid for a note that is too long,
 // Unavailable, Internal.
-func (db *DB) EraseCustomer(ctx context.Context, o erasures.Options, note func(*erasures.Receipt) (string, error)) (*erasures.Receipt, erasures.Person, error) {
+func (db *DB) EraseCustomer(ctx context.Context, o ErasureOptions, note func(*ErasureReceipt) (string, error)) (*ErasureReceipt, ErasedPerson, error) {
 	if note != nil {
-		o.Last = func(ctx context.Context, tx *database.Tx, receipt *erasures.Receipt) error {
+		o.Last = func(ctx context.Context, tx *engine.Tx, receipt *ErasureReceipt) error {
 			content, err := note(receipt)
 			if err != nil {
 				return err
@@ -24,7 +23,7 @@ func (db *DB) EraseCustomer(ctx context.Context, o erasures.Options, note func(*
 			return noteEvidence(ctx, tx, erasureNote(o.Customer), content)
 		}
 	}
-	return erasures.Erase(ctx, db.records.DB, o)
+	return erase(ctx, db.records.DB, o)
 }
 
 // UnendedErasure returns the note of an EraseCustomer that no EndErasure has followed, or "". Finish
@@ -36,12 +35,12 @@ func (db *DB) UnendedErasure(ctx context.Context, customer adapter.Key) (note st
 
 // ScrubErased removes what deleted rows have left in the file of the database, as EraseCustomer does in
 // the end. Kinds: Unavailable, Internal.
-func (db *DB) ScrubErased(ctx context.Context) error { return erasures.Scrub(ctx, db.records.DB) }
+func (db *DB) ScrubErased(ctx context.Context) error { return scrub(ctx, db.records.DB) }
 
 // EndErasure deletes the note of EraseCustomer. Call it when somebody has the receipt. Kinds:
 // Unavailable, Internal.
 func (db *DB) EndErasure(ctx context.Context, customer adapter.Key) error {
-	return db.records.Write(ctx, "end erasure", func(tx *database.Tx) error { return forgetEvidence(ctx, tx, erasureNote(customer)) })
+	return db.records.Write(ctx, "end erasure", func(tx *engine.Tx) error { return forgetEvidence(ctx, tx, erasureNote(customer)) })
 }
 
 // erasureNote is the name of the note of an erasure among the evidence.

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -94,16 +93,16 @@ func testErase(t *testing.T, e sqltest.Engine) {
 			t.Errorf("table %s has nothing of the customer, so the test could not fail", table)
 		}
 	}
-	unwanted := func(*erasures.Receipt) (string, error) { t.Error("a dry run notes a receipt"); return "", nil }
-	dry, _, err := db.EraseCustomer(t.Context(), erasures.Options{Customer: customer, DryRun: true}, unwanted)
+	unwanted := func(*ErasureReceipt) (string, error) { t.Error("a dry run notes a receipt"); return "", nil }
+	dry, _, err := db.EraseCustomer(t.Context(), ErasureOptions{Customer: customer, DryRun: true}, unwanted)
 	if err != nil || !maps.EqualFunc(dump(t, db, tables), before, slices.Equal) {
 		t.Fatalf("a dry run has changed something, or %v", err)
 	}
-	_, _, err = db.EraseCustomer(t.Context(), erasures.Options{Customer: customer}, func(*erasures.Receipt) (string, error) { return "", errors.New("no note") })
+	_, _, err = db.EraseCustomer(t.Context(), ErasureOptions{Customer: customer}, func(*ErasureReceipt) (string, error) { return "", errors.New("no note") })
 	if err == nil || !maps.EqualFunc(dump(t, db, tables), before, slices.Equal) {
 		t.Fatalf("an erasure without its note has changed something, or %v", err)
 	}
-	receipt, person, err := db.EraseCustomer(t.Context(), erasures.Options{Customer: customer}, func(r *erasures.Receipt) (string, error) { return fmt.Sprint(r.Orders), nil })
+	receipt, person, err := db.EraseCustomer(t.Context(), ErasureOptions{Customer: customer}, func(r *ErasureReceipt) (string, error) { return fmt.Sprint(r.Orders), nil })
 	if err != nil || fmt.Sprint(receipt) != fmt.Sprint(dry) || receipt.Orders != 2 || person.LastName != "Quixotine" {
 		t.Fatalf("%+v, %+v, %v, want %+v", receipt, person, err, dry)
 	}
@@ -140,7 +139,7 @@ func testErase(t *testing.T, e sqltest.Engine) {
 			t.Errorf("order %d is not as it should be", order)
 		}
 	}
-	if _, _, err := db.EraseCustomer(t.Context(), erasures.Options{Customer: customer}, nil); adapter.KindOf(err) != adapter.NotFound {
+	if _, _, err := db.EraseCustomer(t.Context(), ErasureOptions{Customer: customer}, nil); adapter.KindOf(err) != adapter.NotFound {
 		t.Errorf("again: %v", err)
 	}
 	for resource, keys := range map[adapter.Resource][]int64{adapter.Customers: {int64(customer)}, adapter.Orders: orders} { // for processes that cache them
@@ -158,11 +157,11 @@ func testEraseKeeps(t *testing.T, db *DB) {
 	customer := newCustomer(t, db, "kept@example.com")
 	execute(t, db, fmt.Sprintf("INSERT INTO sales_order (customer_id, store_id, created_at, updated_at, remote_ip) VALUES (%d, 1, '2026-01-01 00:00:00', '2026-01-01 00:00:00', '192.0.2.78')", customer),
 		fmt.Sprintf("INSERT INTO backend_record (resource, legacy_id, backend_id, tag, changed_at) VALUES ('customers', %d, 'b', 't', 1)", customer))
-	if _, _, err := db.EraseCustomer(t.Context(), erasures.Options{Customer: customer}, nil); adapter.KindOf(err) != adapter.Unsupported {
+	if _, _, err := db.EraseCustomer(t.Context(), ErasureOptions{Customer: customer}, nil); adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("a customer of a backend: %v", err)
 	}
 	execute(t, db, "DELETE FROM backend_record")
-	if _, _, err := db.EraseCustomer(t.Context(), erasures.Options{Customer: customer, KeepOrders: true}, nil); err != nil {
+	if _, _, err := db.EraseCustomer(t.Context(), ErasureOptions{Customer: customer, KeepOrders: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, db, "SELECT COUNT(*) FROM sales_order WHERE remote_ip = '192.0.2.78' AND customer_id IS NULL"); n != 1 {

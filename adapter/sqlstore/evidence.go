@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // maxEvidence is the maximum size of a result in bytes.
@@ -17,13 +17,13 @@ const maxEvidence = 48 << 10
 // the database read it with Evidence. Kinds: Invalid for a content that is too long,
 // Unavailable, Internal.
 func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
-	return db.records.Write(ctx, opNoteEvidence, func(tx *database.Tx) error { return noteEvidence(ctx, tx, name, content) })
+	return db.records.Write(ctx, opNoteEvidence, func(tx *engine.Tx) error { return noteEvidence(ctx, tx, name, content) })
 }
 
 const opNoteEvidence = "note evidence"
 
 // noteEvidence is NoteEvidence within a transaction.
-func noteEvidence(ctx context.Context, tx *database.Tx, name, content string) error {
+func noteEvidence(ctx context.Context, tx *engine.Tx, name, content string) error {
 	if len(content) > maxEvidence {
 		return &adapter.Error{Kind: adapter.Invalid, Op: opNoteEvidence, Err: fmt.Errorf("%s has %d bytes, and at most %d can be stored", name, len(content), maxEvidence)}
 	}
@@ -35,7 +35,7 @@ func noteEvidence(ctx context.Context, tx *database.Tx, name, content string) er
 }
 
 // forgetEvidence deletes the result of a name.
-func forgetEvidence(ctx context.Context, tx *database.Tx, name string) error {
+func forgetEvidence(ctx context.Context, tx *engine.Tx, name string) error {
 	_, err := tx.Run(ctx, "DELETE FROM evidence WHERE name = ?", name)
 	return err
 }
@@ -43,7 +43,7 @@ func forgetEvidence(ctx context.Context, tx *database.Tx, name string) error {
 // Evidence returns the last result of a name and the time when it was noted, or "" if there
 // is none. Kinds: Unavailable, Internal.
 func (db *DB) Evidence(ctx context.Context, name string) (content string, at time.Time, err error) {
-	err = database.EachRow(ctx, db.records.ReadStatements.Query, func(rows *sql.Rows) error {
+	err = engine.EachRow(ctx, db.records.ReadStatements.Query, func(rows *sql.Rows) error {
 		var ms int64
 		err := rows.Scan(&content, &ms)
 		at = time.UnixMilli(ms).UTC()

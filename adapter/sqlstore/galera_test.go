@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest/galeratest"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
@@ -248,7 +248,7 @@ func testGaleraLease(t *testing.T, nodes [2]*sqlstore.DB) {
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		var taken leases.Lease
+		var taken coordination.Lease
 		failed := atOnce(2, func(i int) (err error) {
 			if i == 0 {
 				_, err = nodes[0].Leases().Renew(t.Context(), lease, time.Millisecond)
@@ -261,10 +261,10 @@ func testGaleraLease(t *testing.T, nodes [2]*sqlstore.DB) {
 			}
 			return context.DeadlineExceeded
 		})
-		if failed[1] != nil || failed[0] != nil && !errors.Is(failed[0], leases.ErrLeaseLost) {
+		if failed[1] != nil || failed[0] != nil && !errors.Is(failed[0], coordination.ErrLeaseLost) {
 			t.Fatalf("round %d: %v", round, failed)
 		}
-		if _, err := nodes[0].Leases().Renew(t.Context(), lease, time.Minute); !errors.Is(err, leases.ErrLeaseLost) {
+		if _, err := nodes[0].Leases().Renew(t.Context(), lease, time.Minute); !errors.Is(err, coordination.ErrLeaseLost) {
 			t.Fatalf("round %d: the first holder renews the lease of the second one: %v (%v)", round, err, taken)
 		}
 	}

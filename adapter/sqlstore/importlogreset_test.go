@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
 // TestResetForgetsImports checks that a reset removes the log of imports.
@@ -15,9 +15,9 @@ func TestResetForgetsImports(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		db := openTest(t, e)
 		ctx := t.Context()
-		if err := errors.Join(db.Imports().NoteSource(ctx, importlog.Source{Name: "shop-1"}), db.Imports().SetPosition(ctx, "shop-1", "7"),
-			db.Imports().ReplaceRangeDigests(ctx, "shop-1", "products", 0, 9000, importlog.RangeDigest{Digest: "a", Settings: "s"}),
-			db.Imports().Park(ctx, "shop-1", importlog.Parked{Part: "products", Key: 1}), db.Reset(ctx, &adapter.Dataset{})); err != nil {
+		if err := errors.Join(db.Imports().NoteSource(ctx, coordination.ImportSource{Name: "shop-1"}), db.Imports().SetPosition(ctx, "shop-1", "7"),
+			db.Imports().ReplaceRangeDigests(ctx, "shop-1", "products", 0, 9000, coordination.RangeDigest{Digest: "a", Settings: "s"}),
+			db.Imports().Park(ctx, "shop-1", coordination.Parked{Part: "products", Key: 1}), db.Reset(ctx, &adapter.Dataset{})); err != nil {
 			t.Fatal(err)
 		}
 		sources, err := db.Imports().Sources(ctx)

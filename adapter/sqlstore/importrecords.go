@@ -8,9 +8,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
-	"github.com/portico-commerce/portico/adapter/sqlstore/idmaps"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // ImportRecords inserts records of the backend into the local replica, each with its mapping, in one
@@ -33,8 +32,8 @@ func (s *Replica) ImportRecords(ctx context.Context, records []replica.ImportedR
 		return nil, err
 	}
 	var keys []adapter.Key
-	err = s.records.Write(ctx, op, func(tx *database.Tx) error {
-		keys, err = s.storeAll(ctx, recordtx.NewTx(s.records, tx), op, checked)
+	err = s.records.Write(ctx, op, func(tx *engine.Tx) error {
+		keys, err = s.storeAll(ctx, newTx(s.records, tx), op, checked)
 		return err
 	})
 	if err != nil {
@@ -56,7 +55,7 @@ func (s *Replica) checkImported(op string, records []replica.ImportedRecord) ([]
 		if schema == nil {
 			return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(m.Resource)}
 		}
-		if err := idmaps.Check(op, m); err != nil {
+		if err := coordination.CheckMapping(op, m); err != nil {
 			return nil, err
 		}
 		first := &checked[0].Mapping
@@ -80,7 +79,7 @@ type rootID struct {
 }
 
 // storeAll stores records that checkImported has returned.
-func (s *Replica) storeAll(ctx context.Context, tx *recordtx.Tx, op string, records []replica.ImportedRecord) ([]adapter.Key, error) {
+func (s *Replica) storeAll(ctx context.Context, tx *Tx, op string, records []replica.ImportedRecord) ([]adapter.Key, error) {
 	root := rootID{records[0].Mapping.Root, records[0].Mapping.RootKey}
 	if root.resource == "" {
 		root.resource = records[0].Mapping.Resource
@@ -111,7 +110,7 @@ func (s *Replica) storeAll(ctx context.Context, tx *recordtx.Tx, op string, reco
 		}
 		given := r.Mapping.Key != 0
 		r.Mapping.Key = done.Key
-		if err := s.Map.PutImported(ctx, tx.Tx, &r.Mapping, given); err != nil {
+		if err := s.IDMap.PutImported(ctx, tx.Tx, &r.Mapping, given); err != nil {
 			return nil, fmt.Errorf("the ids of %s: %w", r.Mapping.Resource, err)
 		}
 		if isRoot {
@@ -123,7 +122,7 @@ func (s *Replica) storeAll(ctx context.Context, tx *recordtx.Tx, op string, reco
 }
 
 // lockRoot locks an existing root. It fails with kind Invalid when there is none.
-func (s *Replica) lockRoot(ctx context.Context, tx *recordtx.Tx, op string, root rootID, owner string) error {
+func (s *Replica) lockRoot(ctx context.Context, tx *Tx, op string, root rootID, owner string) error {
 	if _, err := s.Store(root.resource); err != nil {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: owner, Err: errNoRoot}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // An Inspection describes a database and its server, as found by [DB.Inspect].
@@ -45,7 +45,7 @@ func (db *DB) Inspect(ctx context.Context) (*Inspection, error) {
 
 // addServer adds the version of the server.
 func (i *Inspection) addServer(ctx context.Context, db *DB) error {
-	found, err := database.SelectColumn[string](ctx, db.records.Readers.QueryContext, db.records.Engine.Inspector.VersionSQL)
+	found, err := engine.SelectColumn[string](ctx, db.records.Readers.QueryContext, db.records.Engine.Inspector.VersionSQL)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (i *Inspection) addCapacity(ctx context.Context, db *DB) error {
 	if text == "" {
 		return nil
 	}
-	found, err := database.SelectColumn[int](ctx, db.records.Readers.QueryContext, text)
+	found, err := engine.SelectColumn[int](ctx, db.records.Readers.QueryContext, text)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func olderThan(version, other string) bool {
 // addClock adds the clock of the server.
 func (i *Inspection) addClock(ctx context.Context, db *DB) error {
 	sent := time.Now()
-	found, err := database.SelectColumn[int64](ctx, db.records.Readers.QueryContext, "SELECT "+db.records.Engine.Now)
+	found, err := engine.SelectColumn[int64](ctx, db.records.Readers.QueryContext, "SELECT "+db.records.Engine.Now)
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
-	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // inspect opens a database without migrating it and inspects it.
@@ -79,7 +77,7 @@ func TestInspectLeavesNothing(t *testing.T) {
 		}[e.Name] + " ORDER BY 1"
 		tables := func() []string {
 			t.Helper()
-			names, err := database.SelectColumn[string](t.Context(), db.records.Readers.QueryContext, text)
+			names, err := engine.SelectColumn[string](t.Context(), db.records.Readers.QueryContext, text)
 			if err != nil {
 				t.Fatal(err)
 			}

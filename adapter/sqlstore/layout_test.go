@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
-	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 )
 
 // A tableColumn is the database's own description of a column.
@@ -72,7 +71,7 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 
 // isTimeAttribute reports whether attributes of that name are times.
 func isTimeAttribute(name string) bool {
-	return slices.ContainsFunc(tables.Layout(adapter.NewSchemas()), func(t *tables.Table) bool { return hasTimeAttribute(t.Schema, name) })
+	return slices.ContainsFunc(engine.Layout(adapter.NewSchemas()), func(t *engine.Table) bool { return hasTimeAttribute(t.Schema, name) })
 }
 
 // hasTimeAttribute reports whether records of s, or records nested in them, have a time of
@@ -262,7 +261,7 @@ func testDeleteOwners(t *testing.T, e sqltest.Engine) {
 		execute(t, db, "DELETE FROM product")
 		add := func() (id int64) {
 			t.Helper()
-			err := db.records.Write(t.Context(), "add product", func(tx *database.Tx) (err error) {
+			err := db.records.Write(t.Context(), "add product", func(tx *engine.Tx) (err error) {
 				id, err = tx.Insert(t.Context(), "product", "entity_id", 0,
 					[]string{"attribute_set_id", "type_id", "sku", "created_at", "updated_at"}, []any{4, "simple", "b", "2012-01-01", "2012-01-01"})
 				return err

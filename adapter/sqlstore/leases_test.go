@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 )
 
 // expireLease makes a lease expire as if its time had passed.
@@ -31,7 +30,7 @@ func TestLeases(t *testing.T) {
 func testLeases(t *testing.T, e sqltest.Engine) {
 	db := openTest(t, e)
 	store := db.Leases()
-	acquire := func(name, holder string, want int64) leases.Lease {
+	acquire := func(name, holder string, want int64) coordination.Lease {
 		t.Helper()
 		before := time.Now()
 		l, ok, err := store.Acquire(t.Context(), name, holder, time.Hour)
@@ -43,13 +42,13 @@ func testLeases(t *testing.T, e sqltest.Engine) {
 		}
 		return l
 	}
-	renew := func(l leases.Lease, want error) {
+	renew := func(l coordination.Lease, want error) {
 		t.Helper()
 		if _, err := store.Renew(t.Context(), l, time.Hour); !errors.Is(err, want) {
 			t.Errorf("renew %+v: %v, want %v", l, err, want)
 		}
 	}
-	release := func(l leases.Lease) {
+	release := func(l coordination.Lease) {
 		t.Helper()
 		if err := store.Release(t.Context(), l); err != nil {
 			t.Fatal(err)
@@ -60,7 +59,7 @@ func testLeases(t *testing.T, e sqltest.Engine) {
 	acquire("follow", "b", 0)
 	acquire("other", "b", 1)
 	again := acquire("follow", "a", 2)
-	renew(first, leases.ErrLeaseLost)
+	renew(first, coordination.ErrLeaseLost)
 	renew(again, nil)
 
 	expireLease(t, db, "follow")
@@ -68,7 +67,7 @@ func testLeases(t *testing.T, e sqltest.Engine) {
 	acquire("follow", "b", 0)
 	expireLease(t, db, "follow")
 	taken := acquire("follow", "b", 3)
-	renew(again, leases.ErrLeaseLost)
+	renew(again, coordination.ErrLeaseLost)
 	release(again) // which it has lost
 	acquire("follow", "a", 0)
 
@@ -81,7 +80,7 @@ func testLeases(t *testing.T, e sqltest.Engine) {
 	renew(taken, nil) // it was not killed
 
 	release(taken)
-	renew(taken, leases.ErrLeaseLost)
+	renew(taken, coordination.ErrLeaseLost)
 	acquire("follow", "a", 4)
 	if err := db.Reset(t.Context(), &adapter.Dataset{}); err != nil {
 		t.Fatal(err)
@@ -154,12 +153,12 @@ func testFencing(t *testing.T, e sqltest.Engine) {
 			_, err := a.Import(t.Context(), []adapter.Aggregate{{Record: gone, Gone: true}}, adapter.ImportOptions{Source: "old"})
 			return err
 		},
-		"an import's source": func() error { return notes.NoteSource(t.Context(), importlog.Source{Name: "old"}) },
+		"an import's source": func() error { return notes.NoteSource(t.Context(), coordination.ImportSource{Name: "old"}) },
 		"an import's digests": func() error {
-			return notes.ReplaceRangeDigests(t.Context(), "old", "products", 0, 9, importlog.RangeDigest{})
+			return notes.ReplaceRangeDigests(t.Context(), "old", "products", 0, 9, coordination.RangeDigest{})
 		},
 		"a position": func() error { return notes.SetPosition(t.Context(), "old", "1") },
-		"parking":    func() error { return notes.Park(t.Context(), "old", importlog.Parked{Part: "products", Key: 1}) },
+		"parking":    func() error { return notes.Park(t.Context(), "old", coordination.Parked{Part: "products", Key: 1}) },
 		"unparking":  func() error { return notes.Unpark(t.Context(), "old", "products") },
 		"credentials": func() error {
 			_, err := paused.Credentials().Import(t.Context(), credentials.Foreign{
@@ -181,12 +180,12 @@ func testFencing(t *testing.T, e sqltest.Engine) {
 	}
 	if e.Name == "sqlite" { // no other process can acquire a lease during a transaction
 		takeOver()
-	} else if err := rename(t.Context(), "lost", takeOver); !errors.Is(err, leases.ErrLeaseLost) {
+	} else if err := rename(t.Context(), "lost", takeOver); !errors.Is(err, coordination.ErrLeaseLost) {
 		t.Errorf("a write during which another process took over: %v", err)
 	}
 	for name, write := range writes {
-		if err := write(); !errors.Is(err, leases.ErrLeaseLost) {
-			t.Errorf("%s: %v, want %v", name, err, leases.ErrLeaseLost)
+		if err := write(); !errors.Is(err, coordination.ErrLeaseLost) {
+			t.Errorf("%s: %v, want %v", name, err, coordination.ErrLeaseLost)
 		}
 	}
 	r, err := products.Get(t.Context(), &adapter.GetParams{Key: 1})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/pressly/goose/v3"
 )
 
@@ -67,7 +66,7 @@ func testRebuildListing(t *testing.T, e sqltest.Engine) {
 			relist := db.RebuildListing
 			if c.changed != 0 {
 				relist = func(ctx context.Context) error {
-					return recordtx.Ruled{DB: db.records}.Write(ctx, "relist", func(tx rules.Tx) error { return tx.Saved(ctx, c.changed) })
+					return ruled{DB: db.records}.Write(ctx, "relist", func(tx rules.Tx) error { return tx.Saved(ctx, c.changed) })
 				}
 			}
 			if err := relist(t.Context()); err != nil {

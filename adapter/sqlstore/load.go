@@ -7,13 +7,10 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules/imports"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
-	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
 // Load fills the empty database with data, in one transaction. Unless nil, progress is
@@ -26,8 +23,8 @@ func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(don
 }
 
 // LoadAnnounced is Load for a database that other processes may use.
-func (db *DB) LoadAnnounced(ctx context.Context, data *adapter.Dataset, announcement *importwatch.Announcement, progress func(done, total int)) error {
-	return db.clearAndLoad(ctx, "load data", data, announcement, progress, func(tx *database.Tx) error {
+func (db *DB) LoadAnnounced(ctx context.Context, data *adapter.Dataset, announcement *coordination.Announcement, progress func(done, total int)) error {
+	return db.clearAndLoad(ctx, "load data", data, announcement, progress, func(tx *engine.Tx) error {
 		empty, err := isEmpty(db.records.Tables, func(text string) error { return tx.RequireRow(ctx, text+" LIMIT ?", 1) })
 		if err == nil && !empty {
 			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
@@ -47,10 +44,10 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 }
 
 // ResetAnnounced is Reset for a database that other processes may use.
-func (db *DB) ResetAnnounced(ctx context.Context, data *adapter.Dataset, announcement *importwatch.Announcement) error {
+func (db *DB) ResetAnnounced(ctx context.Context, data *adapter.Dataset, announcement *coordination.Announcement) error {
 	const op = "reset data"
-	var media []blobs.Ref
-	err := db.clearAndLoad(ctx, op, data, announcement, nil, func(tx *database.Tx) (err error) {
+	var media []media.Ref
+	err := db.clearAndLoad(ctx, op, data, announcement, nil, func(tx *engine.Tx) (err error) {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
 		}
@@ -71,12 +68,12 @@ func (db *DB) ResetAnnounced(ctx context.Context, data *adapter.Dataset, announc
 		if _, err := tx.Run(ctx, "DELETE FROM media_file"); err != nil {
 			return err
 		}
-		return database.MoveCounters(ctx, tx.Run, db.records.Engine.Counters.Restart, db.counters())
+		return engine.MoveCounters(ctx, tx.Run, db.records.Engine.Counters.Restart, db.counters())
 	})
 	if err != nil {
 		return err
 	}
-	if err := database.MoveCounters(ctx, db.records.Writer.ExecContext, db.records.Engine.Counters.Resync, db.counters()); err != nil {
+	if err := engine.MoveCounters(ctx, db.records.Writer.ExecContext, db.records.Engine.Counters.Resync, db.counters()); err != nil {
 		return db.records.WrapError(ctx, op, err)
 	}
 	return db.records.RemoveUnusedMedia(ctx, media)
@@ -91,11 +88,11 @@ func (db *DB) counters() []engine.Counter {
 
 // lockOwners locks the records that other writers lock before parts of them, in the
 // same order as those writers, so that there is no deadlock.
-func (db *DB) lockOwners(ctx context.Context, tx *database.Tx) error {
+func (db *DB) lockOwners(ctx context.Context, tx *engine.Tx) error {
 	if db.records.Engine.LockClause == "" {
 		return nil // tx has locked the whole database
 	}
-	for _, owner := range recordtx.Owners() {
+	for _, owner := range owners() {
 		key := db.records.Table(owner).KeyColumn()
 		rows, err := tx.Query(ctx, "SELECT "+key+" FROM "+db.records.Table(owner).Name+" ORDER BY "+key+db.records.Engine.LockClause)
 		if err != nil {
@@ -115,14 +112,14 @@ func (db *DB) lockOwners(ctx context.Context, tx *database.Tx) error {
 func (db *DB) Empty(ctx context.Context) (bool, error) {
 	empty, err := isEmpty(db.records.Tables, func(text string) error {
 		var one int
-		return database.First(db.records.ReadStatements.Query(ctx, text+" LIMIT 1")).Scan(&one)
+		return engine.First(db.records.ReadStatements.Query(ctx, text+" LIMIT 1")).Scan(&one)
 	})
 	return empty, db.records.WrapError(ctx, "look for records", err)
 }
 
 // isEmpty runs find for every table; find must return sql.ErrNoRows if a statement
 // selects nothing.
-func isEmpty(tables []*tables.Table, find func(text string) error) (bool, error) {
+func isEmpty(tables []*engine.Table, find func(text string) error) (bool, error) {
 	for _, t := range tables {
 		if err := find("SELECT 1 FROM " + t.Name); !errors.Is(err, sql.ErrNoRows) {
 			return false, err
@@ -135,7 +132,7 @@ func isEmpty(tables []*tables.Table, find func(text string) error) (bool, error)
 // processes have cached what was there, or that nothing was. If several records
 // that are stored at once fail, it starts again with one at a time, so that the error names
 // the record.
-func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, announcement *importwatch.Announcement, progress func(done, total int), clear func(*database.Tx) error) error {
+func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, announcement *coordination.Announcement, progress func(done, total int), clear func(*engine.Tx) error) error {
 	hashes, err := data.HashPasswords(ctx, db.passwordCost, &db.hashes)
 	if err != nil {
 		return db.records.WrapError(ctx, op, err)
@@ -149,25 +146,25 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 	}
 	ambiguous := false
 	store := func(atOnce int) error {
-		return db.records.Write(ctx, op, func(tx *database.Tx) error {
+		return db.records.Write(ctx, op, func(tx *engine.Tx) error {
 			if err := clear(tx); err != nil {
 				return err
 			}
-			err := imports.Load(ctx, recordtx.Ruled{DB: db.records}, recordtx.NewTx(db.records, tx), data, hashes, atOnce, progress)
+			err := imports.Load(ctx, ruled{DB: db.records}, newTx(db.records, tx), data, hashes, atOnce, progress)
 			ambiguous = err != nil && atOnce > 1
 			if err == nil {
 				err = db.credentials.Load(ctx, tx, data)
 			}
 			if err == nil && hasEpoch {
-				err = importwatch.Replace(ctx, tx, announcement)
+				err = coordination.AnnounceReplacement(ctx, tx, announcement)
 			}
 			if err != nil {
 				return err
 			}
-			return database.MoveCounters(ctx, tx.Run, db.records.Engine.Counters.Advance, db.counters())
+			return engine.MoveCounters(ctx, tx.Run, db.records.Engine.Counters.Advance, db.counters())
 		})
 	}
-	err = store(recordtx.RecordsPerInsert)
+	err = store(recordsPerInsert)
 	if ambiguous && (adapter.KindOf(err) == adapter.Conflict || adapter.KindOf(err) == adapter.Invalid) {
 		return store(1)
 	}

@@ -5,31 +5,30 @@ import (
 	"path/filepath"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
 // A mediaClaim says how a database claims its store of media files.
 type mediaClaim struct {
-	db       *database.DB // nil: a file of SQLite that is not there yet, and is not to be created
-	identity string       // of a database that has no tables yet; "": such a one claims nothing
-	takeOver bool         // also from another database
+	db       *engine.DB // nil: a file of SQLite that is not there yet, and is not to be created
+	identity string     // of a database that has no tables yet; "": such a one claims nothing
+	takeOver bool       // also from another database
 }
 
 // openMedia returns the store of media files that o names, to which a database writes only if it owns it;
 // nil if there is none.
-func openMedia(o Options, claim mediaClaim) blobs.Store {
+func openMedia(o Options, claim mediaClaim) media.Store {
 	store := o.Media
 	if store == nil && o.MediaDir != "" {
-		store = &blobs.Folder{Directory: o.MediaDir}
+		store = &media.Folder{Directory: o.MediaDir}
 	}
 	if store == nil {
 		return nil
 	}
-	folder, isFolder := store.(*blobs.Folder)
-	return blobs.NewOwned(store, blobs.Database{
-		Describe:   func(ctx context.Context) (blobs.Marker, error) { return claim.describe(ctx, o.DSN, isFolder) },
+	folder, isFolder := store.(*media.Folder)
+	return media.NewOwned(store, media.Database{
+		Describe:   func(ctx context.Context) (media.Marker, error) { return claim.describe(ctx, o.DSN, isFolder) },
 		NamesFiles: claim.namesFiles,
 		Beside:     isFolder && engine.File(o.DSN) != "" && filepath.Clean(folder.Directory) == filepath.Clean(engine.MediaDir(o.DSN)),
 		TakeOver:   claim.takeOver,
@@ -38,13 +37,13 @@ func openMedia(o Options, claim mediaClaim) blobs.Store {
 
 // describe returns the marker of the database. A folder is on the same network as the database, and a
 // bucket need not be.
-func (c *mediaClaim) describe(ctx context.Context, dsn string, sameNetwork bool) (m blobs.Marker, err error) {
+func (c *mediaClaim) describe(ctx context.Context, dsn string, sameNetwork bool) (m media.Marker, err error) {
 	if c.db == nil {
 		kind, name, err := engine.Of(dsn)
 		if err != nil {
 			return m, err
 		}
-		return blobs.Marker{Identity: c.identity, Place: kind.Place(ctx, nil, name)}, nil
+		return media.Marker{Identity: c.identity, Place: kind.Place(ctx, nil, name)}, nil
 	}
 	if m.Identity, err = c.db.Identity(ctx); err != nil {
 		return m, c.db.WrapError(ctx, "read identity", err)
@@ -72,17 +71,17 @@ func createMediaDir(o Options) error {
 	if o.Media != nil || o.MediaDir == "" {
 		return nil
 	}
-	if _, err := blobs.Open(o.MediaDir); err != nil {
+	if _, err := media.OpenFolder(o.MediaDir); err != nil {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: "open media folder", Err: err}
 	}
 	return nil
 }
 
-// ClaimMedia makes sure that the images are this database's. It fails with a [*blobs.OwnerError] if
+// ClaimMedia makes sure that the images are this database's. It fails with a [*media.OwnerError] if
 // they may be those of another one; whatever writes or removes an image fails with it, too. Further
 // kinds: Unavailable, Internal.
 func (db *DB) ClaimMedia(ctx context.Context) error {
-	owned, ok := db.records.Media().(*blobs.Owned)
+	owned, ok := db.records.Media().(*media.Owned)
 	if !ok {
 		return nil
 	}
@@ -91,7 +90,7 @@ func (db *DB) ClaimMedia(ctx context.Context) error {
 
 // CheckMedia is ClaimMedia, and changes nothing.
 func (db *DB) CheckMedia(ctx context.Context) error {
-	owned, ok := db.records.Media().(*blobs.Owned)
+	owned, ok := db.records.Media().(*media.Owned)
 	if !ok {
 		return nil
 	}

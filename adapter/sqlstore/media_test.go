@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -103,7 +103,7 @@ func testRefusedImage(t *testing.T, e sqltest.Engine) {
 	for i, entry := range entries {
 		names[i] = entry.Name()
 	}
-	if err != nil || !slices.Equal(names, []string{blobs.MarkerName, "n"}) {
+	if err != nil || !slices.Equal(names, []string{media.MarkerName, "n"}) {
 		t.Errorf("left behind: %v, %v", names, err)
 	}
 	if err := os.Remove(filepath.Join(mediaDir(db), "n")); err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -40,7 +39,7 @@ func process(id string, mirror bool, known map[adapter.Resource]int64) outbox.Pr
 type mirroredStore struct {
 	*testing.T
 	db      *sqlstore.DB
-	records *recordtx.Adapter
+	records *sqlstore.RecordAdapter
 	schemas *adapter.Schemas
 }
 
@@ -94,7 +93,7 @@ func (m *mirroredStore) delete(r adapter.Resource, key adapter.Key, view int64) 
 func (m *mirroredStore) entries() (all []string) {
 	m.Helper()
 	for _, held := range []bool{false, true} {
-		found, err := m.db.Outbox().Entries(m.Context(), outboxes.EntryFilter{Held: held, Limit: 100})
+		found, err := m.db.Outbox().Entries(m.Context(), coordination.EntryFilter{Held: held, Limit: 100})
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -131,7 +130,7 @@ func (m *mirroredStore) expect(name string, want ...string) {
 func (m *mirroredStore) clear() {
 	m.Helper()
 	for _, held := range []bool{false, true} {
-		found, err := m.db.Outbox().Entries(m.Context(), outboxes.EntryFilter{Held: held, Limit: 100})
+		found, err := m.db.Outbox().Entries(m.Context(), coordination.EntryFilter{Held: held, Limit: 100})
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -184,7 +183,7 @@ func TestOutboxEntries(t *testing.T) {
 func TestOutboxRefused(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))
-		write := func(records *recordtx.Adapter) error {
+		write := func(records *sqlstore.RecordAdapter) error {
 			s := adaptertest.StoreOf(t, records, adapter.StockItems)
 			return s.Update(t.Context(), &adapter.UpdateParams{Key: 2, Change: func(current adapter.Record) (adapter.Record, error) {
 				return attrs{"qty": current.Get("qty").Text() + "1"}.Record(current.Schema), nil
@@ -196,7 +195,7 @@ func TestOutboxRefused(t *testing.T) {
 				t.Errorf("%s: %v, want kind %s", name, err, kind)
 			}
 		}
-		create := func(records *recordtx.Adapter) error {
+		create := func(records *sqlstore.RecordAdapter) error {
 			s := adaptertest.StoreOf(t, records, adapter.CustomerAddresses)
 			_, err := s.Create(t.Context(), &adapter.CreateParams{Record: attrs{"customer_id": 1}.Record(m.schemas.Of(adapter.CustomerAddresses))})
 			return err
@@ -429,7 +428,7 @@ func TestOwnersAfterClockWentBack(t *testing.T) {
 // only returns the only entry.
 func (m *mirroredStore) only() outbox.Entry {
 	m.Helper()
-	all, err := m.db.Outbox().Entries(m.Context(), outboxes.EntryFilter{Limit: 2})
+	all, err := m.db.Outbox().Entries(m.Context(), coordination.EntryFilter{Limit: 2})
 	if err != nil || len(all) != 1 {
 		m.Fatalf("%v, %v", all, err)
 	}
@@ -511,7 +510,7 @@ func TestOutboxCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[adapter.Resource]outboxes.Count{
+		want := map[adapter.Resource]coordination.OutboxCount{
 			adapter.Products: {Parked: 1}, adapter.StockItems: {Waiting: 1, Held: 1, Oldest: entries[0].CreatedAt}, adapter.Customers: {Held: 1, Unknown: 1},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

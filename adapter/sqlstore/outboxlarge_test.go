@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
@@ -68,11 +68,11 @@ func TestLargeOutbox(t *testing.T) {
 				return int(c.Waiting + c.Parked), 2 * largeOutbox, err
 			})
 			took("the last page", 50*time.Millisecond, func() (int, int, error) {
-				page, err := box.Entries(t.Context(), outboxes.EntryFilter{After: 2*largeOutbox - 1000, Limit: 1000})
+				page, err := box.Entries(t.Context(), coordination.EntryFilter{After: 2*largeOutbox - 1000, Limit: 1000})
 				return len(page), 1000, err
 			})
 			took("a page of what is parked", 50*time.Millisecond, func() (int, int, error) {
-				page, err := box.Entries(t.Context(), outboxes.EntryFilter{Parked: true, After: largeOutbox / 2, Limit: 1000})
+				page, err := box.Entries(t.Context(), coordination.EntryFilter{Parked: true, After: largeOutbox / 2, Limit: 1000})
 				return len(page), 1000, err
 			})
 			took("what waits of a product", 10*time.Millisecond, func() (int, int, error) {

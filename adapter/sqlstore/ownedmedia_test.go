@@ -10,7 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -31,7 +31,7 @@ func testMediaOfAnotherDatabase(t *testing.T, e sqltest.Engine) {
 	}
 	refused := func(what string, err error) {
 		t.Helper()
-		if !errors.As(err, new(*blobs.OwnerError)) || adapter.KindOf(err) != adapter.Unavailable {
+		if !errors.As(err, new(*media.OwnerError)) || adapter.KindOf(err) != adapter.Unavailable {
 			t.Errorf("%s: %v", what, err)
 		}
 		if got := mediaText(t, live, image); got != "image/gif later" {
@@ -132,7 +132,7 @@ func TestTakeMedia(t *testing.T) {
 			t.Errorf("the restored database: %v", err)
 		}
 		again := OpenWith(t, Options{DSN: dsn, MediaDir: folder})
-		if err := again.ClaimMedia(t.Context()); !errors.As(err, new(*blobs.OwnerError)) {
+		if err := again.ClaimMedia(t.Context()); !errors.As(err, new(*media.OwnerError)) {
 			t.Errorf("the database that owned it: %v", err)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -110,7 +110,7 @@ func TestPlansOfCalls(t *testing.T) {
 		"Due":                func() error { _, err := box.Due(ctx, 8); return err },
 		"ByID":               func() error { _, err := box.ByID(ctx, 1, 2); return err },
 		"Entries": func() error {
-			_, err := box.Entries(ctx, outboxes.EntryFilter{Parked: true, After: 7, Limit: 10})
+			_, err := box.Entries(ctx, coordination.EntryFilter{Parked: true, After: 7, Limit: 10})
 			return err
 		},
 		"Waiting": func() error { _, err := box.Waiting(ctx, outbox.Root{Resource: adapter.Products, Key: 1}); return err },

@@ -8,9 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/adapter/sqlstore/tables"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
@@ -70,12 +68,12 @@ func addStoreViewValues(t testing.TB, db *DB) {
 
 // restricted is an adapter that offers only products, restricted by its parameters.
 type restricted struct {
-	*recordtx.Adapter
+	*RecordAdapter
 	adaptertest.Bounds
 }
 
 func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := b.Adapter.Store(r)
+	store, err := b.RecordAdapter.Store(r)
 	if err != nil || r != adapter.Products {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
 	}
@@ -103,7 +101,7 @@ func TestConformanceInStoreViews(t *testing.T) {
 func testConformanceInStoreViews(t *testing.T, e sqltest.Engine) {
 	chosen := oneVariant(t, "store view", "category of a website, with its values alone", "product listing")
 	unsupported := map[adapter.Resource]string{}
-	for _, table := range tables.Layout(adapter.NewSchemas()) {
+	for _, table := range engine.Layout(adapter.NewSchemas()) {
 		if table.Schema.Resource != adapter.Products {
 			unsupported[table.Schema.Resource] = "not of this test"
 		}

@@ -7,29 +7,27 @@ import (
 	"io"
 
 	"github.com/portico-commerce/portico/adapter/rules/imports"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
-	"github.com/portico-commerce/portico/adapter/sqlstore/idmaps"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 )
 
 // A Replica is a DB that serves as the local replica of a backend. It serves records as
 // Adapter does, and its ID map is the table backend_record.
 type Replica struct {
-	*recordtx.Adapter
-	idmaps.Map
-	outboxes.Undo
-	records *recordtx.Database
+	*RecordAdapter
+	coordination.IDMap
+	coordination.OutboxUndo
+	records *Database
 }
 
 var _ replica.Replica = (*Replica)(nil)
 
 // Replica returns the database as the local replica of a backend.
 func (db *DB) Replica() *Replica {
-	return &Replica{db.adapter, idmaps.New(db.records.DB), outboxes.NewUndo(db.records.DB), db.records}
+	return &Replica{db.adapter, coordination.NewIDMap(db.records.DB), coordination.NewOutboxUndo(db.records.DB), db.records}
 }
 
 // FileContent returns the bytes of a media file by its name, as [DB.OpenMedia] does.
@@ -53,15 +51,15 @@ func (s *Replica) DeleteReadOnly(ctx context.Context, r adapter.Resource, key ad
 	if r == adapter.Admins || schema == nil || r != adapter.StockItems && !schema.ReadOnly() {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	return s.records.Write(ctx, op, func(tx *database.Tx) error {
-		write := recordtx.NewTx(s.records, tx)
+	return s.records.Write(ctx, op, func(tx *engine.Tx) error {
+		write := newTx(s.records, tx)
 		if _, err := write.Lock(ctx, r, key); err != nil {
 			return err
 		}
 		if err := write.Delete(ctx, r, key); err != nil {
 			return err
 		}
-		return s.Map.DeleteMappings(ctx, tx, r, key)
+		return s.IDMap.DeleteMappings(ctx, tx, r, key)
 	})
 }
 
@@ -85,8 +83,8 @@ func (s *Replica) UpdateReadOnly(ctx context.Context, r adapter.Resource, key ad
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: schema.Key, Err: errOtherKey}
 	}
 	change.Set(schema.Key, adapter.IntegerValue(int64(key)))
-	return s.records.Write(ctx, op, func(tx *database.Tx) error {
-		t := recordtx.NewTx(s.records, tx)
+	return s.records.Write(ctx, op, func(tx *engine.Tx) error {
+		t := newTx(s.records, tx)
 		if _, err := t.Lock(ctx, r, key); err != nil {
 			return err
 		}
@@ -97,7 +95,7 @@ func (s *Replica) UpdateReadOnly(ctx context.Context, r adapter.Resource, key ad
 
 // importIn imports one record. A record that belongs to a customer who does not exist is
 // a Conflict, as for a foreign key.
-func (s *Replica) importIn(ctx context.Context, tx *recordtx.Tx, op string, r adapter.Record, existing adapter.ExistingPolicy) (adapter.Imported, error) {
+func (s *Replica) importIn(ctx context.Context, tx *Tx, op string, r adapter.Record, existing adapter.ExistingPolicy) (adapter.Imported, error) {
 	done, err := imports.ImportIn(ctx, tx, s.records.Schemas, op, r, adapter.ImportOptions{Existing: existing})
 	if fault, ok := errors.AsType[*adapter.Error](err); ok && fault.Kind == adapter.NotFound && fault.Field != "" {
 		err = &adapter.Error{Kind: adapter.Conflict, Op: op, Field: fault.Field, Err: err}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -56,7 +56,7 @@ func TestRestoreRenewsEpoch(t *testing.T) {
 		}
 		execute(t, db, "INSERT INTO import_process (id, imports, expires_ms) VALUES ('serving', 0, 9000000000000000)")
 		_, epoch = storeState(t, db)
-		if err := restore(options, backups.Options{Force: true}); !errors.As(err, new(*importwatch.InUseError)) {
+		if err := restore(options, backups.Options{Force: true}); !errors.As(err, new(*coordination.InUseError)) {
 			t.Errorf("beside a process: %v", err)
 		}
 		if _, e := storeState(t, db); e != epoch {

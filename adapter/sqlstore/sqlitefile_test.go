@@ -2,12 +2,11 @@ package sqlstore
 
 import (
 	"errors"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
 // TestSQLiteFileName opens a file whose name contains characters with a meaning in
@@ -47,7 +46,7 @@ func TestFileMode(t *testing.T) {
 				t.Helper()
 				db := OpenWith(t, Options{DSN: path, Migrate: true})
 				for _, wait := range []time.Duration{0, time.Minute} {
-					release, err := importlog.New(db.records.DB).LockWithin(t.Context(), wait)
+					release, err := coordination.NewImportLog(db.records.DB).LockWithin(t.Context(), wait)
 					if err != nil {
 						t.Fatal(err)
 					}

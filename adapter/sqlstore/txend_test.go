@@ -10,7 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -28,11 +28,11 @@ func (c blockingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return blockingConn{sqlconn.Wrap(conn), c}, nil
+	return blockingConn{engine.Wrap(conn), c}, nil
 }
 
 type blockingConn struct {
-	sqlconn.Conn
+	engine.Conn
 	connector blockingConnector
 }
 

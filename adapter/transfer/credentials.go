@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
 )
 
 // Credentials imports consumers and tokens, and administrators if the options say so:
@@ -101,7 +101,7 @@ func (imp *Importer) NoteCredentials(ctx context.Context, before, now map[string
 			if before[kind][id] == hash {
 				continue
 			}
-			if err := imp.Notes.ReplaceRangeDigests(ctx, imp.Source.Name, kind, id, id+1, importlog.RangeDigest{After: id, Digest: hash}); err != nil {
+			if err := imp.Notes.ReplaceRangeDigests(ctx, imp.Source.Name, kind, id, id+1, coordination.RangeDigest{After: id, Digest: hash}); err != nil {
 				return err
 			}
 		}

@@ -12,10 +12,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/restroles"
 	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 )
 
 // Options say what to copy, and where to.
@@ -26,7 +24,7 @@ type Options struct {
 	Store *sqlstore.DB
 	// Join, unless nil, joins the store with the backend of its records. It is called before
 	// the first record is stored, and not in a dry run.
-	Join func(ctx context.Context, local *recordtx.Adapter) (Joined, error)
+	Join func(ctx context.Context, local *sqlstore.RecordAdapter) (Joined, error)
 	// Media is where the files of images are, as [imagefiles.Open] has it, and MaxMedia the
 	// size of the largest of them, in bytes. "": images are imported without their bytes.
 	Media    string
@@ -100,16 +98,16 @@ type Importer struct {
 	Options Options
 	Legacy  *magento1.Database
 	DB      *sqlstore.DB
-	Store   *recordtx.Adapter
-	Notes   importlog.Log
-	Source  importlog.Source
+	Store   *sqlstore.RecordAdapter
+	Notes   coordination.ImportLog
+	Source  coordination.ImportSource
 	// Passed are the greatest keys that the old shop has given.
 	Passed map[adapter.Resource]adapter.Key
 	// SettingsDigest is noted with the digest of each range that is imported: it counts as
 	// unchanged only if this is the same.
 	SettingsDigest string
 	// Announcement tells processes that cache records; nil: nothing was stored so far.
-	Announcement *importwatch.Announcement
+	Announcement *coordination.Announcement
 	// Current counts what the reader leaves out; nil: nobody counts.
 	Current *Counts
 	// LeftOut is called for each value and part that a record has lost since it cannot be stored:
@@ -178,7 +176,7 @@ func (imp *Importer) Close() error {
 const endTimeout = 5 * time.Second
 
 // EndAnnouncement says that imports have ended. nil: none were announced.
-func EndAnnouncement(a *importwatch.Announcement) error {
+func EndAnnouncement(a *coordination.Announcement) error {
 	if a == nil {
 		return nil
 	}
@@ -201,7 +199,7 @@ func (imp *Importer) Announce(ctx context.Context) (err error) {
 
 // Join lets the store announce what is imported, and joins it with its backend, where it resolves
 // the writes that an import or a follower before this one has left unfinished.
-func (imp *Importer) Join(ctx context.Context, announcement *importwatch.Announcement) (err error) {
+func (imp *Importer) Join(ctx context.Context, announcement *coordination.Announcement) (err error) {
 	imp.Store = imp.Store.Announced(announcement)
 	if imp.Options.Join == nil {
 		return nil

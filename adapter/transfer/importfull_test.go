@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
@@ -82,7 +82,7 @@ func filesOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || path == blobs.MarkerName {
+		if err != nil || !entry.Type().IsRegular() || path == media.MarkerName {
 			return err
 		}
 		content, err := os.ReadFile(filepath.Join(folder, path))

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
@@ -258,7 +258,7 @@ func TestImportNotesSource(t *testing.T) {
 }
 
 // importSources returns what a SQLite store notes of the shops that it was filled from.
-func importSources(t *testing.T, path string) []importlog.Source {
+func importSources(t *testing.T, path string) []coordination.ImportSource {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: "sqlite:" + path})
 	defer func() { _ = db.Close() }()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
 const (
@@ -58,7 +58,7 @@ func (imp *Importer) setDigests(ctx context.Context, p magento1.Part, ranges []*
 	if err != nil {
 		return err
 	}
-	before := map[adapter.Key]importlog.RangeDigest{}
+	before := map[adapter.Key]coordination.RangeDigest{}
 	for _, d := range noted {
 		before[d.After] = d
 	}
@@ -172,7 +172,7 @@ func (imp *Importer) noteDigest(ctx context.Context, p magento1.Part, r *Range) 
 		}
 	}
 	return imp.Notes.ReplaceRangeDigests(ctx, imp.Source.Name, string(p), r.After, r.After+1,
-		importlog.RangeDigest{After: r.After, Digest: r.digest, Settings: imp.SettingsDigest})
+		coordination.RangeDigest{After: r.After, Digest: r.digest, Settings: imp.SettingsDigest})
 }
 
 // notedBatch is the number of noted keys that are read at a time.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1/server"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
 // MaxSourceName is the greatest length of the name of a source, as adapter.ImportOptions has it.
@@ -40,12 +40,12 @@ func (imp *Importer) CheckSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	imp.Source = importlog.Source{
+	imp.Source = coordination.ImportSource{
 		Name: cmp.Or(imp.Options.Source, sourceName(id)), Server: id.Server, ServerVersion: id.Version, Database: id.Database, Prefix: id.Prefix,
 		LogFile: id.LogFile, LogPosition: id.LogPosition, GTID: id.GTID, GivenKeys: imp.Passed,
 	}
 	imp.Report.Source = imp.Source.Name
-	at := slices.IndexFunc(known, func(s importlog.Source) bool { return s.Name == imp.Source.Name })
+	at := slices.IndexFunc(known, func(s coordination.ImportSource) bool { return s.Name == imp.Source.Name })
 	switch {
 	case at >= 0:
 		return imp.checkAge(&known[at], id)
@@ -57,7 +57,7 @@ func (imp *Importer) CheckSource(ctx context.Context) error {
 }
 
 // otherShop returns the error for a store that was filled from another database.
-func otherShop(known []importlog.Source, name string) error {
+func otherShop(known []coordination.ImportSource, name string) error {
 	names := make([]string, len(known))
 	for i, s := range known {
 		names[i] = fmt.Sprintf("%s (database %s, last imported on %s)", s.Name, s.Database, s.NotedAt.Format("2006-01-02"))
@@ -70,7 +70,7 @@ func otherShop(known []importlog.Source, name string) error {
 // checkAge compares the database with what it was at an earlier import. With --update it
 // fails if the database was older than then: then it is probably a restored backup, in which
 // records are missing that nobody has removed.
-func (imp *Importer) checkAge(before *importlog.Source, now server.Identity) error {
+func (imp *Importer) checkAge(before *coordination.ImportSource, now server.Identity) error {
 	var signs []string
 	if before.Server == now.Server && before.LogFile != "" && now.LogFile != "" && logBefore(now.LogFile, now.LogPosition, before.LogFile, before.LogPosition) {
 		signs = append(signs, fmt.Sprintf("its binary log has gone back from %s:%d to %s:%d", before.LogFile, before.LogPosition, now.LogFile, now.LogPosition))
@@ -91,7 +91,7 @@ func (imp *Importer) checkAge(before *importlog.Source, now server.Identity) err
 
 // keepPosition keeps what is noted of the source and still holds: changes may be missing
 // from the place on where the log was before the first import, until one is complete.
-func (imp *Importer) keepPosition(before *importlog.Source) {
+func (imp *Importer) keepPosition(before *coordination.ImportSource) {
 	if before.LogFile != "" || before.GTID != "" {
 		imp.Source.LogFile, imp.Source.LogPosition, imp.Source.GTID = before.LogFile, before.LogPosition, before.GTID
 	}

@@ -16,15 +16,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // openMirrored opens the demo store that the environment names, with all writes of products,
 // stock items and customers mirrored, and handed over in epoch 2.
-func openMirrored(t *testing.T, dsn string) (*sqlstore.DB, *recordtx.Adapter) {
+func openMirrored(t *testing.T, dsn string) (*sqlstore.DB, *sqlstore.RecordAdapter) {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn, SecretKey: apptest.SecretKey})
 	p, owners := outbox.Process{ID: "test", Wishes: map[adapter.Resource]bool{}, Known: map[adapter.Resource]int64{}}, db.WriteOwners()
@@ -43,7 +42,7 @@ func openMirrored(t *testing.T, dsn string) (*sqlstore.DB, *recordtx.Adapter) {
 }
 
 // setAs sets a text of a record as a client does.
-func setAs(t *testing.T, records *recordtx.Adapter, r adapter.Resource, key adapter.Key, view int64, name, value string) {
+func setAs(t *testing.T, records *sqlstore.RecordAdapter, r adapter.Resource, key adapter.Key, view int64, name, value string) {
 	t.Helper()
 	store, err := records.Store(r)
 	if err != nil {
@@ -98,7 +97,7 @@ func TestMirrorCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	box := db.Outbox()
-	all, err := box.Entries(t.Context(), outboxes.EntryFilter{Limit: 10})
+	all, err := box.Entries(t.Context(), coordination.EntryFilter{Limit: 10})
 	if err != nil || len(all) != 4 {
 		t.Fatal(all, err)
 	}

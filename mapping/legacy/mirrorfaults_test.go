@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test/oldshop"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
@@ -90,7 +90,7 @@ func (m *faultyMirror) mustWrite(t *testing.T, method, path, body string) (creat
 // pending returns the changes in the outbox of a product.
 func (m *faultyMirror) pending(t *testing.T, product adapter.Key) (found []outbox.Entry) {
 	t.Helper()
-	all, err := m.db.Outbox().Entries(t.Context(), outboxes.EntryFilter{Limit: 10_000})
+	all, err := m.db.Outbox().Entries(t.Context(), coordination.EntryFilter{Limit: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pressly/goose/v3"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/pressly/goose/v3"
 )
 
 // The kinds of columns.
@@ -66,7 +64,7 @@ func layout(ctx context.Context, versions []int64) (tables []*Table, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	db, err := database.Open(database.Options{DSN: "sqlite:" + filepath.Join(folder, "layout.db"), PoolOptions: engine.PoolOptions{Create: true}})
+	db, err := engine.Open(engine.Options{DSN: "sqlite:" + filepath.Join(folder, "layout.db"), PoolOptions: engine.PoolOptions{Create: true}})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +73,7 @@ func layout(ctx context.Context, versions []int64) (tables []*Table, err error) 
 		return nil, err
 	}
 	query := db.Readers.QueryContext
-	names, err := database.SelectColumn[string](ctx, query, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ? ORDER BY name", engine.VersionTable)
+	names, err := engine.SelectColumn[string](ctx, query, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ? ORDER BY name", engine.VersionTable)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +88,7 @@ func layout(ctx context.Context, versions []int64) (tables []*Table, err error) 
 }
 
 // migrateTo runs those migrations that are of some versions.
-func migrateTo(ctx context.Context, db *database.DB, versions []int64) error {
+func migrateTo(ctx context.Context, db *engine.DB, versions []int64) error {
 	known, err := db.Engine.MigrationVersions()
 	if err != nil {
 		return err
@@ -101,13 +99,13 @@ func migrateTo(ctx context.Context, db *database.DB, versions []int64) error {
 }
 
 // describe reads what a table of SQLite is like.
-func describe(ctx context.Context, query database.QueryFunc, name string) (*Table, error) {
+func describe(ctx context.Context, query engine.QueryFunc, name string) (*Table, error) {
 	t := &Table{Name: name}
-	definitions, err := database.SelectColumn[string](ctx, query, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", name)
+	definitions, err := engine.SelectColumn[string](ctx, query, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", name)
 	if err != nil {
 		return nil, err
 	}
-	types, err := database.SelectColumn[string](ctx, query, "SELECT name || ' ' || type || ' ' || pk FROM pragma_table_info(?) ORDER BY cid", name)
+	types, err := engine.SelectColumn[string](ctx, query, "SELECT name || ' ' || type || ' ' || pk FROM pragma_table_info(?) ORDER BY cid", name)
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +123,10 @@ func describe(ctx context.Context, query database.QueryFunc, name string) (*Tabl
 			t.counter = parts[0]
 		}
 	}
-	if t.parents, err = database.SelectColumn[string](ctx, query, `SELECT "table" FROM pragma_foreign_key_list(?)`, name); err != nil {
+	if t.parents, err = engine.SelectColumn[string](ctx, query, `SELECT "table" FROM pragma_foreign_key_list(?)`, name); err != nil {
 		return nil, err
 	}
-	rows, err := database.SelectColumn[int](ctx, query, "SELECT 1 FROM "+name+" LIMIT 1")
+	rows, err := engine.SelectColumn[int](ctx, query, "SELECT 1 FROM "+name+" LIMIT 1")
 	t.prefixed = len(rows) > 0
 	return t, err
 }
@@ -154,7 +152,7 @@ func inOrder(tables []*Table) []*Table {
 
 // appliedVersions returns the versions of the migrations that a database has, and nil if it has
 // never been migrated.
-func appliedVersions(ctx context.Context, db *database.DB) ([]int64, error) {
+func appliedVersions(ctx context.Context, db *engine.DB) ([]int64, error) {
 	versions, err := db.Engine.Versions(ctx, db.Readers)
 	return versions.Applied, err
 }

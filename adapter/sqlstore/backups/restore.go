@@ -18,10 +18,9 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
 // Options say how Restore works.
@@ -40,7 +39,7 @@ type Options struct {
 
 // Restore fills a database and its store of images from an archive, and runs the migrations that the
 // archive is older than. The images are replaced before the database is. It fails with an
-// [*importwatch.InUseError] if another process uses the database.
+// [*coordination.InUseError] if another process uses the database.
 func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (_ *Manifest, err error) {
 	compressed, err := gzip.NewReader(archive)
 	if err != nil {
@@ -50,7 +49,7 @@ func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (_ *Ma
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
-	if owned, ok := to.Media.(*blobs.Owned); ok { // storing the first image claims it
+	if owned, ok := to.Media.(*media.Owned); ok { // storing the first image claims it
 		if err := owned.Check(ctx); err != nil {
 			return nil, err
 		}
@@ -64,7 +63,7 @@ func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (_ *Ma
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	begun := false
-	err = to.DB.Write(ctx, "restore", func(tx *database.Tx) error {
+	err = to.DB.Write(ctx, "restore", func(tx *engine.Tx) error {
 		if begun { // the archive can be read only once
 			return &adapter.Error{Kind: adapter.Conflict, Op: "restore", Err: errInUse}
 		}
@@ -106,7 +105,7 @@ type restoring struct {
 	manifest   *Manifest
 	lastUse    time.Time // of the transaction
 
-	announcement *importwatch.Announcement // nil: the tables are older than announcements
+	announcement *coordination.Announcement // nil: the tables are older than announcements
 	hasEpoch     bool
 }
 
@@ -118,9 +117,9 @@ func (r *restoring) announce(ctx context.Context) (end func() error, err error) 
 	if r.hasEpoch, err = r.DB.IsTable(ctx, engine.StateTable); err != nil {
 		return nil, err
 	}
-	announce := importwatch.New(r.DB).AnnounceAlone
+	announce := coordination.NewImportWatch(r.DB).AnnounceAlone
 	if r.WhileRunning {
-		announce = importwatch.New(r.DB).Announce
+		announce = coordination.NewImportWatch(r.DB).Announce
 	}
 	if r.announcement, err = announce(ctx); err != nil {
 		return nil, err
@@ -211,7 +210,7 @@ func (r *restoring) prepare(ctx context.Context) error {
 }
 
 // load replaces all rows, and compares what it has read with the manifest.
-func (r *restoring) load(ctx context.Context, tx *database.Tx) error {
+func (r *restoring) load(ctx context.Context, tx *engine.Tx) error {
 	for _, t := range r.tables {
 		if t.prefixed || r.Force {
 			continue
@@ -256,7 +255,7 @@ func (r *restoring) load(ctx context.Context, tx *database.Tx) error {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if r.hasEpoch {
-		if err := importwatch.Replace(ctx, tx, r.announcement); err != nil {
+		if err := coordination.AnnounceReplacement(ctx, tx, r.announcement); err != nil {
 			return err
 		}
 	}
@@ -294,7 +293,7 @@ func (r *restoring) readEnd() error {
 }
 
 // loadRows inserts the rows of an entry.
-func (r *restoring) loadRows(ctx context.Context, tx *database.Tx, entry *tar.Header) error {
+func (r *restoring) loadRows(ctx context.Context, tx *engine.Tx, entry *tar.Header) error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(entry.Name, tablesFolder), "/")
 	if isLocal(name) {
 		return nil
@@ -331,7 +330,7 @@ func (r *restoring) loadRows(ctx context.Context, tx *database.Tx, entry *tar.He
 const keepAlive = 10 * time.Second
 
 // loadFile stores an image under its name.
-func (r *restoring) loadFile(ctx context.Context, tx *database.Tx, entry *tar.Header) error {
+func (r *restoring) loadFile(ctx context.Context, tx *engine.Tx, entry *tar.Header) error {
 	name := strings.TrimPrefix(entry.Name, mediaFolder)
 	if !rules.ValidFileName(name) || path.Clean(name) != name {
 		return fmt.Errorf("%w: it has an image %.100q", ErrDamaged, name)

@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // A sum is a checksum of rows in any order: their SHA-256 sums are added up, as four numbers each.
@@ -65,12 +65,12 @@ func (t *Table) selectRows() string {
 }
 
 // eachRow calls f with each row of a table, as JSON. f must not keep it.
-func (t *Table) eachRow(ctx context.Context, query database.QueryFunc, f func(row []byte) error) error {
+func (t *Table) eachRow(ctx context.Context, query engine.QueryFunc, f func(row []byte) error) error {
 	values, pointers := make([]any, len(t.Columns)), make([]any, len(t.Columns))
 	for i := range values {
 		pointers[i] = &values[i]
 	}
-	err := database.EachRow(ctx, query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, query, func(rows *sql.Rows) error {
 		if err := rows.Scan(pointers...); err != nil {
 			return err
 		}

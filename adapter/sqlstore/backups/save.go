@@ -20,15 +20,14 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
 // A Store is a database and where its images are.
 type Store struct {
-	DB    *database.DB
-	Media blobs.Store // nil: there are none
+	DB    *engine.DB
+	Media media.Store // nil: there are none
 }
 
 // errMigrations says that the tables are not those of the program.
@@ -108,7 +107,7 @@ func (s *saving) addJSON(name string, value any) error {
 
 // addTables writes all rows in one transaction, and returns where the bytes of the images are that
 // they name, in the order of the names.
-func (s *saving) addTables(ctx context.Context, tables []*Table) (files []blobs.Ref, err error) {
+func (s *saving) addTables(ctx context.Context, tables []*Table) (files []media.Ref, err error) {
 	tx, err := s.DB.Readers.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -133,16 +132,16 @@ func (s *saving) addTables(ctx context.Context, tables []*Table) (files []blobs.
 }
 
 // mediaFiles returns where the bytes of all images are, in the order of their names.
-func mediaFiles(ctx context.Context, query database.QueryFunc) (files []blobs.Ref, err error) {
-	err = database.EachRow(ctx, query, func(rows *sql.Rows) error {
-		var file blobs.Ref
+func mediaFiles(ctx context.Context, query engine.QueryFunc) (files []media.Ref, err error) {
+	err = engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+		var file media.Ref
 		var object sql.NullString
 		err := rows.Scan(&file.Name, &object)
 		file.Object = object.String
 		files = append(files, file)
 		return err
 	}, "SELECT file, "+objectColumn+" FROM "+mediaTable)
-	slices.SortFunc(files, func(a, b blobs.Ref) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(files, func(a, b media.Ref) int { return strings.Compare(a.Name, b.Name) })
 	return files, err
 }
 
@@ -178,13 +177,13 @@ func (s *saving) addTable(ctx context.Context, tx *sql.Tx, t *Table) error {
 var nextKeyPattern = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
 
 // lastKey returns the last key that a counter gave, or 0.
-func lastKey(ctx context.Context, db *database.DB, query database.QueryFunc, c engine.Counter) (last int64, err error) {
+func lastKey(ctx context.Context, db *engine.DB, query engine.QueryFunc, c engine.Counter) (last int64, err error) {
 	if db.Engine.Counters.Describe == nil {
-		err = database.First(query(ctx, db.Engine.Counters.Last(c))).Scan(&last)
+		err = engine.First(query(ctx, db.Engine.Counters.Last(c))).Scan(&last)
 		return last, err
 	}
 	var table, described string
-	if err := database.First(query(ctx, db.Engine.Counters.Describe(c))).Scan(&table, &described); err != nil {
+	if err := engine.First(query(ctx, db.Engine.Counters.Describe(c))).Scan(&table, &described); err != nil {
 		return 0, err
 	}
 	if next := nextKeyPattern.FindStringSubmatch(described); next != nil {
@@ -195,7 +194,7 @@ func lastKey(ctx context.Context, db *database.DB, query database.QueryFunc, c e
 }
 
 // addMedia writes the bytes of the images.
-func (s *saving) addMedia(ctx context.Context, files []blobs.Ref) error {
+func (s *saving) addMedia(ctx context.Context, files []media.Ref) error {
 	var total sum
 	m := &s.manifest.Media
 	for _, file := range files {
@@ -216,7 +215,7 @@ func (s *saving) addMedia(ctx context.Context, files []blobs.Ref) error {
 }
 
 // addFile writes the bytes of an image, and returns their number and SHA-256.
-func (s *saving) addFile(ctx context.Context, file blobs.Ref) (size int64, digest []byte, err error) {
+func (s *saving) addFile(ctx context.Context, file media.Ref) (size int64, digest []byte, err error) {
 	if s.Media == nil {
 		return 0, nil, fs.ErrNotExist
 	}

@@ -5,15 +5,14 @@ import (
 	"errors"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // Admins stores the administrators, who can log in and grant access.
-type Admins struct{ db *database.DB }
+type Admins struct{ db *engine.DB }
 
 // NewAdmins returns the administrators of a database.
-func NewAdmins(db *database.DB) Admins { return Admins{db} }
+func NewAdmins(db *engine.DB) Admins { return Admins{db} }
 
 var errUsername = errors.New("must have 1 to 255 characters")
 
@@ -29,7 +28,7 @@ func (a Admins) Add(ctx context.Context, id adapter.Key, username, hash string) 
 	if n := len([]rune(username)); n == 0 || n > maxUsername {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "username", Err: errUsername}
 	}
-	err = a.db.Write(ctx, op, func(tx *database.Tx) error {
+	err = a.db.Write(ctx, op, func(tx *engine.Tx) error {
 		admins := adminTx{tx}
 		if id == 0 {
 			var err error
@@ -38,12 +37,12 @@ func (a Admins) Add(ctx context.Context, id adapter.Key, username, hash string) 
 			}
 		}
 		key, err := tx.Insert(ctx, "admin", "admin_id", int64(id),
-			[]string{"username", "username_folded", "password_hash"}, []any{username, adapter.Fold(username), database.NullIfZero(hash)})
+			[]string{"username", "username_folded", "password_hash"}, []any{username, adapter.Fold(username), engine.NullIfZero(hash)})
 		if err != nil {
 			return err
 		}
 		if id != 0 {
-			err = database.MoveCounters(ctx, tx.Run, a.db.Engine.Counters.Advance, []engine.Counter{{Table: "admin", Column: "admin_id"}})
+			err = engine.MoveCounters(ctx, tx.Run, a.db.Engine.Counters.Advance, []engine.Counter{{Table: "admin", Column: "admin_id"}})
 		}
 		added = adapter.Key(key)
 		return err
@@ -55,7 +54,7 @@ func (a Admins) Add(ctx context.Context, id adapter.Key, username, hash string) 
 }
 
 // An adminTx reads and writes administrators in a transaction.
-type adminTx struct{ *database.Tx }
+type adminTx struct{ *engine.Tx }
 
 // idWithoutTokens returns the id for the next administrator if there are tokens of
 // administrators who do not exist, since a new administrator must not inherit them.
@@ -74,7 +73,7 @@ func (t adminTx) idWithoutTokens(ctx context.Context) (id adapter.Key, err error
 // was verified. It changes nothing if the stored hash is no longer old, as the password
 // may have changed meanwhile. Kinds: Unavailable, Internal.
 func (a Admins) Upgrade(ctx context.Context, id adapter.Key, old, hash string) error {
-	return a.db.Write(ctx, "upgrade admin", func(tx *database.Tx) error {
+	return a.db.Write(ctx, "upgrade admin", func(tx *engine.Tx) error {
 		_, err := tx.Run(ctx, "UPDATE admin SET password_hash = ? WHERE admin_id = ? AND password_hash = ?", hash, int64(id), old)
 		return err
 	})
@@ -84,7 +83,7 @@ func (a Admins) Upgrade(ctx context.Context, id adapter.Key, old, hash string) e
 // ignoring letter case and accents, and returns the id. Kinds: NotFound, Unavailable,
 // Internal.
 func (a Admins) SetPassword(ctx context.Context, username, hash string) (id adapter.Key, err error) {
-	err = a.db.Write(ctx, "set password of admin", func(tx *database.Tx) error {
+	err = a.db.Write(ctx, "set password of admin", func(tx *engine.Tx) error {
 		found, err := adminTx{tx}.id(ctx, username)
 		if err == nil {
 			id = adapter.Key(found)

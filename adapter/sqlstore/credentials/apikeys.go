@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
@@ -26,14 +25,14 @@ func (c *Store) AddKey(ctx context.Context, k adapter.APIKey) (added adapter.API
 	_, _ = rand.Read(random[:]) // never fails
 	text = keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 	k.Revoked, k.CreatedAt = false, time.Now().UTC().Truncate(time.Second)
-	err = c.db.Write(ctx, "add key", func(tx *database.Tx) error {
+	err = c.db.Write(ctx, "add key", func(tx *engine.Tx) error {
 		if err := c.checkKey(ctx, tx, k); err != nil {
 			return err
 		}
 		var err error
 		k.ID, err = tx.Insert(ctx, "api_key", "key_id", 0,
 			[]string{"name", "key_hash", "kind", "admin_id", "customer_id", "created_at"},
-			[]any{k.Name, adapter.HashAPIKey(text), string(k.Kind), database.NullIfZero(k.AdminID), database.NullIfZero(k.CustomerID), k.CreatedAt.Format(time.DateTime)})
+			[]any{k.Name, adapter.HashAPIKey(text), string(k.Kind), engine.NullIfZero(k.AdminID), engine.NullIfZero(k.CustomerID), k.CreatedAt.Format(time.DateTime)})
 		return err
 	})
 	if err != nil {
@@ -43,7 +42,7 @@ func (c *Store) AddKey(ctx context.Context, k adapter.APIKey) (added adapter.API
 }
 
 // checkKey fails unless the owner of a new key exists.
-func (c *Store) checkKey(ctx context.Context, tx *database.Tx, k adapter.APIKey) error {
+func (c *Store) checkKey(ctx context.Context, tx *engine.Tx, k adapter.APIKey) error {
 	switch {
 	case k.Kind == adapter.CustomerKey && k.CustomerID != 0 && k.AdminID == 0:
 		if err := tx.RequireRow(ctx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
@@ -79,7 +78,7 @@ func scanKey(scan func(into ...any) error) (adapter.APIKey, error) {
 // Kinds: NotFound.
 func (c *Store) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 	const op = "find key"
-	k, err := scanKey(database.First(c.db.CredentialStatements.Query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookupForm(hash))).Scan)
+	k, err := scanKey(engine.First(c.db.CredentialStatements.Query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookupForm(hash))).Scan)
 	if err != nil {
 		return adapter.APIKey{}, c.db.WrapError(ctx, op, err)
 	}
@@ -89,7 +88,7 @@ func (c *Store) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 // Keys returns all keys in the order of their ids.
 func (c *Store) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 	var keys []adapter.APIKey
-	err := database.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
 		k, err := scanKey(rows.Scan)
 		keys = append(keys, k)
 		return err
@@ -102,7 +101,7 @@ func (c *Store) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 
 // RevokeKey marks a key as revoked. Kinds: NotFound.
 func (c *Store) RevokeKey(ctx context.Context, id int64) error {
-	return c.db.Write(ctx, "revoke key", func(tx *database.Tx) error {
+	return c.db.Write(ctx, "revoke key", func(tx *engine.Tx) error {
 		if err := tx.RequireRow(ctx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/clock"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
@@ -21,7 +20,7 @@ import (
 // error or fail with kind Unavailable or Internal; Internal is also the kind for a
 // secret that the configured key does not decrypt.
 type Store struct {
-	db         *database.DB
+	db         *engine.DB
 	sealer     sealer
 	nonceUses  atomic.Uint64
 	nonceClock nonceClock
@@ -29,7 +28,7 @@ type Store struct {
 
 // New returns the store of credentials of a database, whose secrets are encrypted under
 // a key of any length; "" means no encryption.
-func New(db *database.DB, secretKey string) (*Store, error) {
+func New(db *engine.DB, secretKey string) (*Store, error) {
 	sealer, err := newSealer(secretKey)
 	return &Store{db: db, sealer: sealer, nonceClock: nonceClock{Clock: clock.New()}}, err
 }
@@ -64,7 +63,7 @@ func (c *Store) Consumer(ctx context.Context, key string) (adapter.Consumer, err
 	consumer := adapter.Consumer{}
 	var sealed string
 	var callback, rejected sql.NullString
-	err := database.First(c.db.CredentialStatements.Query(ctx,
+	err := engine.First(c.db.CredentialStatements.Query(ctx,
 		"SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?", lower,
 	)).Scan(&consumer.ID, &consumer.Name, &consumer.Key, &sealed, &callback, &rejected)
 	if err == nil {
@@ -91,7 +90,7 @@ const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, cust
 func (c *Store) Token(ctx context.Context, token string) (adapter.Token, error) {
 	const op = "find token"
 	lower := lookupForm(token)
-	t, err := scanToken(database.First(c.db.CredentialStatements.Query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)).Scan)
+	t, err := scanToken(engine.First(c.db.CredentialStatements.Query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)).Scan)
 	if err == nil {
 		t.Secret, err = c.sealer.open(t.Secret, "token "+lower)
 	}
@@ -123,7 +122,7 @@ func (c *Store) AddConsumer(ctx context.Context, consumer adapter.Consumer) (ada
 	consumer.ID = 0
 	consumer.Key = cmp.Or(consumer.Key, newSecret())
 	consumer.Secret = cmp.Or(consumer.Secret, newSecret())
-	err := c.db.Write(ctx, "add consumer", func(tx *database.Tx) (err error) {
+	err := c.db.Write(ctx, "add consumer", func(tx *engine.Tx) (err error) {
 		consumer.ID, err = c.insertConsumer(ctx, tx, consumer)
 		return err
 	})
@@ -135,7 +134,7 @@ func (c *Store) AddConsumer(ctx context.Context, consumer adapter.Consumer) (ada
 
 // insertConsumer stores a consumer and returns its id, which the database chooses if it
 // is 0.
-func (c *Store) insertConsumer(ctx context.Context, tx *database.Tx, consumer adapter.Consumer) (id int64, err error) {
+func (c *Store) insertConsumer(ctx context.Context, tx *engine.Tx, consumer adapter.Consumer) (id int64, err error) {
 	if len(consumer.Key) != tokenLength {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "key", Err: errLength}
 	}
@@ -149,7 +148,7 @@ func (c *Store) insertConsumer(ctx context.Context, tx *database.Tx, consumer ad
 	}
 	return tx.Insert(ctx, "oauth_consumer", "consumer_id", consumer.ID,
 		[]string{"name", "consumer_key", "consumer_key_lower", "secret", "callback", "rejected_callback", "created_at"},
-		[]any{consumer.Name, consumer.Key, lower, sealed, database.NullIfZero(consumer.Callback), database.NullIfZero(consumer.RejectedCallback), now()})
+		[]any{consumer.Name, consumer.Key, lower, sealed, engine.NullIfZero(consumer.Callback), engine.NullIfZero(consumer.RejectedCallback), now()})
 }
 
 // AddToken stores an access token of the consumer t.ConsumerID for the administrator
@@ -162,7 +161,7 @@ func (c *Store) AddToken(ctx context.Context, t adapter.Token) (adapter.Token, e
 	t.CreatedAt = time.Now().UTC().Truncate(time.Second)
 	t.Token = cmp.Or(t.Token, newSecret())
 	t.Secret = cmp.Or(t.Secret, newSecret())
-	err := c.db.Write(ctx, "add token", func(tx *database.Tx) (err error) {
+	err := c.db.Write(ctx, "add token", func(tx *engine.Tx) (err error) {
 		t.ID, err = c.insertToken(ctx, tx, t, "")
 		return err
 	})
@@ -173,7 +172,7 @@ func (c *Store) AddToken(ctx context.Context, t adapter.Token) (adapter.Token, e
 }
 
 // insertToken stores a token and returns its id, which the database chooses if it is 0.
-func (c *Store) insertToken(ctx context.Context, tx *database.Tx, t adapter.Token, verifier string) (id int64, err error) {
+func (c *Store) insertToken(ctx context.Context, tx *engine.Tx, t adapter.Token, verifier string) (id int64, err error) {
 	const op = "add token"
 	if len(t.Token) != tokenLength {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "token", Err: errLength}
@@ -205,7 +204,7 @@ func (c *Store) insertToken(ctx context.Context, tx *database.Tx, t adapter.Toke
 	}
 	return tx.Insert(ctx, "oauth_token", "token_id", t.ID,
 		[]string{"consumer_id", "type", "token", "token_lower", "secret", "verifier", "admin_id", "customer_id", "created_at"},
-		[]any{t.ConsumerID, string(t.Type), t.Token, lower, sealed, database.NullIfZero(verifier), database.NullIfZero(t.AdminID), database.NullIfZero(t.CustomerID),
+		[]any{t.ConsumerID, string(t.Type), t.Token, lower, sealed, engine.NullIfZero(verifier), engine.NullIfZero(t.AdminID), engine.NullIfZero(t.CustomerID),
 			t.CreatedAt.UTC().Format(time.DateTime)})
 }
 
@@ -221,7 +220,7 @@ func (c *Store) List(ctx context.Context) ([]adapter.Grant, error) {
 func (c *Store) list(ctx context.Context) ([]adapter.Grant, error) {
 	var grants []adapter.Grant
 	at := map[int64]int{}
-	err := database.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
 		var g adapter.Grant
 		var callback, rejected sql.NullString
 		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key, &callback, &rejected)
@@ -233,7 +232,7 @@ func (c *Store) list(ctx context.Context) ([]adapter.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = database.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
+	err = engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
 		t, err := scanToken(rows.Scan)
 		t.Secret, t.Verifier = "", ""
 		// The consumer is unknown if it was added between the two statements.
@@ -271,7 +270,7 @@ func (c *Store) Export(ctx context.Context) ([]adapter.Grant, error) {
 
 // Revoke marks a token as revoked, ignoring letter case. Kinds: NotFound.
 func (c *Store) Revoke(ctx context.Context, token string) error {
-	return c.db.Write(ctx, "revoke token", func(tx *database.Tx) error {
+	return c.db.Write(ctx, "revoke token", func(tx *engine.Tx) error {
 		lower := lookupForm(token)
 		if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
 			return err
@@ -284,7 +283,7 @@ func (c *Store) Revoke(ctx context.Context, token string) error {
 // RemoveConsumer removes the consumer of a key, ignoring letter case, with all its tokens,
 // and returns the number of the tokens. Kinds: NotFound.
 func (c *Store) RemoveConsumer(ctx context.Context, key string) (tokens int64, err error) {
-	err = c.db.Write(ctx, "remove consumer", func(tx *database.Tx) error {
+	err = c.db.Write(ctx, "remove consumer", func(tx *engine.Tx) error {
 		var id int64
 		text := "SELECT consumer_id FROM oauth_consumer WHERE consumer_key_lower = ?" + c.db.Engine.LockClause
 		if err := tx.QueryRow(ctx, text, lookupForm(key)).Scan(&id); err != nil {
@@ -303,7 +302,7 @@ func (c *Store) RemoveConsumer(ctx context.Context, key string) (tokens int64, e
 }
 
 // Load stores the consumers and tokens of a data set.
-func (c *Store) Load(ctx context.Context, tx *database.Tx, data *adapter.Dataset) error {
+func (c *Store) Load(ctx context.Context, tx *engine.Tx, data *adapter.Dataset) error {
 	grants := []adapter.Grant{{Consumer: data.Consumer}, {Consumer: data.ConsentConsumer}}
 	for _, t := range data.Tokens {
 		t.Verifier = data.Verifier

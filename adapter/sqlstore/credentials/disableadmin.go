@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 var errDisabled = errors.New("the administrator is disabled")
@@ -24,7 +24,7 @@ type DisableReport struct {
 // ends the administrator's sessions, and no token or key can be added until Enable
 // is called. Kinds: NotFound, Unavailable, Internal.
 func (a Admins) Disable(ctx context.Context, username string) (done DisableReport, err error) {
-	err = a.db.Write(ctx, "disable admin", func(tx *database.Tx) error {
+	err = a.db.Write(ctx, "disable admin", func(tx *engine.Tx) error {
 		admins := adminTx{tx}
 		id, err := admins.id(ctx, username)
 		if err == nil {
@@ -67,7 +67,7 @@ func (t adminTx) disable(ctx context.Context, id int64) (done DisableReport, err
 // Enable enables the administrator of that username again and returns the id.
 // Revoked tokens and keys stay revoked. Kinds: NotFound, Unavailable, Internal.
 func (a Admins) Enable(ctx context.Context, username string) (id adapter.Key, err error) {
-	err = a.db.Write(ctx, "enable admin", func(tx *database.Tx) error {
+	err = a.db.Write(ctx, "enable admin", func(tx *engine.Tx) error {
 		found, err := adminTx{tx}.id(ctx, username)
 		if err == nil {
 			id = adapter.Key(found)
@@ -81,7 +81,7 @@ func (a Admins) Enable(ctx context.Context, username string) (id adapter.Key, er
 // ID returns the id of the administrator of that username, ignoring letter case
 // and accents. Kinds: NotFound, Unavailable, Internal.
 func (a Admins) ID(ctx context.Context, username string) (id adapter.Key, err error) {
-	err = database.First(a.db.ReadStatements.Query(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", adapter.Fold(username))).Scan(&id)
+	err = engine.First(a.db.ReadStatements.Query(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", adapter.Fold(username))).Scan(&id)
 	return id, a.db.WrapError(ctx, "find admin", err)
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // requestTokenLife is the time within which a request token must be authorized and
@@ -26,7 +26,7 @@ func (c *Store) Begin(ctx context.Context, consumerID int64, callback string) (a
 	if err != nil {
 		return adapter.Token{}, &adapter.Error{Kind: adapter.Internal, Op: "begin grant", Err: err}
 	}
-	err = c.db.Write(ctx, "begin grant", func(tx *database.Tx) error {
+	err = c.db.Write(ctx, "begin grant", func(tx *engine.Tx) error {
 		if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (c *Store) Begin(ctx context.Context, consumerID int64, callback string) (a
 		return adapter.Token{}, err
 	}
 	// This is a transaction of its own, as it locks rows of other users and may wait.
-	return t, c.db.Write(ctx, "age out request tokens", func(tx *database.Tx) error {
+	return t, c.db.Write(ctx, "age out request tokens", func(tx *engine.Tx) error {
 		_, err := tx.Run(ctx, "DELETE FROM oauth_token WHERE type = ? AND created_at < ?", string(adapter.RequestToken), requestTokenCutoff())
 		return err
 	})
@@ -64,7 +64,7 @@ func (c *Store) Pending(ctx context.Context, token string) (adapter.Token, adapt
 	}
 	consumer := adapter.Consumer{ID: t.ConsumerID}
 	var callback, rejected sql.NullString
-	err = database.First(c.db.CredentialStatements.Query(ctx, "SELECT name, consumer_key, callback, rejected_callback FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID)).Scan(&consumer.Name, &consumer.Key, &callback, &rejected)
+	err = engine.First(c.db.CredentialStatements.Query(ctx, "SELECT name, consumer_key, callback, rejected_callback FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID)).Scan(&consumer.Name, &consumer.Key, &callback, &rejected)
 	if err != nil {
 		return adapter.Token{}, adapter.Consumer{}, c.db.WrapError(ctx, op, err)
 	}
@@ -87,7 +87,7 @@ func (c *Store) Authorize(ctx context.Context, token string, adminID, customerID
 		owner, user = "customer_id", customerID
 	}
 	lower, verifier := lookupForm(token), newSecret()
-	err := c.db.Write(ctx, op, func(tx *database.Tx) error {
+	err := c.db.Write(ctx, op, func(tx *engine.Tx) error {
 		admins := adminTx{tx}
 		if customerID != 0 {
 			if err := tx.RequireRow(ctx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
@@ -128,7 +128,7 @@ func (c *Store) Authorize(ctx context.Context, token string, adminID, customerID
 // Reject deletes a request token that awaits authorization. Kinds: NotFound if there is
 // none.
 func (c *Store) Reject(ctx context.Context, token string) error {
-	return c.db.Write(ctx, "reject", func(tx *database.Tx) error {
+	return c.db.Write(ctx, "reject", func(tx *engine.Tx) error {
 		result, err := tx.Run(ctx, "DELETE FROM oauth_token WHERE token_lower = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
 			lookupForm(token), string(adapter.RequestToken), requestTokenCutoff())
 		if err != nil {
@@ -160,7 +160,7 @@ func (c *Store) Exchange(ctx context.Context, token, verifier string) (adapter.T
 	if err != nil {
 		return adapter.Token{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Err: err}
 	}
-	err = c.db.Write(ctx, op, func(tx *database.Tx) error {
+	err = c.db.Write(ctx, op, func(tx *engine.Tx) error {
 		result, err := tx.Run(ctx, "UPDATE oauth_token SET type = ?, token = ?, token_lower = ?, secret = ? WHERE token_lower = ? AND type = ? AND verifier = ? AND revoked = 0 AND created_at >= ?",
 			string(adapter.AccessToken), text, text, sealed, lookupForm(token), string(adapter.RequestToken), verifier, requestTokenCutoff())
 		if err != nil {

@@ -4,9 +4,8 @@ import (
 	"context"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 )
 
 // Import stores the consumers, access tokens and, if o.Admins is set, administrators of another
@@ -30,7 +29,7 @@ import (
 func (c *Store) Import(ctx context.Context, from Foreign, o ImportOptions) (ImportReport, error) {
 	const op = "import credentials"
 	var done ImportReport
-	err := leases.Write(ctx, c.db, op, o.Lease, func(tx *database.Tx) error {
+	err := coordination.WriteLease(ctx, c.db, op, o.Lease, func(tx *engine.Tx) error {
 		in := credentialImport{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, disabledAdmins: map[int64]bool{}, limitedAdmins: map[int64]bool{}}
 		err := in.run(ctx, from)
 		done = in.result
@@ -54,5 +53,5 @@ func (in *credentialImport) run(ctx context.Context, from Foreign) error {
 	if in.DryRun {
 		return nil
 	}
-	return database.MoveCounters(ctx, in.tx.Run, in.c.db.Engine.Counters.Advance, append(Counters(), engine.Counter{Table: "admin", Column: "admin_id"}))
+	return engine.MoveCounters(ctx, in.tx.Run, in.c.db.Engine.Counters.Advance, append(Counters(), engine.Counter{Table: "admin", Column: "admin_id"}))
 }

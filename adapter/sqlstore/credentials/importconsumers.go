@@ -10,8 +10,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules/imports"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // Foreign are the credentials of another system, with its ids. Import may
@@ -42,7 +42,7 @@ type ImportOptions struct {
 	Expected func(customer adapter.Key) bool
 	// Lease, if not nil, makes Import fail with leases.ErrLeaseLost, and store nothing, if its
 	// holder has lost it.
-	Lease *leases.Lease
+	Lease *coordination.Lease
 	// Progress, if not nil, is called from time to time with the number of credentials
 	// processed so far.
 	Progress func(done int)
@@ -142,7 +142,7 @@ const pendingID = -1
 // A credentialImport is the transaction of Store.Import.
 type credentialImport struct {
 	c  *Store
-	tx *database.Tx
+	tx *engine.Tx
 	ImportOptions
 	consumers, admins map[int64]int64 // id in this database by the id in the other system
 	disabledAdmins    map[int64]bool  // by the id in the other system: inactive there, or disabled here
@@ -261,7 +261,7 @@ func (in *credentialImport) addAdmin(ctx context.Context, a adapter.Admin) error
 		return err
 	}
 	in.admins[a.ID], err = in.tx.Insert(ctx, "admin", "admin_id", id,
-		[]string{"username", "username_folded", "password_hash", "disabled"}, []any{a.Username, adapter.Fold(a.Username), database.NullIfZero(hash), database.NullIfZero(inactive)})
+		[]string{"username", "username_folded", "password_hash", "disabled"}, []any{a.Username, adapter.Fold(a.Username), engine.NullIfZero(hash), engine.NullIfZero(inactive)})
 	return err
 }
 
@@ -305,14 +305,14 @@ func (in *credentialImport) importConsumer(ctx context.Context, foreign adapter.
 		return err
 	}
 	_, err = in.tx.Run(ctx, "UPDATE oauth_consumer SET name = ?, consumer_key = ?, secret = ?, callback = ?, rejected_callback = ? WHERE consumer_id = ?",
-		foreign.Name, foreign.Key, sealed, database.NullIfZero(foreign.Callback), database.NullIfZero(foreign.RejectedCallback), here.ID)
+		foreign.Name, foreign.Key, sealed, engine.NullIfZero(foreign.Callback), engine.NullIfZero(foreign.RejectedCallback), here.ID)
 	return err
 }
 
 // refuseConsumer returns the reason why a consumer cannot be stored, or "".
 func (in *credentialImport) refuseConsumer(foreign adapter.Consumer) Reason {
 	switch {
-	case len(foreign.Key) != tokenLength || !database.Storable(foreign.Key, tokenLength):
+	case len(foreign.Key) != tokenLength || !engine.Storable(foreign.Key, tokenLength):
 		return BadKey
 	case utf8.RuneCountInString(foreign.Name) > maxUsername:
 		return BadName

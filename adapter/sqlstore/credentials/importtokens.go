@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // maxVerifier is the size of the column, in characters.
@@ -23,7 +23,7 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Le
 		return t, NotAccess, nil
 	case foreign.Unauthorized:
 		return t, NotGranted, nil
-	case len(t.Token) != tokenLength || !database.Storable(t.Token, tokenLength) || !database.Storable(t.Verifier, maxVerifier):
+	case len(t.Token) != tokenLength || !engine.Storable(t.Token, tokenLength) || !engine.Storable(t.Verifier, maxVerifier):
 		return t, BadToken, nil
 	case !ok:
 		return t, NoConsumer, nil
@@ -154,7 +154,7 @@ func (in *credentialImport) addToken(ctx context.Context, lower string, t adapte
 // storedToken returns the stored token of a lookup form, with its secret, and whether
 // there is one.
 func (in *credentialImport) storedToken(ctx context.Context, lower string) (adapter.Token, bool, error) {
-	here, err := scanToken(database.First(in.tx.Query(ctx, in.c.db.Engine.Rebind("SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?"), lower)).Scan)
+	here, err := scanToken(engine.First(in.tx.Query(ctx, in.c.db.Engine.Rebind("SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?"), lower)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return adapter.Token{}, false, nil
 	}
@@ -168,7 +168,7 @@ func (in *credentialImport) replaceToken(ctx context.Context, lower string, t ad
 	sealed, err := in.c.sealer.seal(t.Secret, "token "+lower)
 	if err == nil {
 		_, err = in.tx.Run(ctx, "UPDATE oauth_token SET consumer_id = ?, type = ?, secret = ?, verifier = ?, admin_id = ?, customer_id = ? WHERE token_lower = ?",
-			t.ConsumerID, string(t.Type), sealed, database.NullIfZero(t.Verifier), database.NullIfZero(t.AdminID), database.NullIfZero(t.CustomerID), lower)
+			t.ConsumerID, string(t.Type), sealed, engine.NullIfZero(t.Verifier), engine.NullIfZero(t.AdminID), engine.NullIfZero(t.CustomerID), lower)
 	}
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/clock"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // Nonces are stored for at least maxNonceAge, however many there are, since a deleted
@@ -43,7 +43,7 @@ func (c *Store) Use(ctx context.Context, nonce string, timestamp int64) (fresh b
 // look old, it leaves those of the last week until the clock has been right for maxNonceAge.
 func (c *Store) prune(ctx context.Context) error {
 	oldest := c.nonceClock.steady(c.nonceClock.Read())
-	return c.db.Write(ctx, "prune nonces", func(tx *database.Tx) error {
+	return c.db.Write(ctx, "prune nonces", func(tx *engine.Tx) error {
 		_, err := tx.Run(ctx, "DELETE FROM oauth_nonce WHERE received_at < ?", oldest.Unix())
 		return err
 	})
@@ -82,6 +82,6 @@ func (n *nonceClock) steady(now clock.Reading) time.Time {
 // Used reports whether a nonce is stored.
 func (c *Store) Used(ctx context.Context, nonce string) (bool, error) {
 	var used bool
-	err := database.First(c.db.CredentialStatements.Query(ctx, "SELECT EXISTS (SELECT 1 FROM oauth_nonce WHERE nonce = ?)", nonce)).Scan(&used)
+	err := engine.First(c.db.CredentialStatements.Query(ctx, "SELECT EXISTS (SELECT 1 FROM oauth_nonce WHERE nonce = ?)", nonce)).Scan(&used)
 	return used, c.db.WrapError(ctx, "look up nonce", err)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // A RekeyReport counts the secrets that Rekey has processed.
@@ -35,7 +35,7 @@ func (c *Store) Rekey(ctx context.Context, old string) (RekeyReport, error) {
 		return RekeyReport{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "old secret_key", Err: err}
 	}
 	var done RekeyReport
-	err = c.db.Write(ctx, op, func(tx *database.Tx) error {
+	err = c.db.Write(ctx, op, func(tx *engine.Tx) error {
 		done = RekeyReport{}
 		for _, table := range []sealedTable{
 			{"oauth_consumer", "consumer_id", "consumer_key_lower", "consumer"},
@@ -62,7 +62,7 @@ type sealedSecret struct {
 	lookup, secret string // lookup is the value of sealedTable.lookupColumn
 }
 
-func (c *Store) rekey(ctx context.Context, tx *database.Tx, table sealedTable, before sealer, done *RekeyReport) error {
+func (c *Store) rekey(ctx context.Context, tx *engine.Tx, table sealedTable, before sealer, done *RekeyReport) error {
 	for after := int64(0); ; {
 		batch, err := c.lockSealedAfter(ctx, tx, table, after)
 		if err != nil || len(batch) == 0 {
@@ -92,9 +92,9 @@ func (c *Store) rekey(ctx context.Context, tx *database.Tx, table sealedTable, b
 }
 
 // lockSealedAfter locks and returns the secrets of the next rows after an id.
-func (c *Store) lockSealedAfter(ctx context.Context, tx *database.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
+func (c *Store) lockSealedAfter(ctx context.Context, tx *engine.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
 	text := "SELECT " + table.keyColumn + ", " + table.lookupColumn + ", secret FROM " + table.name + " WHERE " + table.keyColumn + " > ? ORDER BY " + table.keyColumn + " LIMIT ?" + c.db.Engine.LockClause
-	err = database.EachRow(ctx, tx.Query, func(rows *sql.Rows) error {
+	err = engine.EachRow(ctx, tx.Query, func(rows *sql.Rows) error {
 		var s sealedSecret
 		err := rows.Scan(&s.id, &s.lookup, &s.secret)
 		batch = append(batch, s)

@@ -8,9 +8,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 )
 
 // sealedPrefix begins every sealed secret and names the version of the format.
@@ -80,7 +79,7 @@ func (v sealer) open(stored, owner string) (string, error) {
 // canStore reports whether a secret may be stored. An empty one may not, since anyone
 // could sign with it.
 func (v sealer) canStore(secret string) bool {
-	return secret != "" && database.Storable(secret, 0) && (v.aead != nil || !strings.HasPrefix(secret, sealedPrefix))
+	return secret != "" && engine.Storable(secret, 0) && (v.aead != nil || !strings.HasPrefix(secret, sealedPrefix))
 }
 
 // isSealed reports whether a stored form is encrypted.

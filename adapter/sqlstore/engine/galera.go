@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
 // A galeraConnector runs a statement on every new connection, and prepares it for a node of a Galera
@@ -36,7 +34,7 @@ func (c galeraConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	if c.isNode.Load() {
-		return &nodeConn{Conn: sqlconn.Wrap(conn)}, nil
+		return &nodeConn{Conn: Wrap(conn)}, nil
 	}
 	return conn, nil
 }

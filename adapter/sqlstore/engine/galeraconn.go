@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
 // A nodeConn is a connection to a node of a Galera cluster. The node rolls a transaction back if a
@@ -19,7 +17,7 @@ import (
 // still exists: after such commands before it runs a statement, and always before it commits. The error is
 // the error of a deadlock, so that the transaction is repeated.
 type nodeConn struct {
-	sqlconn.Conn
+	Conn
 	inTx   bool
 	unsure bool // whether the node may have silently rolled the transaction back
 }
@@ -29,7 +27,7 @@ var errRolledBack = &mysql.MySQLError{Number: deadlock, Message: "the node has r
 
 // requireTx fails if the node has rolled the transaction back.
 func (c *nodeConn) requireTx(ctx context.Context) error {
-	in, err := lastColumn(ctx, c.Full, "SELECT @@in_transaction")
+	in, err := lastColumn(ctx, c.full, "SELECT @@in_transaction")
 	if err == nil && in != "1" {
 		err = errRolledBack
 	}
@@ -98,7 +96,7 @@ func (c *nodeConn) QueryContext(ctx context.Context, text string, arguments []dr
 }
 
 type nodeStmt struct {
-	sqlconn.Stmt
+	Stmt
 	conn *nodeConn
 }
 

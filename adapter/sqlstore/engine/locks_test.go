@@ -7,23 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // TestImportLockOfFile tries to take the lock of an SQLite database again immediately while another
 // process waits for it, and checks that the waiting process gets it first.
 func TestImportLockOfFile(t *testing.T) {
 	dsn := sqltest.Engines()[0].NewDSN(t)
-	first, second := importlog.New(sqltest.Open(t, dsn)), importlog.New(sqltest.Open(t, dsn))
+	first, second := coordination.NewImportLog(sqltest.Open(t, dsn)), coordination.NewImportLog(sqltest.Open(t, dsn))
 	release, err := first.Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	order := make(chan string, 2)
-	take := func(name string, i importlog.Log) error {
+	take := func(name string, i coordination.ImportLog) error {
 		release, err := i.LockWithin(t.Context(), 10*time.Second)
 		if err != nil {
 			return err
@@ -60,7 +59,7 @@ func TestImportLockKeptAlive(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel() // much of it is waiting
 			dsn := e.NewDSN(t)
-			db, other := sqltest.Open(t, dsn), importlog.New(sqltest.Open(t, dsn))
+			db, other := sqltest.Open(t, dsn), coordination.NewImportLog(sqltest.Open(t, dsn))
 			db.Readers.SetMaxOpenConns(1)
 			const silence = time.Second // the shortest that MariaDB has
 			release, err := db.Engine.LockImports(t.Context(), db.Readers, db.Name, time.Second, silence)

@@ -11,17 +11,16 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // openEmpty opens an empty database, as if two processes did.
-func openEmpty(t *testing.T, e sqltest.Engine) (db, other *database.DB) {
+func openEmpty(t *testing.T, e sqltest.Engine) (db, other *engine.DB) {
 	t.Helper()
 	dsn := e.Empty(t)
-	for _, to := range []**database.DB{&db, &other} {
-		opened, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
+	for _, to := range []**engine.DB{&db, &other} {
+		opened, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +148,7 @@ func TestLockOfDeadMigration(t *testing.T) {
 		if e.Name == "mariadb" {
 			end = "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = DATABASE()"
 		}
-		kills, err := database.SelectColumn[string](t.Context(), other.Writer.QueryContext, end)
+		kills, err := engine.SelectColumn[string](t.Context(), other.Writer.QueryContext, end)
 		if err != nil || len(kills) == 0 {
 			t.Fatalf("%d other connections, %v", len(kills), err)
 		}

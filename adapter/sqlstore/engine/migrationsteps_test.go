@@ -10,9 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
@@ -52,11 +50,11 @@ func (c killedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return killedConn{sqlconn.Wrap(conn), c.killed}, nil
+	return killedConn{engine.Wrap(conn), c.killed}, nil
 }
 
 type killedConn struct {
-	sqlconn.Conn
+	engine.Conn
 	killed *killed
 }
 
@@ -91,7 +89,7 @@ func killMigrations(t *testing.T) {
 		migrate := func(dsn string, statements int64, executed bool) (used int64, err error) {
 			k := &killed{executed: executed}
 			k.left.Store(statements)
-			db, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: func(c driver.Connector) driver.Connector {
+			db, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: func(c driver.Connector) driver.Connector {
 				return killedConnector{c, k}
 			}}})
 			if err != nil {
@@ -102,7 +100,7 @@ func killMigrations(t *testing.T) {
 			return statements - k.left.Load(), err
 		}
 		columns := func(dsn string) []string {
-			db, err := database.Open(database.Options{DSN: dsn})
+			db, err := engine.Open(engine.Options{DSN: dsn})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +109,7 @@ func killMigrations(t *testing.T) {
 			if e.Name == "postgres" {
 				schema = "current_schema()"
 			}
-			all, err := database.SelectColumn[string](t.Context(), db.Readers.QueryContext,
+			all, err := engine.SelectColumn[string](t.Context(), db.Readers.QueryContext,
 				"SELECT CONCAT(table_name, '.', column_name, ' ', data_type) FROM information_schema.columns WHERE table_schema = "+schema+" ORDER BY table_name, column_name")
 			if err != nil {
 				t.Fatal(err)

@@ -11,8 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
 // transactionScope holds the statements that set up each transaction where a connection has the
@@ -51,7 +49,7 @@ func (c scopedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scopedConn{sqlconn.Wrap(conn), conn.(*stdlib.Conn).Conn(), c.scope}, nil
+	return &scopedConn{Wrap(conn), conn.(*stdlib.Conn).Conn(), c.scope}, nil
 }
 
 // A scopedConn has a server's session only while a transaction runs. Statements outside a
@@ -60,7 +58,7 @@ func (c scopedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // described by statements without a name, which the driver remembers; nothing is prepared in the
 // session.
 type scopedConn struct {
-	sqlconn.Conn
+	Conn
 	pgx   *pgx.Conn
 	scope transactionScope
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
@@ -32,11 +31,11 @@ func (c tracedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tracedConn{sqlconn.Wrap(conn), c.engine}, nil
+	return &tracedConn{Wrap(conn), c.engine}, nil
 }
 
 type tracedConn struct {
-	sqlconn.Conn
+	Conn
 	engine *Engine
 }
 
@@ -85,7 +84,7 @@ func (c *tracedConn) BeginTx(ctx context.Context, options driver.TxOptions) (dri
 }
 
 type tracedStmt struct {
-	sqlconn.Stmt
+	Stmt
 	about  statement
 	engine *Engine
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/database"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
@@ -40,7 +39,7 @@ func Servers() []Engine {
 
 // migrated is a template of databases with empty tables.
 var migrated = NewTemplate(func(dsn string) error {
-	db, err := database.Open(database.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
+	db, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
 	if err != nil {
 		return err
 	}
@@ -167,9 +166,9 @@ func AdvanceCounter(tb testing.TB, dsn, table, column string) {
 }
 
 // Open opens a database without the store, and closes it when the test ends.
-func Open(tb testing.TB, dsn string) *database.DB {
+func Open(tb testing.TB, dsn string) *engine.DB {
 	tb.Helper()
-	db, err := database.Open(database.Options{DSN: dsn})
+	db, err := engine.Open(engine.Options{DSN: dsn})
 	if err != nil {
 		tb.Fatal(err)
 	}

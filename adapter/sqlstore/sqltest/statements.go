@@ -3,10 +3,9 @@ package sqltest
 import (
 	"context"
 	"database/sql/driver"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"slices"
 	"sync"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqlconn"
 )
 
 // Statements records the statements that go through the connections of a pool; pass its
@@ -55,11 +54,11 @@ func (c watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watchedConn{sqlconn.Wrap(conn), c.statements}, nil
+	return &watchedConn{engine.Wrap(conn), c.statements}, nil
 }
 
 type watchedConn struct {
-	sqlconn.Conn
+	engine.Conn
 	statements *Statements
 }
 
@@ -89,7 +88,7 @@ func (c *watchedConn) QueryContext(ctx context.Context, text string, arguments [
 }
 
 type watchedStmt struct {
-	sqlconn.Stmt
+	engine.Stmt
 	text       string
 	statements *Statements
 }

@@ -2,11 +2,10 @@ package app
 
 import (
 	"context"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"log/slog"
 	"math/rand/v2"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
 const (

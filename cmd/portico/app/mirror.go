@@ -14,8 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -51,7 +50,7 @@ type mirroring struct {
 // A mirrorSource is the old shop's database, which completes deliveries of an outbox.
 type mirrorSource struct {
 	*follow.Writes
-	box outboxes.Store
+	box coordination.Outboxes
 }
 
 // Settle completes deliveries.
@@ -133,7 +132,7 @@ func startMirroring(ctx context.Context, a *app) (stop func()) {
 // deliver delivers whenever no other process does.
 func (m *mirroring) deliver(ctx context.Context) {
 	for ctx.Err() == nil {
-		_, err := m.db.Leases().Hold(ctx, mirrorLease, m.holder, mirrorLeaseTTL, func(ctx context.Context, lease leases.Lease, valid func() bool) error {
+		_, err := m.db.Leases().Hold(ctx, mirrorLease, m.holder, mirrorLeaseTTL, func(ctx context.Context, lease coordination.Lease, valid func() bool) error {
 			box := m.db.Outbox().Fenced(lease)
 			d := m.deliverer
 			d.Outbox, d.Source, d.MayDeliver = box, mirrorSource{m.writes, box}, valid
@@ -144,7 +143,7 @@ func (m *mirroring) deliver(ctx context.Context) {
 			return nil
 		})
 		switch {
-		case errors.Is(err, leases.ErrLeaseLost):
+		case errors.Is(err, coordination.ErrLeaseLost):
 			m.log.Warn("another process delivers to the old shop now, as this one did not respond in time")
 		case err != nil && ctx.Err() == nil:
 			m.log.Warn("changes cannot be delivered to the old shop now", "error", err)
@@ -217,7 +216,7 @@ func (m *mirrorMetrics) start(resources []adapter.Resource) {
 const turned, gaveUp = "turned", "given_up"
 
 // keepCounting renews the gauges until ctx ends, and then sets them to 0.
-func (m *mirrorMetrics) keepCounting(ctx context.Context, box outboxes.Store, log *slog.Logger) {
+func (m *mirrorMetrics) keepCounting(ctx context.Context, box coordination.Outboxes, log *slog.Logger) {
 	defer m.set(nil, nil, time.Time{})
 	for {
 		if err := m.count(ctx, box); err != nil && ctx.Err() == nil {
@@ -231,7 +230,7 @@ func (m *mirrorMetrics) keepCounting(ctx context.Context, box outboxes.Store, lo
 	}
 }
 
-func (m *mirrorMetrics) count(ctx context.Context, box outboxes.Store) error {
+func (m *mirrorMetrics) count(ctx context.Context, box coordination.Outboxes) error {
 	counts, err := box.Count(ctx)
 	if err != nil {
 		return err
@@ -251,10 +250,10 @@ func (m *mirrorMetrics) count(ctx context.Context, box outboxes.Store) error {
 }
 
 // set sets the gauges. oldest is when the oldest change that waits was noted; zero: none waits.
-func (m *mirrorMetrics) set(counts map[adapter.Resource]outboxes.Count, conflicts map[outbox.ConflictOutcome]int64, oldest time.Time) {
-	all := map[adapter.Resource]outboxes.Count{}
+func (m *mirrorMetrics) set(counts map[adapter.Resource]coordination.OutboxCount, conflicts map[outbox.ConflictOutcome]int64, oldest time.Time) {
+	all := map[adapter.Resource]coordination.OutboxCount{}
 	for _, r := range m.resources {
-		all[r] = outboxes.Count{}
+		all[r] = coordination.OutboxCount{}
 	}
 	maps.Copy(all, counts)
 	m.entries.Reset()

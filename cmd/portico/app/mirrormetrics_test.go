@@ -9,7 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
 // TestMirrorMetricsStartAtZero checks that the gauges of the outbox exist wherever writes can be
@@ -48,7 +48,7 @@ func TestMirrorMetricsStartAtZero(t *testing.T) {
 			t.Errorf("%s is %v, %t", name, value, ok)
 		}
 	}
-	m.set(map[adapter.Resource]outboxes.Count{adapter.Products: {Parked: 3}, adapter.Orders: {Waiting: 1}},
+	m.set(map[adapter.Resource]coordination.OutboxCount{adapter.Products: {Parked: 3}, adapter.Orders: {Waiting: 1}},
 		map[outbox.ConflictOutcome]int64{outbox.Dropped: 2}, time.Now().Add(-time.Hour))
 	delivering := gauges()
 	for name, want := range map[string]float64{

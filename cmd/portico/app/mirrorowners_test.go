@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/config"
@@ -20,7 +20,7 @@ import (
 
 // ownersStore returns a store in which Portico has the writes of stock items, and a process that
 // repeats them.
-func ownersStore(t *testing.T) (owners outboxes.Owners, db *sqlstore.DB) {
+func ownersStore(t *testing.T) (owners coordination.OwnerTable, db *sqlstore.DB) {
 	t.Helper()
 	db = apptest.OpenRecords(t, sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "store.db"), Migrate: true})
 	owners = db.WriteOwners()
@@ -32,7 +32,7 @@ func ownersStore(t *testing.T) (owners outboxes.Owners, db *sqlstore.DB) {
 }
 
 // announceMirror announces a process that repeats writes.
-func announceMirror(t *testing.T, owners outboxes.Owners) {
+func announceMirror(t *testing.T, owners coordination.OwnerTable) {
 	t.Helper()
 	mirrors := outbox.Process{ID: "mirrors", Wishes: map[adapter.Resource]bool{adapter.StockItems: true}, Known: map[adapter.Resource]int64{adapter.StockItems: 1}}
 	if _, err := owners.Announce(t.Context(), mirrors, time.Hour); err != nil {

@@ -22,8 +22,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -336,7 +335,7 @@ func (s *planShop) put(lines []string) *config.Config {
 }
 
 // turnWrites lets the writes of a resource change sides, as the only process that serves would.
-func (s *planShop) turnWrites(owners outboxes.Owners, r adapter.Resource, mirror bool) {
+func (s *planShop) turnWrites(owners coordination.OwnerTable, r adapter.Resource, mirror bool) {
 	s.t.Helper()
 	process := outbox.Process{ID: "only", Wishes: map[adapter.Resource]bool{r: mirror}, Known: map[adapter.Resource]int64{r: math.MaxInt64}}
 	all, err := owners.Announce(s.t.Context(), process, time.Hour)
@@ -393,7 +392,7 @@ func (s *planShop) checkWayBack(cfg *config.Config) {
 func TestPlanFollowed(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
-	s.noteImport(importlog.Parked{Part: "stock", Key: 1, ParkedAt: time.Now(), RetryAt: time.Now()}, importlog.Parked{Part: "stock", Key: 2, ParkedAt: time.Now(), RetryAt: time.Now()})
+	s.noteImport(coordination.Parked{Part: "stock", Key: 1, ParkedAt: time.Now(), RetryAt: time.Now()}, coordination.Parked{Part: "stock", Key: 2, ParkedAt: time.Now(), RetryAt: time.Now()})
 	s.prepareMirror()
 	s.paste(inFront()...)
 	r := s.expect("stock_items", migration.Followed, "shadow", "Unknown: How far the store is behind the old shop", "First: Changed records that could not be stored: 2.")
@@ -411,11 +410,11 @@ func (s *planShop) open() *sqlstore.DB {
 
 // noteImport notes that the store was filled from an old shop, and which records could not be
 // stored since.
-func (s *planShop) noteImport(parked ...importlog.Parked) {
+func (s *planShop) noteImport(parked ...coordination.Parked) {
 	s.t.Helper()
 	db := s.open()
 	defer db.Close()
-	if err := db.Imports().NoteSource(s.t.Context(), importlog.Source{Name: "magento1", Database: "shop"}); err != nil {
+	if err := db.Imports().NoteSource(s.t.Context(), coordination.ImportSource{Name: "magento1", Database: "shop"}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := db.Imports().Park(s.t.Context(), "magento1", parked...); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
@@ -69,7 +69,7 @@ type wiring struct {
 	records  adapter.Adapter // behind their guard
 	upstream adapter.Adapter // records, which mirrors writes if they can be mirrored
 
-	watch         *importwatch.Watch
+	watch         *coordination.Watcher
 	cache         *cache.Cache
 	authenticator *auth.Authenticator
 	service       *mapping.Service

@@ -9,7 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
@@ -84,10 +84,10 @@ func (s *session) removeGone(ctx context.Context, gone []*transfer.Removal) erro
 func hasKeys(p magento1.Part) bool { return !transfer.ReadWhole(p) || p == magento1.Categories }
 
 // refusedRemovals returns what is parked of records that cannot be removed.
-func refusedRemovals(all []*transfer.Removal) (parked []importlog.Parked) {
+func refusedRemovals(all []*transfer.Removal) (parked []coordination.Parked) {
 	for _, r := range all {
 		for _, key := range r.Keys {
-			parked = append(parked, importlog.Parked{Part: string(r.Part), Key: key, Reason: "it is gone from the old shop, and " + r.Reasons[key]})
+			parked = append(parked, coordination.Parked{Part: string(r.Part), Key: key, Reason: "it is gone from the old shop, and " + r.Reasons[key]})
 		}
 	}
 	return parked
@@ -191,7 +191,7 @@ func (s *session) batch(p magento1.Part) *batch {
 func (b *batch) finish(ctx context.Context) error {
 	s, p := b.s, b.Part
 	s.Current = nil
-	var parked []importlog.Parked
+	var parked []coordination.Parked
 	for _, r := range b.refusals {
 		stored, err := s.storeTogether(ctx, b, r)
 		if err != nil {
@@ -199,7 +199,7 @@ func (b *batch) finish(ctx context.Context) error {
 		}
 		if !stored {
 			b.Done.Skip(r.Reason, int64(r.Record.Record.Key()))
-			parked = append(parked, importlog.Parked{Part: string(p), Key: r.Record.Record.Key(), Reason: r.Reason})
+			parked = append(parked, coordination.Parked{Part: string(p), Key: r.Record.Record.Key(), Reason: r.Reason})
 		}
 	}
 	b.refusals = nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -78,7 +78,7 @@ func TestFollowParks(t *testing.T) {
 	if got := s.skuOf(t, 1); got != before || s.skuOf(t, 3) != "other-3" {
 		t.Errorf("product 1 has the SKU %s, product 3 %s", got, s.skuOf(t, 3))
 	}
-	parked, err := s.store.Imports().Parked(t.Context(), s.source(t), importlog.ParkedFilter{Limit: 10})
+	parked, err := s.store.Imports().Parked(t.Context(), s.source(t), coordination.ParkedFilter{Limit: 10})
 	if err != nil || len(parked) != 1 || parked[0].Key != 1 || parked[0].Part != "products" || parked[0].Reason != "another product has the SKU" {
 		t.Errorf("parked are %+v, %v", parked, err)
 	}
@@ -87,7 +87,7 @@ func TestFollowParks(t *testing.T) {
 	}
 	s.execute(t, "UPDATE catalog_product_entity SET sku = 'free-2' WHERE entity_id = 2")
 	s.once(t, nil)
-	parked, err = s.store.Imports().Parked(t.Context(), s.source(t), importlog.ParkedFilter{Limit: 10})
+	parked, err = s.store.Imports().Parked(t.Context(), s.source(t), coordination.ParkedFilter{Limit: 10})
 	if err != nil || len(parked) != 0 {
 		t.Errorf("parked are still %+v, %v", parked, err)
 	}

@@ -5,15 +5,15 @@ import (
 	"log/slog"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 // A credentialFollower keeps the credentials here equal to those of the old shop.
 type credentialFollower struct {
 	imp     *transfer.Importer
-	lease   leases.Lease
+	lease   coordination.Lease
 	log     *slog.Logger
 	metrics *Metrics
 	// digest is that of the credentials that were imported last; "": they are imported anew.

@@ -11,9 +11,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/magento1/server"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
-	"github.com/portico-commerce/portico/adapter/sqlstore/leases"
 	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
@@ -100,7 +99,7 @@ func (f *Follower) Run(ctx context.Context) error {
 				f.o.Log.Info("another process follows the old shop: this one takes over when that one ends")
 			}
 			f.standby = true
-		case errors.Is(err, leases.ErrLeaseLost):
+		case errors.Is(err, coordination.ErrLeaseLost):
 			f.o.Log.Warn("another process has taken over following the old shop, as this one did not respond in time")
 		case err != nil && !f.begun:
 			return err
@@ -135,7 +134,7 @@ func (f *Follower) Once(ctx context.Context) (*transfer.Report, error) {
 // lead calls do with a session as long as this process has the lease.
 func (f *Follower) lead(ctx context.Context, do func(*session, context.Context) error) error {
 	defer f.o.Metrics.leads(false)
-	leads, err := f.o.Store.Leases().Hold(ctx, leaseName, f.o.Holder, f.ttl, func(ctx context.Context, lease leases.Lease, _ func() bool) (err error) {
+	leads, err := f.o.Store.Leases().Hold(ctx, leaseName, f.o.Holder, f.ttl, func(ctx context.Context, lease coordination.Lease, _ func() bool) (err error) {
 		f.o.Metrics.leads(true)
 		f.standby = false
 		s, err := f.open(ctx, lease)
@@ -200,7 +199,7 @@ type session struct {
 
 // open connects to the old database, and checks that it is the one that the store was filled
 // from.
-func (f *Follower) open(ctx context.Context, lease leases.Lease) (*session, error) {
+func (f *Follower) open(ctx context.Context, lease coordination.Lease) (*session, error) {
 	o := f.o.Options
 	o.From.PauseLater = true // changes are not to wait for the comparison
 	imp, err := transfer.New(ctx, o)
@@ -226,7 +225,7 @@ func (f *Follower) newSession(imp *transfer.Importer) *session {
 	return &session{
 		Importer: imp, f: f, log: f.o.Log, base: base, nextResolve: time.Now().Add(resolvePeriod), importLock: &importLock{imports: imp.Notes, turn: f.turn},
 		seen: map[magento1.Part]map[adapter.Key]string{}, burst: map[magento1.Part]string{},
-		parked:      &parkedRecords{records: map[magento1.Part]map[adapter.Key]importlog.Parked{}, notes: imp.Notes, log: f.o.Log, metrics: f.o.Metrics},
+		parked:      &parkedRecords{records: map[magento1.Part]map[adapter.Key]coordination.Parked{}, notes: imp.Notes, log: f.o.Log, metrics: f.o.Metrics},
 		comparison:  &comparison{imp: imp, log: f.o.Log, metrics: f.o.Metrics},
 		credentials: &credentialFollower{imp: imp, log: f.o.Log, metrics: f.o.Metrics},
 	}
@@ -260,7 +259,7 @@ func (s *session) begin(ctx context.Context) error {
 	if err := s.NoteSource(ctx); err != nil {
 		return err
 	}
-	all, err := s.Notes.Parked(ctx, s.Source.Name, importlog.ParkedFilter{Limit: importlog.MaxParked})
+	all, err := s.Notes.Parked(ctx, s.Source.Name, coordination.ParkedFilter{Limit: coordination.MaxParked})
 	if err != nil {
 		return err
 	}
@@ -291,7 +290,7 @@ func (s *session) follow(ctx context.Context) (err error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, leases.ErrLeaseLost), errors.Is(err, server.ErrOtherServer): // which the next session checks
+		case errors.Is(err, coordination.ErrLeaseLost), errors.Is(err, server.ErrOtherServer): // which the next session checks
 			return err
 		case importing:
 			if !waits {

@@ -3,10 +3,9 @@ package follow
 import (
 	"context"
 	"errors"
-	"time"
-
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"time"
 )
 
 const (
@@ -20,7 +19,7 @@ const (
 // of records is read and stored under one lock, so that no state that was read earlier replaces
 // one that was read later, whoever reads.
 type importLock struct {
-	imports importlog.Log
+	imports coordination.ImportLog
 	turn    chan struct{} // one place, for the session of the process that has or awaits the lock
 	release func() error  // nil: the session does not have the lock
 	since   time.Time

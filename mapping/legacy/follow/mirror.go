@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/recordjson"
 	"github.com/portico-commerce/portico/adapter/rules/imports"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
 // A task is something that needs the session of Writes.
@@ -55,7 +55,7 @@ func (w *Writes) Refresh(ctx context.Context, entries ...outbox.Entry) error {
 // Settle completes deliveries: it checks in the old database that they have had an effect, and
 // takes over what the shop has made of them. It returns the entries of which the shop has stored
 // nothing. These stay in the outbox.
-func (w *Writes) Settle(ctx context.Context, box outboxes.Store, deliveries ...outbox.Delivery) (unstored []outbox.Entry, err error) {
+func (w *Writes) Settle(ctx context.Context, box coordination.Outboxes, deliveries ...outbox.Delivery) (unstored []outbox.Entry, err error) {
 	err = w.do(ctx, func(ctx context.Context, s *session) error {
 		unstored, err = s.settle(ctx, box, deliveries)
 		return err
@@ -95,7 +95,7 @@ func (c changes) addEntry(e outbox.Entry) {
 
 // settle is Writes.Settle. Entries are removed before the records are stored, under the same
 // lock, so that what is stored is what the old shop has.
-func (s *session) settle(ctx context.Context, box outboxes.Store, deliveries []outbox.Delivery) (unstored []outbox.Entry, err error) {
+func (s *session) settle(ctx context.Context, box coordination.Outboxes, deliveries []outbox.Delivery) (unstored []outbox.Entry, err error) {
 	named := changes{}
 	for _, d := range deliveries {
 		named.addEntry(d.Entry)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -186,26 +186,26 @@ func TestFollowBadInput(t *testing.T) {
 	for n, c := range []struct {
 		name   string
 		breaks []string
-		parked importlog.Parked
+		parked coordination.Parked
 		mends  []string // neither of them dates or changes the record itself, but for its own value
 	}{
 		{"an SKU that another product has", []string{"SET @sku = (SELECT sku FROM catalog_product_entity WHERE entity_id = 2)", "UPDATE catalog_product_entity SET sku = @sku WHERE entity_id = 1"},
-			importlog.Parked{Part: "products", Key: 1, Reason: "another product has the SKU"}, []string{setSKU("free-2", "2")}},
+			coordination.Parked{Part: "products", Key: 1, Reason: "another product has the SKU"}, []string{setSKU("free-2", "2")}},
 		{"an e-mail address that another customer has", []string{"ALTER TABLE customer_entity DROP INDEX email", "SET @email = (SELECT email FROM customer_entity WHERE entity_id = 2)",
 			"UPDATE customer_entity SET email = @email, website_id = 1 WHERE entity_id = 1"},
-			importlog.Parked{Part: "customers", Key: 1, Reason: "another customer of the website has the e-mail address"}, []string{"UPDATE customer_entity SET email = 'free-2@example.com' WHERE entity_id = 2"}},
+			coordination.Parked{Part: "customers", Key: 1, Reason: "another customer of the website has the e-mail address"}, []string{"UPDATE customer_entity SET email = 'free-2@example.com' WHERE entity_id = 2"}},
 		{"an address without its customer", []string{"SET foreign_key_checks = 0", "INSERT INTO customer_address_entity (entity_id, entity_type_id, parent_id, created_at, updated_at) VALUES (88, 2, 88, NOW(), NOW())", "SET foreign_key_checks = 1"},
-			importlog.Parked{Part: "addresses", Key: 88, Reason: "its customer is not here"},
+			coordination.Parked{Part: "addresses", Key: 88, Reason: "its customer is not here"},
 			[]string{"INSERT INTO customer_entity (entity_id, entity_type_id, website_id, email, group_id, store_id, created_at, updated_at) VALUES (88, 1, 1, 'late@example.com', 1, 1, NOW(), NOW())"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.execute(t, c.breaks...)
 			other := fmt.Sprintf("goes-on-%d", n)
 			s.execute(t, setSKU(other, "5"))
-			var parked []importlog.Parked
+			var parked []coordination.Parked
 			await(t, "the record to be parked", func() bool {
 				var err error
-				if parked, err = s.store.Imports().Parked(t.Context(), s.source(t), importlog.ParkedFilter{Limit: 10}); err != nil {
+				if parked, err = s.store.Imports().Parked(t.Context(), s.source(t), coordination.ParkedFilter{Limit: 10}); err != nil {
 					t.Fatal(err)
 				}
 				return len(parked) > 0

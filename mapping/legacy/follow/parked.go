@@ -8,7 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
 // A parked record is tried again after firstRetry, and each time after twice as long, up to
@@ -17,8 +17,8 @@ const firstRetry, lastRetry = time.Minute, time.Hour
 
 // parkedRecords are the records that cannot be stored and are tried again.
 type parkedRecords struct {
-	records map[magento1.Part]map[adapter.Key]importlog.Parked
-	notes   importlog.Log
+	records map[magento1.Part]map[adapter.Key]coordination.Parked
+	notes   coordination.ImportLog
 	source  string // the name of the old shop; "": the source was not yet checked
 	log     *slog.Logger
 	metrics *Metrics
@@ -34,10 +34,10 @@ func (k *parkedRecords) has(p magento1.Part, key adapter.Key) bool {
 }
 
 // set remembers that a record is parked.
-func (k *parkedRecords) set(p importlog.Parked) {
+func (k *parkedRecords) set(p coordination.Parked) {
 	part := magento1.Part(p.Part)
 	if k.records[part] == nil {
-		k.records[part] = map[adapter.Key]importlog.Parked{}
+		k.records[part] = map[adapter.Key]coordination.Parked{}
 	}
 	k.records[part][p.Key] = p
 	k.metrics.parked(part, len(k.records[part]))
@@ -45,7 +45,7 @@ func (k *parkedRecords) set(p importlog.Parked) {
 
 // park parks records: they are tried again after a while, and after other records have
 // changed.
-func (k *parkedRecords) park(ctx context.Context, records ...importlog.Parked) error {
+func (k *parkedRecords) park(ctx context.Context, records ...coordination.Parked) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -56,11 +56,11 @@ func (k *parkedRecords) park(ctx context.Context, records ...importlog.Parked) e
 		return nil
 	}
 	now := time.Now()
-	var fresh []importlog.Parked
+	var fresh []coordination.Parked
 	for _, p := range records {
 		part := magento1.Part(p.Part)
 		before, again := k.records[part][p.Key]
-		if len(k.records[part]) >= importlog.MaxParked && !again {
+		if len(k.records[part]) >= coordination.MaxParked && !again {
 			continue // the comparison finds it again
 		}
 		if p.ParkedAt = now; again {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
@@ -61,8 +61,8 @@ type Writes struct {
 	open map[adapter.Resource]int
 	left []*pendingWrite
 
-	announcement *importwatch.Announcement // nil: not yet
-	session      *session                  // nil: there is no connection to the old database
+	announcement *coordination.Announcement // nil: not yet
+	session      *session                   // nil: there is no connection to the old database
 	// failedAt is when w could not connect, and failure why; loggedAt when that was logged.
 	failedAt, loggedAt time.Time
 	failure            error

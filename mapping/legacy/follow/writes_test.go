@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importlog"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -67,7 +67,7 @@ func TestWrites(t *testing.T) {
 			}
 		})
 	}
-	parked, err := s.store.Imports().Parked(t.Context(), s.source(t), importlog.ParkedFilter{Limit: 10})
+	parked, err := s.store.Imports().Parked(t.Context(), s.source(t), coordination.ParkedFilter{Limit: 10})
 	if err != nil || len(parked) > 0 {
 		t.Errorf("parked are %+v, %v", parked, err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
@@ -24,7 +24,7 @@ import (
 // A trustingSource takes the old shop's word for what it has stored.
 type trustingSource struct {
 	mirror.Source
-	box outboxes.Store
+	box coordination.Outboxes
 }
 
 func (trustingSource) Refresh(context.Context, ...outbox.Entry) error { return nil }
@@ -98,7 +98,7 @@ func TestDelivererWithoutLease(t *testing.T) {
 			}
 			cancel()
 			<-ended
-			left, err := g.db.Outbox().Entries(t.Context(), outboxes.EntryFilter{Limit: 2})
+			left, err := g.db.Outbox().Entries(t.Context(), coordination.EntryFilter{Limit: 2})
 			if err != nil || (len(left) == 0) != tt.removes {
 				t.Errorf("%+v, %v: want it removed: %t", left, err, tt.removes)
 			}

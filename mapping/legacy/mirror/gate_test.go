@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
@@ -63,7 +63,7 @@ func (s *syncedText) contains(text string) bool {
 // start starts a process, and waits until it has announced itself.
 func (g *gateway) start(name string, mirrors bool) *gatedProcess {
 	g.Helper()
-	p := &gatedProcess{g: g, owners: &mutedOwners{Owners: g.db.WriteOwners()}}
+	p := &gatedProcess{g: g, owners: &mutedOwners{OwnerTable: g.db.WriteOwners()}}
 	p.mirrors.Store(mirrors)
 	p.Gate = mirror.NewGate(mirror.GateOptions{
 		Owners: p.owners, Process: name, Resources: []adapter.Resource{turned}, Drain: 2 * time.Second,
@@ -177,7 +177,7 @@ func (g *gateway) change() outbox.Entry {
 
 // mutedOwners are those of a store that does not answer while they are muted.
 type mutedOwners struct {
-	outboxes.Owners
+	coordination.OwnerTable
 	muted     atomic.Bool
 	announced atomic.Int64
 }
@@ -187,7 +187,7 @@ func (m *mutedOwners) Announce(ctx context.Context, p outbox.Process, ttl time.D
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "announce"}
 	}
 	defer m.announced.Add(1)
-	return m.Owners.Announce(ctx, p, ttl)
+	return m.OwnerTable.Announce(ctx, p, ttl)
 }
 
 // TestGate turns the writes of a resource in every way in which that can go wrong. Outside

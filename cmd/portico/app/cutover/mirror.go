@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
@@ -50,7 +50,7 @@ there, then skip it: if it is, Portico has it already.`,
 }
 
 // mirrorSubcommand returns a command that runs do with the outbox of the configured store.
-func mirrorSubcommand(p *program.Program, use, short string, args cobra.PositionalArgs, do func(context.Context, *cobra.Command, outboxes.Store, []string) error) *cobra.Command {
+func mirrorSubcommand(p *program.Program, use, short string, args cobra.PositionalArgs, do func(context.Context, *cobra.Command, coordination.Outboxes, []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -123,7 +123,7 @@ func listMirrorCommand(p *program.Program) *cobra.Command {
 	var limit int
 	var after int64
 	cmd := mirrorSubcommand(p, "list", "List what the old shop still has to be told", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, box outboxes.Store, _ []string) error {
+		func(ctx context.Context, cmd *cobra.Command, box coordination.Outboxes, _ []string) error {
 			if limit < 1 {
 				return errLimit
 			}
@@ -139,7 +139,7 @@ func listMirrorCommand(p *program.Program) *cobra.Command {
 					}
 				}
 			}
-			entries, err := box.Entries(ctx, outboxes.EntryFilter{Parked: parked, Held: held, After: after, Limit: limit})
+			entries, err := box.Entries(ctx, coordination.EntryFilter{Parked: parked, Held: held, After: after, Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -187,7 +187,7 @@ func nothingListed(parked, held bool, after int64) string {
 // retryMirrorCommand returns the command "mirror retry".
 func retryMirrorCommand(p *program.Program) *cobra.Command {
 	return mirrorSubcommand(p, "retry [ID...]", "Try parked changes again now, all of them if none are named", cobra.ArbitraryArgs,
-		func(ctx context.Context, cmd *cobra.Command, box outboxes.Store, args []string) error {
+		func(ctx context.Context, cmd *cobra.Command, box coordination.Outboxes, args []string) error {
 			ids, creates, err := entryIDs(args)
 			if err != nil {
 				return err
@@ -208,7 +208,7 @@ func retryMirrorCommand(p *program.Program) *cobra.Command {
 // skipMirrorCommand returns the command "mirror skip".
 func skipMirrorCommand(p *program.Program) *cobra.Command {
 	return mirrorSubcommand(p, "skip ID...", "Give changes up, by their ids in portico mirror list", cobra.MinimumNArgs(1),
-		func(ctx context.Context, cmd *cobra.Command, box outboxes.Store, args []string) error {
+		func(ctx context.Context, cmd *cobra.Command, box coordination.Outboxes, args []string) error {
 			ids, creates, err := entryIDs(args)
 			if err != nil {
 				return err
@@ -261,7 +261,7 @@ type PrintedConflict struct {
 func conflictsMirrorCommand(p *program.Program) *cobra.Command {
 	var limit int
 	cmd := mirrorSubcommand(p, "conflicts", "List values that both a client and the old shop have changed", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, box outboxes.Store, _ []string) error {
+		func(ctx context.Context, cmd *cobra.Command, box coordination.Outboxes, _ []string) error {
 			if limit < 1 {
 				return errLimit
 			}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
@@ -27,8 +27,8 @@ func (e *examination) checkBucket(ctx context.Context) Finding {
 var errOtherBytes = errors.New("it returns other bytes than those that were stored")
 
 // tryObject stores an object, reads it and removes it.
-func tryObject(ctx context.Context, store blobs.Store) error {
-	file, content := blobs.Ref{Name: ".doctor"}, []byte("portico doctor\n")
+func tryObject(ctx context.Context, store media.Store) error {
+	file, content := media.Ref{Name: ".doctor"}, []byte("portico doctor\n")
 	if err := store.Put(ctx, file.Name, bytes.NewReader(content), int64(len(content))); err != nil {
 		return err
 	}

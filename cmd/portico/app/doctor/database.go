@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
@@ -41,7 +41,7 @@ func (e *examination) openDatabase(ctx context.Context) (*sqlstore.DB, error) {
 		}
 	}
 	if options.MediaDir != "" && options.Media == nil {
-		options.Media = &blobs.Folder{Directory: options.MediaDir} // for a MediaDir Open would create the folder
+		options.Media = &media.Folder{Directory: options.MediaDir} // for a MediaDir Open would create the folder
 	}
 	return sqlstore.Open(ctx, options)
 }
@@ -211,7 +211,7 @@ func clockFinding(check string, ahead, unsure time.Duration) Finding {
 
 // checkImages says whether the images belong to another database.
 func checkImages(ctx context.Context, db *sqlstore.DB) ([]Finding, error) {
-	owner, ok := errors.AsType[*blobs.OwnerError](db.CheckMedia(ctx)) // other errors are those of the bucket
+	owner, ok := errors.AsType[*media.OwnerError](db.CheckMedia(ctx)) // other errors are those of the bucket
 	if !ok {
 		return nil, nil
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
@@ -32,7 +31,7 @@ type receipt struct {
 	Customer int64     `json:"customer"`
 	Time     time.Time `json:"time"`
 	DryRun   bool      `json:"dry_run"`
-	*erasures.Receipt
+	*sqlstore.ErasureReceipt
 	Recordings []string `json:"recordings"` // the files that were removed
 	Warnings   []string `json:"warnings"`
 }
@@ -108,9 +107,9 @@ func erase(p *program.Program, cmd *cobra.Command, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	// The recordings come first: without the customer nobody knows what to look for in them.
-	options := erasures.Options{Customer: adapter.Key(o.customer), KeepOrders: o.keepOrders, DryRun: true}
-	var person erasures.Person
-	done.Receipt, person, err = db.EraseCustomer(cmd.Context(), options, nil)
+	options := sqlstore.ErasureOptions{Customer: adapter.Key(o.customer), KeepOrders: o.keepOrders, DryRun: true}
+	var person sqlstore.ErasedPerson
+	done.ErasureReceipt, person, err = db.EraseCustomer(cmd.Context(), options, nil)
 	switch {
 	case adapter.KindOf(err) == adapter.NotFound:
 		return resume(cmd, db, o)
@@ -130,8 +129,8 @@ func erase(p *program.Program, cmd *cobra.Command, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, options.Announcement.End(context.WithoutCancel(cmd.Context()))) }()
-	_, _, err = db.EraseCustomer(cmd.Context(), options, func(r *erasures.Receipt) (string, error) {
-		done.Receipt = r
+	_, _, err = db.EraseCustomer(cmd.Context(), options, func(r *sqlstore.ErasureReceipt) (string, error) {
+		done.ErasureReceipt = r
 		return note(done)
 	})
 	if err != nil {

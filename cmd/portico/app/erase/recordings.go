@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"io"
 	"io/fs"
 	"os"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
 )
 
 // maxRecording is the maximum size of a file of recordings.
@@ -17,7 +16,7 @@ const maxRecording = 64 << 20
 
 // removeRecordings removes the files below a folder that have the e-mail address of a person, or both
 // names, and returns their names. Recordings are masked, so there should be none.
-func removeRecordings(folder string, person erasures.Person, dryRun bool) (removed []string, err error) {
+func removeRecordings(folder string, person sqlstore.ErasedPerson, dryRun bool) (removed []string, err error) {
 	removed = []string{}
 	root, err := os.OpenRoot(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +44,7 @@ func removeRecordings(folder string, person erasures.Person, dryRun bool) (remov
 }
 
 // tells reports whether a file has the e-mail address of a person, or both names.
-func tells(root *os.Root, path string, person erasures.Person) (bool, error) {
+func tells(root *os.Root, path string, person sqlstore.ErasedPerson) (bool, error) {
 	file, err := root.Open(path)
 	if err != nil {
 		return false, err

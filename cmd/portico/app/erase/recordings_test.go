@@ -1,17 +1,16 @@
 package erase
 
 import (
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter/sqlstore/erasures"
 )
 
 // TestRemoveRecordings removes the files that tell of a person with short names, and no others.
 func TestRemoveRecordings(t *testing.T) {
-	person := erasures.Person{Email: "al.li@example.com", FirstName: "Al", LastName: "Li"}
+	person := sqlstore.ErasedPerson{Email: "al.li@example.com", FirstName: "Al", LastName: "Li"}
 	for _, c := range []struct {
 		name, content string
 		removed       bool

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/outboxes"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -14,7 +14,7 @@ import (
 
 // CheckOwners fails if Portico has the writes of some resources, which other processes repeat at the
 // old shop, and this process would let clients write without that.
-func CheckOwners(ctx context.Context, cfg *config.Config, owners outboxes.Owners) error {
+func CheckOwners(ctx context.Context, cfg *config.Config, owners coordination.OwnerTable) error {
 	all, err := owners.All(ctx)
 	if err != nil || program.CanMirror(cfg) {
 		return err

@@ -12,7 +12,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -66,9 +65,9 @@ func (p *Program) joinBackend(ctx context.Context, cfg *config.Config, db *sqlst
 // JoinForImport joins the backend that cfg selects with a local replica into which
 // an import or a follower stores records. It does not scan: a scan would take over what the old shop
 // has not brought yet.
-func (p *Program) JoinForImport(ctx context.Context, cfg *config.Config, db *sqlstore.DB, local *recordtx.Adapter, log *slog.Logger) (*BackendStore, error) {
+func (p *Program) JoinForImport(ctx context.Context, cfg *config.Config, db *sqlstore.DB, local *sqlstore.RecordAdapter, log *slog.Logger) (*BackendStore, error) {
 	records := db.Replica()
-	records.Adapter = local
+	records.RecordAdapter = local
 	return p.joinBackend(ctx, cfg, db, replica.Options{Replica: records, Changed: db.Changes().Changed, Registerer: prometheus.NewRegistry(), Logger: log})
 }
 

@@ -9,9 +9,8 @@ import (
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -120,7 +119,7 @@ func StoreOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error
 }
 
 // MediaBucket returns the store of the image files, or nil if they are in a folder. It sends nothing.
-func MediaBucket(cfg *config.Config) (blobs.Store, error) {
+func MediaBucket(cfg *config.Config) (media.Store, error) {
 	m := cfg.Media
 	if m.Bucket == "" {
 		return nil, nil
@@ -128,7 +127,7 @@ func MediaBucket(cfg *config.Config) (blobs.Store, error) {
 	if (m.AccessKey == "") != (m.SecretKey == "") {
 		return nil, errors.New("set both media.access_key and media.secret_key, or neither")
 	}
-	store, err := s3.Open(s3.Options{
+	store, err := media.OpenBucket(media.BucketOptions{
 		Endpoint: m.Endpoint, Region: m.Region, Bucket: m.Bucket, Prefix: m.Prefix,
 		AccessKey: m.AccessKey, SecretKey: m.SecretKey, PathStyle: m.PathStyle, Timeout: m.Timeout,
 	})

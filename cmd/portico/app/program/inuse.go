@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/spf13/cobra"
-
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs"
-	"github.com/portico-commerce/portico/adapter/sqlstore/importwatch"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
+	"github.com/spf13/cobra"
 )
 
 // AddWhileRunningFlag adds the flag of commands that replace the store, and refuse to do so while
@@ -23,7 +22,7 @@ func AddWhileRunningFlag(cmd *cobra.Command, whileRunning *bool) {
 // be reached is tried again with the first image.
 func ClaimMedia(ctx context.Context, db *sqlstore.DB, log *slog.Logger) error {
 	err := db.ClaimMedia(ctx)
-	if owner, ok := errors.AsType[*blobs.OwnerError](err); ok {
+	if owner, ok := errors.AsType[*media.OwnerError](err); ok {
 		return owner
 	}
 	if err != nil && ctx.Err() == nil {
@@ -34,7 +33,7 @@ func ClaimMedia(ctx context.Context, db *sqlstore.DB, log *slog.Logger) error {
 
 // ExplainTakeMedia adds to an error that images belong to another database what to do about it.
 func ExplainTakeMedia(err error) error {
-	owner, ok := errors.AsType[*blobs.OwnerError](err)
+	owner, ok := errors.AsType[*media.OwnerError](err)
 	if !ok {
 		return err
 	}
@@ -43,7 +42,7 @@ func ExplainTakeMedia(err error) error {
 
 // ExplainInUse adds to an error that processes use the database what to do about it.
 func ExplainInUse(err error) error {
-	inUse, ok := errors.AsType[*importwatch.InUseError](err)
+	inUse, ok := errors.AsType[*coordination.InUseError](err)
 	if !ok {
 		return err
 	}

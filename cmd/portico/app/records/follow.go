@@ -13,7 +13,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
@@ -230,9 +229,9 @@ func NewFollower(p *program.Program, cfg *config.Config, db *sqlstore.DB, remova
 	if err := p.RequireOwnRecords(cfg, "follow"); err != nil {
 		return nil, err
 	}
-	var join func(ctx context.Context, local *recordtx.Adapter) (transfer.Joined, error)
+	var join func(ctx context.Context, local *sqlstore.RecordAdapter) (transfer.Joined, error)
 	if p.Backend(cfg.Adapter) != nil {
-		join = func(ctx context.Context, local *recordtx.Adapter) (transfer.Joined, error) {
+		join = func(ctx context.Context, local *sqlstore.RecordAdapter) (transfer.Joined, error) {
 			store, err := p.JoinForImport(ctx, cfg, db, local, log)
 			if err != nil {
 				return nil, err

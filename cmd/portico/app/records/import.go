@@ -12,7 +12,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/recordtx"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -156,7 +155,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	}
 	var backend *program.BackendStore // nil: there is none, or it is not joined yet
 	if p.Backend(cfg.Adapter) != nil {
-		options.Join = func(ctx context.Context, local *recordtx.Adapter) (_ transfer.Joined, err error) {
+		options.Join = func(ctx context.Context, local *sqlstore.RecordAdapter) (_ transfer.Joined, err error) {
 			if backend, err = p.JoinForImport(ctx, cfg, db, local, log); err != nil {
 				return nil, err
 			}

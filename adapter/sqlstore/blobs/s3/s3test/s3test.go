@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
@@ -113,8 +113,8 @@ func (s *Server) Pause(tb testing.TB) (resume func()) {
 }
 
 // Options returns how to use the bucket.
-func (s *Server) Options() s3.Options {
-	return s3.Options{
+func (s *Server) Options() media.BucketOptions {
+	return media.BucketOptions{
 		Endpoint: "http://" + s.address, Region: "us-east-1", Bucket: bucket, PathStyle: true,
 		AccessKey: accessKey, SecretKey: secretKey, Timeout: 5 * time.Second,
 	}
@@ -130,13 +130,13 @@ func (s *Server) Environ() []string {
 }
 
 // Open opens the bucket with changed options. It is closed with the test.
-func (s *Server) Open(tb testing.TB, change func(*s3.Options)) *s3.Store {
+func (s *Server) Open(tb testing.TB, change func(*media.BucketOptions)) *media.Bucket {
 	tb.Helper()
 	o := s.Options()
 	if change != nil {
 		change(&o)
 	}
-	store, err := s3.Open(o)
+	store, err := media.OpenBucket(o)
 	if err != nil {
 		tb.Fatal(err)
 	}

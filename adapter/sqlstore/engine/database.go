@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A DB is an open database. It is safe for concurrent use.
+type DB struct {
+	Engine *Engine
+	Name   string // as the engine has opened it
+	Pools
+	// The prepared statements of the readers, the writer and the credential readers.
+	ReadStatements, WriteStatements, CredentialStatements *statements
+	closed                                                atomic.Bool
+	perTransaction                                        bool   // see [PoolOptions]
+	direct                                                *Pools // to the server itself; may be nil
+}
+
+// Options configures Open.
+type Options struct {
+	// DSN names the database, as described at engine.ValidDSN.
+	DSN string
+	// DirectDSN names the same database without a pooler. Migrations and locks that outlast a
+	// transaction use it. "" stands for DSN.
+	DirectDSN string
+	// PoolOptions configures the pools.
+	PoolOptions
+	// Trace records a span for each statement of a request whose trace is recorded.
+	Trace bool
+}
+
+// Open opens the pools of a database. It does not connect yet. Kinds: Invalid for a DSN that
+// cannot be used, Unavailable for a file that cannot be opened.
+func Open(c Options) (*DB, error) {
+	const op = "open database"
+	kind, name, err := Of(c.DSN)
+	if err != nil {
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "dsn", Err: err}
+	}
+	if c.Trace {
+		c.Wrap = TraceStatements(kind, c.Wrap)
+	}
+	pools, err := kind.Open(name, c.PoolOptions)
+	switch {
+	case errors.Is(err, ErrPerTransaction):
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "pool_mode", Err: err}
+	case err != nil:
+		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
+	}
+	prepared := !c.PerTransaction
+	db := &DB{
+		Engine: kind, Name: name, Pools: pools, perTransaction: c.PerTransaction,
+		ReadStatements: newStatements(kind, pools.Readers, prepared), WriteStatements: newStatements(kind, pools.Writer, prepared),
+		CredentialStatements: newStatements(kind, pools.CredentialReaders, prepared),
+	}
+	if err := db.openDirect(c); err != nil {
+		return nil, errors.Join(&adapter.Error{Kind: adapter.Invalid, Op: op, Field: "direct_dsn", Err: err}, pools.Close())
+	}
+	return db, nil
+}
+
+// directConnections is the size of the pool of the direct DSN: the lock of imports, and a
+// migration with its lock.
+const directConnections = 4
+
+// openDirect opens the pool of the direct DSN, if there is one. It does not connect yet.
+func (db *DB) openDirect(c Options) error {
+	if c.DirectDSN == "" {
+		return nil
+	}
+	kind, name, err := Of(c.DirectDSN)
+	switch {
+	case err != nil:
+		return err
+	case kind.System != db.Engine.System:
+		return errors.New("must name the same database as the DSN")
+	}
+	pools, err := kind.Open(name, PoolOptions{Wrap: c.Wrap, Writers: directConnections, Readers: directConnections})
+	if err != nil {
+		return err
+	}
+	pools.Writer.SetMaxIdleConns(1) // it is used rarely
+	db.direct = &pools
+	return nil
+}
+
+var errNoDirectDSN = errors.New("is missing: through a pooler in transaction mode Portico can neither change tables nor take the lock of imports. Set it to the DSN of the database server itself, without the pooler")
+
+// SessionPool returns the pool for work that needs a session of the server for more than a
+// transaction: the pool of the direct DSN if there is one, otherwise pool. Kinds: Invalid if the
+// sessions of pool end with each transaction and there is no direct DSN.
+func (db *DB) SessionPool(pool *sql.DB) (*sql.DB, error) {
+	switch {
+	case db.direct != nil:
+		return db.direct.Writer, nil
+	case db.perTransaction:
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open session", Field: "direct_dsn", Err: errNoDirectDSN}
+	}
+	return pool, nil
+}
+
+// IsTable reports whether there is a table, as opposed to a view, of that name.
+func (db *DB) IsTable(ctx context.Context, name string) (bool, error) {
+	found, err := SelectColumn[int](ctx, db.Readers.QueryContext, db.Engine.Rebind(db.Engine.IsTableSQL), name)
+	return len(found) > 0, err
+}
+
+// Ping checks that the database answers, and, on a node of a cluster, that it can write. Kinds:
+// Unavailable.
+func (db *DB) Ping(ctx context.Context) error {
+	err := db.Readers.PingContext(ctx)
+	if err == nil && db.Engine.Check != nil {
+		err = db.Engine.Check(ctx, db.Pools)
+	}
+	db.leaveLost(err)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &adapter.Error{Kind: adapter.Unavailable, Op: "ping database", Err: err}
+}
+
+// leaveLost makes later statements use new connections if an error means that the server of the old
+// ones no longer serves.
+func (db *DB) leaveLost(err error) {
+	if err != nil && db.Engine.HasLost != nil && db.Engine.HasLost(err) {
+		db.CloseIdle()
+	}
+}
+
+// Close waits for running statements and closes the database. Later calls fail with
+// kind Unavailable.
+func (db *DB) Close() error {
+	db.closed.Store(true)
+	err := db.Pools.Close()
+	if db.direct != nil {
+		err = errors.Join(err, db.direct.Close())
+	}
+	return err
+}
+
+// WrapError converts the error of an operation to an error of package adapter: it returns the
+// context's error if ctx has ended, and an *adapter.Error otherwise.
+func (db *DB) WrapError(ctx context.Context, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	db.leaveLost(err)
+	var known *adapter.Error
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, sql.ErrNoRows):
+		return &adapter.Error{Kind: adapter.NotFound, Op: op}
+	case db.closed.Load():
+		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
+	default:
+		kind, again := db.Engine.Classify(err)
+		if again {
+			err = fmt.Errorf("%w: %w", adapter.ErrContention, err)
+		}
+		return &adapter.Error{Kind: kind, Op: op, Err: err}
+	}
+}
+
+// MoveCounters runs the statement of every counter. It does nothing if statement is nil.
+func MoveCounters(ctx context.Context, run func(ctx context.Context, text string, arguments ...any) (sql.Result, error), statement func(Counter) string, counters []Counter) error {
+	if statement == nil {
+		return nil
+	}
+	for _, c := range counters {
+		if _, err := run(ctx, statement(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

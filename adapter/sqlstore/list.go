@@ -1,0 +1,130 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+)
+
+// List returns the records that a query selects. Attributes of the joined table are
+// present only if the query names one of them.
+func (s *recordStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	if err := s.Table.Schema.CheckFilters(p.Filters); err != nil {
+		return nil, err
+	}
+	sb := s.db.Engine.Flavor.NewSelectBuilder()
+	shown := s.Table.AtStoreView(sb, p.StoreID)
+	t := shown.WithAdded(s.db.Engine, sb, &p.Query)
+	selected, err := Select(s.db.Engine, sb, t, &p.Query)
+	if err != nil {
+		return nil, err
+	}
+	sb.From(s.Table.Name).Where(selected.Where...)
+	if p.OwnerID != 0 {
+		owner, err := s.ownerColumn("list")
+		if err != nil {
+			return nil, err
+		}
+		sb.Where(sb.Equal(owner, p.OwnerID))
+	}
+	for _, name := range p.With {
+		if _, err := selected.Attribute(s.Table, name); err != nil {
+			return nil, err
+		}
+	}
+	if selected.UsesJoin {
+		sb.Join(s.Table.Join, s.Table.On)
+	}
+	indexes := s.OwnIndexes
+	if selected.UsesJoin {
+		indexes = s.allIndexes
+	}
+	if p.Only != nil {
+		indexes = s.Table.RequestedIndexes(indexes, slices.Concat(p.With, p.Only), &p.Query)
+	}
+	sc := s.ScannerPool.Get().(*engine.Scanner)
+	defer s.PutScanner(sc)
+	sc.SetColumns(s.Table, indexes)
+	found, err := s.find(ctx, sb.Select(shown.SelectColumns(indexes)...), selected, p, func(rows *sql.Rows) (adapter.Record, error) {
+		return sc.Record(s.Table.Schema, rows)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.AddValues(ctx, s.db.ReadStatements.Query, found.Records); err != nil {
+		return nil, s.db.WrapError(ctx, "list "+string(s.Table.Schema.Resource), err)
+	}
+	return found, nil
+}
+
+// Get returns one record. Attributes of the joined table are absent unless p names
+// them.
+func (s *recordStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	if err := s.Table.Schema.CheckFilters(p.Filters); err != nil {
+		return adapter.Record{}, err
+	}
+	if len(p.With) > 0 || p.StoreID != 0 && s.Table.AtViews.Name != "" {
+		return s.getOnDemand(ctx, p)
+	}
+	r, err := s.getByKey(ctx, p)
+	if err != nil || p.OwnerID == 0 {
+		return r, err
+	}
+	if s.Table.Schema.Owner == "" || r.Get(s.Table.Schema.Owner).Int() != p.OwnerID {
+		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("get %s %d of customer %d", s.Table.Schema.Resource, p.Key, p.OwnerID)}
+	}
+	return r, nil
+}
+
+// getByKey returns one record regardless of its owner.
+func (s *recordStore) getByKey(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	rows, err := s.db.ReadStatements.Query(ctx, s.GetSQL, int64(p.Key))
+	if err == nil {
+		var r adapter.Record
+		if r, err = s.ScanRecord(rows); err == nil {
+			err = s.AddValues(ctx, s.db.ReadStatements.Query, []adapter.Record{r})
+		}
+		if err == nil {
+			return r, nil
+		}
+	}
+	return adapter.Record{}, s.db.WrapError(ctx, fmt.Sprintf("get %s %d", s.Table.Schema.Resource, p.Key), err)
+}
+
+// ReadByKey reads one record by a statement whose only parameter is the key.
+func (s *recordStore) ReadByKey(ctx context.Context, query engine.QueryFunc, text string, key adapter.Key) (adapter.Record, error) {
+	rows, err := query(ctx, text, int64(key))
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	r, err := s.ScanRecord(rows)
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	return r, s.AddValues(ctx, query, []adapter.Record{r})
+}
+
+// getOnDemand returns one record with the on-demand attributes that p names, and with the
+// values at its store view. It reads the record as a list of one, since List knows how to
+// join them.
+func (s *recordStore) getOnDemand(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	key := adapter.Test{Attribute: s.Table.Schema.Key, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(p.Key), 10)}}
+	found, err := s.List(ctx, &adapter.ListParams{
+		Query:   adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{key}}}},
+		OwnerID: p.OwnerID,
+		StoreID: p.StoreID,
+		With:    p.With,
+	})
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	if len(found.Records) == 0 {
+		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("get %s %d", s.Table.Schema.Resource, p.Key)}
+	}
+	return found.Records[0], nil
+}

@@ -1,0 +1,279 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/huandu/go-sqlbuilder"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+)
+
+// The kinds of rows in the statement that reads the parts of products.
+const (
+	tierPart = iota
+	valuePart
+	groupPart
+	defaultPart
+	rulePart
+)
+
+// AddParts sets the values at the store view of p, the added attributes, and the
+// requested prices, pointers to images and stock items of the records.
+func (s products) AddParts(ctx context.Context, query engine.QueryFunc, records []adapter.Record, wanted recordParts, p *adapter.ListParams) error {
+	for len(records) > 0 {
+		n := min(partsBatch, len(records))
+		if p.StoreID != 0 || s.Table.Added || wanted.prices() {
+			if err := s.addPartsBatch(ctx, query, records[:n], wanted, p); err != nil {
+				return err
+			}
+		}
+		if wanted.pointers {
+			if err := s.addPointers(ctx, query, records[:n], imageLevel(p)); err != nil {
+				return err
+			}
+		}
+		if wanted.StockItem {
+			if err := s.AddStock(ctx, query, records[:n], ""); err != nil {
+				return err
+			}
+		}
+		records = records[n:]
+	}
+	return nil
+}
+
+// addPartsBatch is AddParts, without stock items, for at most partsBatch records.
+func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, records []adapter.Record, wanted recordParts, p *adapter.ListParams) error {
+	byID := make(map[int64]*adapter.Record, len(records))
+	ids := make([]any, 0, partsBatch)
+	key, _ := s.Table.Schema.Index(s.Table.Schema.Key)
+	for i := range records {
+		id := records[i].Values[key].Int()
+		byID[id] = &records[i]
+		ids = append(ids, id)
+		for _, list := range []struct {
+			wanted bool
+			at     int
+		}{{wanted.groupPrices, s.groupPrice}, {wanted.tierPrices, s.tierPrice}, {wanted.rulePrices, s.rulePrice}} {
+			if list.wanted {
+				records[i].Values[list.at] = adapter.RecordsValue(nil)
+			}
+		}
+	}
+	text, arguments := s.partsStatement(ids, wanted, p)
+	var part productPart
+	cells := part.cells(wanted.rulePrices)
+	var overrides []override // set when all values of the default scope are known
+	err := engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+		if err := rows.Scan(cells...); err != nil {
+			return err
+		}
+		r, ok := byID[part.product]
+		if !ok { // a range of products may hold one that was listed after the page was read
+			return nil
+		}
+		if part.kind == valuePart && p.OverridesOnly {
+			overrides = append(overrides, override{r, part.attribute.String, part.value})
+			return nil
+		}
+		return s.addPart(r, &part, p)
+	}, text, arguments...)
+	if err != nil {
+		return err
+	}
+	for _, o := range overrides {
+		if at, ok := s.Table.Schema.Index(o.attribute); ok && o.record.Values[at].Kind() != adapter.Absent {
+			if err := s.setOwn(o.record, o.attribute, o.value, p); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range records {
+		for _, at := range []int{s.groupPrice, s.tierPrice, s.rulePrice} {
+			slices.SortFunc(records[i].Values[at].Records(), compareKeys)
+		}
+	}
+	return nil
+}
+
+// A partsKey holds everything that determines the text of a parts statement.
+type partsKey struct {
+	ids                                         int  // the number of products, unless listed is set
+	listed                                      bool // reads all listed products from one id to another
+	rulePrices, tierPrices, groupPrices, values bool
+}
+
+// partsStatement returns the statement that reads the parts of the products ids, and
+// its arguments. It caches the texts: there are few, and building one costs about as
+// much as running it.
+func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListParams) (text string, arguments []any) {
+	shape := partsKey{0, true, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+	products := listedRange(ids, p)
+	if products == nil {
+		products = engine.PadToPowerOfTwo(ids)
+		shape.ids, shape.listed = len(products), false
+	}
+	arguments = make([]any, 0, 5*len(products)+1)
+	for _, branch := range []bool{shape.rulePrices, shape.tierPrices, shape.groupPrices} {
+		if branch {
+			arguments = append(arguments, products...)
+		}
+	}
+	if shape.values {
+		arguments = append(append(arguments, products...), p.StoreID)
+	}
+	if s.Table.Added {
+		arguments = append(arguments, products...)
+	}
+	if known, ok := s.db.ReadStatements.LookupBuilt(shape); ok {
+		return known.Text, arguments
+	}
+	text = s.buildPartsStatement(shape)
+	s.db.ReadStatements.AddBuilt(shape, engine.Built{Text: text})
+	return text, arguments
+}
+
+// widestRange is the greatest difference between two ids whose parts are read by a range.
+const widestRange = 127
+
+// listedRange returns the first and the last of some ids, and the store view, if p lists products
+// that shoppers may see and few other ids lie between: most pages have neighboring ids. Reading a
+// range takes a third of the time of a list of ids, for which SQLite makes a table in each branch. It
+// returns nil if a list is better.
+func listedRange(ids []any, p *adapter.ListParams) []any {
+	if len(ids) < 3 || !slices.ContainsFunc(p.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed }) {
+		return nil
+	}
+	first, last := ids[0].(int64), ids[0].(int64)
+	for _, id := range ids {
+		first, last = min(first, id.(int64)), max(last, id.(int64))
+	}
+	if last-first > widestRange {
+		return nil
+	}
+	return []any{first, last, p.StoreID}
+}
+
+// compareKeys sorts records as they were stored. For a few prices that is faster than
+// sorting in SQLite.
+func compareKeys(a, b adapter.Record) int { return cmp.Compare(a.Key(), b.Key()) }
+
+// buildPartsStatement returns the text of a parts statement. The branches with prices come first,
+// since they fill most columns: some engines derive the types of the columns from the first branches,
+// and would treat columns of NULL as texts. Only statements with prices of rules have the column of
+// their days.
+func (s products) buildPartsStatement(shape partsKey) string {
+	flavor := s.db.Engine.Flavor
+	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
+		sb := flavor.NewSelectBuilder()
+		columns = append([]string{strconv.Itoa(part) + " AS part", "product_id"}, columns...)
+		if shape.rulePrices && part != rulePart {
+			columns = append(columns, "NULL AS rule_date")
+		}
+		sb.Select(columns...).From(table)
+		if shape.listed {
+			listed := "EXISTS (SELECT 1 FROM product_listing WHERE " + listingProductID + " = " + table + ".product_id AND "
+			return sb.Where(sb.Between("product_id", nil, nil), listed+sb.Equal("product_listing.store_id", nil)+")")
+		}
+		return sb.Where(sb.In("product_id", make([]any, shape.ids)...))
+	}
+	none := "NULL"
+	var branches []sqlbuilder.Builder
+	if shape.rulePrices {
+		branches = append(branches, branch(rulePart, "product_rule_price", none, none, "rule_price_id AS value_id", "website_id", "cust_group", "price", none+" AS price_qty", "rule_date"))
+	}
+	if shape.tierPrices {
+		branches = append(branches, branch(tierPart, "product_tier_price", none, none, "value_id", "website_id", "cust_group", "price", "price_qty"))
+	}
+	if shape.groupPrices {
+		branches = append(branches, branch(groupPart, "product_group_price", none, none, "value_id", "website_id", "cust_group", "price", none))
+	}
+	if shape.values {
+		values := branch(valuePart, "product_value", "attribute", "value", none+" AS value_id", none, none, none, none)
+		branches = append(branches, values.Where(values.Equal("store_id", nil)))
+	}
+	if s.Table.Added {
+		branches = append(branches, branch(defaultPart, s.Table.Values.Name, "attribute", "value", none+" AS value_id", none, none, none, none))
+	}
+	var text string
+	if len(branches) == 1 {
+		text, _ = branches[0].Build()
+	} else {
+		text, _ = flavor.NewUnionBuilder().UnionAll(branches...).Build()
+	}
+	return text
+}
+
+// A productPart is one row of the parts statement: a value or a price.
+type productPart struct {
+	kind               int
+	product            int64
+	attribute, value   sql.NullString
+	id, website, group sql.NullInt64
+	price, qty, day    adapter.Value
+}
+
+// cells returns the destinations of the columns of a parts statement; withDay is set for a statement
+// with prices of rules.
+func (p *productPart) cells(withDay bool) []any {
+	cells := []any{&p.kind, &p.product, &p.attribute, &p.value, &p.id, &p.website, &p.group,
+		engine.NewCell(adapter.KindDecimal, &p.price), engine.NewCell(adapter.KindDecimal, &p.qty)}
+	if withDay {
+		cells = append(cells, engine.NewCell(adapter.KindTime, &p.day))
+	}
+	return cells
+}
+
+// addPart adds a part to its product.
+func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListParams) error {
+	switch part.kind {
+	case tierPart:
+		s.addPrice(r, s.tierPrice, part).Set("price_qty", part.qty)
+	case groupPart:
+		s.addPrice(r, s.groupPrice, part)
+	case rulePart:
+		s.addPrice(r, s.rulePrice, part).Set("rule_date", part.day)
+	case defaultPart:
+		return s.Table.SetAdded(*r, part.attribute.String, part.value)
+	default:
+		return s.setOwn(r, part.attribute.String, part.value, p)
+	}
+	return nil
+}
+
+// An override is the value of a product at a store view.
+type override struct {
+	record    *adapter.Record
+	attribute string
+	value     sql.NullString
+}
+
+// setOwn sets a value of the store view.
+func (s products) setOwn(r *adapter.Record, attribute string, stored sql.NullString, p *adapter.ListParams) error {
+	at, ok := s.Table.Schema.Index(attribute)
+	if !ok || !inScope(&s.Table.Schema.Attributes[at], p) {
+		return nil // the attribute is no longer configured, or out of scope
+	}
+	v, err := engine.ScopedValue(s.Table.Schema.Attributes[at].Kind, stored)
+	if err != nil {
+		return fmt.Errorf("%s of product %d: %w", attribute, r.Key(), err)
+	}
+	r.Values[at] = v
+	return nil
+}
+
+func (s products) addPrice(r *adapter.Record, at int, part *productPart) adapter.Record {
+	price := adapter.NewRecord(s.Table.Schema.Attributes[at].Nested)
+	price.Set(price.Schema.Key, adapter.IntegerValue(part.id.Int64))
+	price.Set("website_id", adapter.IntegerValue(part.website.Int64))
+	price.Set("cust_group", adapter.IntegerValue(part.group.Int64))
+	price.Set("price", part.price)
+	r.Values[at] = adapter.RecordsValue(append(r.Values[at].Records(), price))
+	return price
+}
