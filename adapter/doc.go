@@ -60,4 +60,44 @@
 // adaptertest.Run with a function that opens a store of the demo data set. Fold and Apply
 // have table tests in this package; Apply is the reference with which the suite compares
 // stores.
+//
+// # Recordjson
+//
+// Package recordjson encodes records as JSON that is stored and read again, by this version
+// of Portico or another.
+//
+// # Principles
+//
+//  1. Nothing is lost: null differs from absent, integers are exact, and texts keep bytes
+//     that are not valid UTF-8.
+//  2. Resources and attributes that the schemas do not have are left out when JSON is decoded,
+//     as the configuration may have changed since it was stored.
+//
+// # How it is tested
+//
+// The tests encode every kind of value, and decode any JSON (fuzz tests in package replica).
+//
+// # Imagecheck
+//
+// Package imagecheck decides whether bytes are an image that a shop accepts, whatever their
+// source.
+//
+// # How it is tested
+//
+// With whole, cut and oversized images of each format; a fuzz target counts the pixels of GIFs.
+//
+// # Clock
+//
+// Package clock notices that the clock of the machine was set: by people, by a time server, or while
+// the machine was asleep.
+//
+// # Principles
+//
+//  1. Durations within a process are measured with package time, which uses the monotonic clock. This
+//     package is for times that outlive the process, or that others compare.
+//  2. Readings are values, so that tests say what both clocks show.
+//
+// # How it is tested
+//
+// By the packages that use it, with clocks that are set forward and back.
 package adapter

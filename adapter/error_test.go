@@ -1,9 +1,8 @@
 package adapter_test
 
 import (
-	"testing"
-
 	"github.com/portico-commerce/portico/adapter"
+	"testing"
 )
 
 func TestErrorKindNames(t *testing.T) {

@@ -3,9 +3,8 @@ package mapping_test
 import (
 	"context"
 	"fmt"
-	"sync"
-
 	"github.com/portico-commerce/portico/adapter"
+	"sync"
 )
 
 // A countingAdapter records which of its stores are read, once for each call of a store.

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/dataset"
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/memstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
@@ -107,7 +107,7 @@ func settings() mapping.Settings {
 // loadDemo returns a demo store that the test may change.
 func loadDemo(t testing.TB) *adapter.Dataset {
 	t.Helper()
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,9 @@ package adaptertest
 import (
 	"context"
 	"errors"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A Harness provides the adapter to test.

@@ -1,10 +1,9 @@
 package adaptertest
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"sync"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // otherWebsite does not sell aProduct, and otherView is one of its views. Category 6 does

@@ -3,10 +3,9 @@ package adaptertest
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"maps"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // Attributes are values of a record by the name of the attribute: texts, ints, lists of texts,

@@ -2,12 +2,11 @@ package adaptertest
 
 import (
 	"errors"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // maxGuess is the greatest integer that createLikeFirst tries for an attribute that must

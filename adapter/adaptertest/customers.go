@@ -1,11 +1,10 @@
 package adaptertest
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // Customers of the demo store: aCustomer has several addresses, of which the first is both

@@ -2,12 +2,11 @@ package adaptertest
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 func newImage(product adapter.Key, file string, more attrs) attrs {

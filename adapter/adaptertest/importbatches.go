@@ -2,12 +2,11 @@ package adaptertest
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // testBatches imports batches whose records depend on each other.

@@ -1,10 +1,9 @@
 package adaptertest
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // importedProduct returns a product of another system.

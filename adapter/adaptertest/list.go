@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"math"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 func joinLines(texts []string) string { return strings.Join(texts, "\n\t") }

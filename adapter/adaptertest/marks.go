@@ -1,11 +1,10 @@
 package adaptertest
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strconv"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // testMarks reads full page by page in the order of q, each page starting after the last

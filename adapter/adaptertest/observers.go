@@ -2,9 +2,8 @@ package adaptertest
 
 import (
 	"errors"
-	"testing"
-
 	"github.com/portico-commerce/portico/adapter"
+	"testing"
 )
 
 // isRefused reports whether err is the error of the functions that the suite passes to a store,

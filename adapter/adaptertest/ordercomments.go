@@ -1,11 +1,10 @@
 package adaptertest
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"strconv"
 	"sync"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // anOrder is an order of the demo store that has items.

@@ -2,13 +2,12 @@ package adaptertest
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"math/big"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // prices returns a price list without the ids.

@@ -3,11 +3,10 @@ package adaptertest
 import (
 	"cmp"
 	"context"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strconv"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A productLists tests the features that only lists of products have.

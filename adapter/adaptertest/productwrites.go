@@ -2,9 +2,8 @@ package adaptertest
 
 import (
 	"errors"
-	"testing"
-
 	"github.com/portico-commerce/portico/adapter"
+	"testing"
 )
 
 // aProduct is a product of the demo store without images and without values of store

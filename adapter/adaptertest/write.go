@@ -1,13 +1,12 @@
 package adaptertest
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // testWrites runs the applicable tests of writes. Tests that change records come last, each on

@@ -2,13 +2,12 @@ package dataset_test
 
 import (
 	"errors"
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/dataset"
 )
 
 // extendedSchemas returns schemas with attributes that a store's configuration adds.

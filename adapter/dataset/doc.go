@@ -32,4 +32,13 @@
 // validated by the JSON Schema, which must accept and refuse the same files as the decoder
 // as far as it can. FuzzDecode checks that no file makes the decoder panic. Stores that are
 // exported, filled again and exported must give the same bytes.
+//
+// # Demo
+//
+// Package demo contains the demo store: dataset.json, a data set as package dataset reads
+// it, with the times, passwords and client programs that the file does not have.
+//
+// # How it is tested
+//
+// Tests read the embedded file and compare counts and derived values.
 package dataset

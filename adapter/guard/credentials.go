@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

@@ -2,9 +2,8 @@ package idmap
 
 import (
 	"context"
-	"time"
-
 	"github.com/portico-commerce/portico/adapter"
+	"time"
 )
 
 // A Map stores the mapping of legacy ids to backend ids. Every method may also return kinds

@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // An Importer adds mappings to an ID map for records that both the local replica and the

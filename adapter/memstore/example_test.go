@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
 // A test fills a shop once, changes it, and restores the former state.
 func Example() {
 	ctx := context.Background()
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		fmt.Println(err)
 		return

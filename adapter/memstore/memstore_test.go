@@ -10,7 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/memstore"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
@@ -20,7 +20,7 @@ type attrs = adaptertest.Attributes
 // demoData returns the demo store.
 func demoData(tb testing.TB) *adapter.Dataset {
 	tb.Helper()
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		tb.Fatal(err)
 	}

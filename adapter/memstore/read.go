@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"iter"
 	"slices"
 	"strconv"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A reader reads the records of one resource. It implements [rules.Reader]. Each call

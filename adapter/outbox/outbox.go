@@ -1,10 +1,8 @@
 package outbox
 
 import (
-	"time"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/recordjson"
+	"time"
 )
 
 // A Record identifies a changed record at a store view, or at the default scope, 0.
@@ -47,7 +45,7 @@ type Entry struct {
 	// Removed: the record was deleted at its scope, and perhaps changed afterwards. Gone: it no
 	// longer exists at all. Identity then holds the values that identify it in the other system.
 	Removed, Gone bool
-	Identity      recordjson.Record
+	Identity      adapter.JSONRecord
 	// Version differs after each change of the entry by a client.
 	Version int64
 	// Reason is why the last attempt has failed, for people; "" before the first one.

@@ -4,11 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/recordjson"
 )
 
 const (
@@ -47,7 +45,7 @@ func canonicalText(v adapter.Value) string {
 		if at, ok := r.Schema.Index(r.Schema.Key); ok {
 			r.Values[at] = adapter.Value{}
 		}
-		text, _ := json.Marshal(recordjson.Encode(r)) // only maps with text keys
+		text, _ := json.Marshal(adapter.EncodeJSON(r)) // only maps with text keys
 		all[i] = string(text)
 	}
 	slices.Sort(all)

@@ -9,13 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/clock"
-	"github.com/portico-commerce/portico/adapter/replica/logonce"
-	"github.com/portico-commerce/portico/adapter/replica/metrics"
-	"github.com/portico-commerce/portico/adapter/replica/refusals"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options configure an Adapter.
@@ -51,8 +46,8 @@ type Adapter struct {
 	clientWrites  Writes // also serves the resources without backend-owned attributes
 	stopScans     context.CancelFunc
 	scanLoop      sync.WaitGroup
-	scanSlot      chan struct{}                      // a semaphore: holds one element while a scan runs
-	scans         map[adapter.Resource]clock.Reading // at the start of the last complete scan
+	scanSlot      chan struct{}                             // a semaphore: holds one element while a scan runs
+	scans         map[adapter.Resource]adapter.ClockReading // at the start of the last complete scan
 }
 
 // New returns an adapter that joins a backend with its local replica. It takes ownership of
@@ -65,16 +60,16 @@ func New(o Options) (*Adapter, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	r := &reconciler{
 		walker:      &walker{replica: o.Replica, backend: o.Backend, schemas: o.Schemas},
-		allocateIDs: o.AllocateIDs, changed: o.Changed, log: &logonce.Logger{Logger: o.Logger}, instanceID: rand.Text(),
-		clock: clock.New(), foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
+		allocateIDs: o.AllocateIDs, changed: o.Changed, log: &logger{Logger: o.Logger}, instanceID: rand.Text(),
+		clock: adapter.NewClock(), foreignIntentAge: time.Minute, foreignWriteWait: 2 * time.Second,
 	}
-	a := &Adapter{reconciler: r, Noter: o.Replica, clientWrites: o.Writes, scanSlot: make(chan struct{}, 1), scans: map[adapter.Resource]clock.Reading{}}
+	a := &Adapter{reconciler: r, Noter: o.Replica, clientWrites: o.Writes, scanSlot: make(chan struct{}, 1), scans: map[adapter.Resource]adapter.ClockReading{}}
 	var err error
 	if a.plans, a.ordered, err = newPlans(o); err != nil {
 		return nil, err
 	}
-	a.metrics = metrics.New(o.Registerer, convert(a.ordered, func(plan *resourcePlan) adapter.Resource { return plan.Resource }))
-	a.refusals = refusals.Reporter{Log: a.log, Metrics: a.metrics}
+	a.metrics = newMetrics(o.Registerer, convert(a.ordered, func(plan *resourcePlan) adapter.Resource { return plan.Resource }))
+	a.refusals = reporter{Log: a.log, Metrics: a.metrics}
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopScans = cancel
 	if o.ScanInterval > 0 {

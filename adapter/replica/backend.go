@@ -1,26 +1,144 @@
 package replica
 
 import (
-	"github.com/portico-commerce/portico/adapter/replica/backend"
-	"github.com/portico-commerce/portico/adapter/replica/local"
+	"context"
+	"errors"
+	"github.com/portico-commerce/portico/adapter"
+	"time"
 )
 
-// Package backend declares the interface of backends, and package local the interface of the
-// database of the local replica.
-type (
-	Backend             = backend.Backend
-	BackendResource     = backend.Resource
-	Document            = backend.Document
-	Item                = backend.Item
-	Write               = backend.Write
-	Sibling             = backend.Sibling
-	File                = backend.File
-	Listing             = backend.Listing
-	IncompleteListError = backend.IncompleteListError
-	Replica             = local.Replica
-	Writes              = local.Writes
-	ImportedRecord      = local.ImportedRecord
-)
+// ErrChanged, in the chain of an error of kind Conflict, means that the backend has not done a write
+// because the record has changed there since it was read: the write is tried once more with the record
+// as it is then.
+var ErrChanged = errors.New("the record has changed at the backend since it was read")
 
-// NewListing returns an empty Listing, for a list that begins.
-func NewListing() *Listing { return backend.NewListing() }
+// A Backend is the commerce system that owns some attributes of the records. It is safe for concurrent
+// use. Its errors are [adapter.Error] values. After kinds NotFound, Conflict, Invalid and Unsupported
+// the backend has not done the write; after Unavailable and Internal the outcome is unknown.
+type Backend interface {
+	// Name returns the backend's name, as used in metrics and in the log.
+	Name() string
+	// Resources declares the resources and attributes that the backend owns, each root
+	// before its parts. Everything else exists in the local replica only.
+	Resources() []BackendResource
+	// Fetch returns the documents of a root resource with these backend ids, in any order, without
+	// documents that no longer exist. The caller ignores documents with other ids.
+	Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]Document, error)
+	// Scan passes all documents of a root resource to found in batches, or, where the backend can
+	// select them, at least the documents that changed at or after since. The zero time stands for the
+	// beginning. Scan stops at the first error of found and returns it. Kinds: Unsupported where the
+	// backend cannot list its documents; Unavailable, also with an [IncompleteListError].
+	Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]Document) error) error
+	// FindByKey returns the document that carries a legacy id. Kinds: NotFound; Unsupported where
+	// documents carry none; Unavailable if it was not found but may exist.
+	FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (Document, error)
+	// Create creates a record and returns its backend id, "" for a part without an id.
+	// Kinds: Conflict, Invalid, Unsupported, NotFound when the root of the part is gone.
+	Create(ctx context.Context, w *Write) (id string, err error)
+	// Update changes a record. Kinds: NotFound, Conflict, Invalid, Unsupported.
+	Update(ctx context.Context, w *Write) error
+	// Delete deletes a record. Kinds: NotFound, Conflict, Unsupported.
+	Delete(ctx context.Context, w *Write) error
+	// Ping reports whether the backend can answer now. Kinds: Unavailable.
+	Ping(context.Context) error
+	// Close releases the backend's resources.
+	Close() error
+}
+
+// A BackendResource declares the part of one resource that a backend owns.
+type BackendResource struct {
+	Resource adapter.Resource
+	// Root is the resource whose documents contain the records: the resource itself for a
+	// root, or the Root of its schema for a part, such as products for stock items.
+	Root adapter.Resource
+	// Attributes are the backend-owned attributes. Only changes to these are sent to the
+	// backend.
+	Attributes []string
+	// HasIDs: parts have backend ids of their own. Otherwise MatchBy names the attributes
+	// that distinguish the parts of one root; none where a root has a single part.
+	HasIDs  bool
+	MatchBy []string
+	// ImportsParts: a part that only the backend has is imported into the local replica. A part whose
+	// resource has files is imported by a scan, and only if its Item has a File.
+	ImportsParts bool
+	// OrderedBy names the attribute that holds the order of parts with ids, if the items in a document
+	// are in that order: when the order has changed, the attribute gets the numbers 1, 2, 3….
+	OrderedBy string
+	// Creates, Updates and Deletes are true for the writes that the backend accepts. Other writes are
+	// refused with kind Unsupported if they would change a backend-owned attribute.
+	Creates, Updates, Deletes bool
+}
+
+// A Document is the backend's representation of one root record and its parts. Most
+// fetched documents are unchanged, so their content is decoded only when Read is called.
+type Document struct {
+	// ID is the backend's id: UTF-8 without zero bytes, at most 255 characters, never "".
+	ID string
+	// Version changes whenever the document's content changes, and only then, such as a
+	// revision, or a hash of the content. It is UTF-8 without zero bytes, of at most 255
+	// characters.
+	Version string
+	// Read decodes the document: the root record, whose ID is the document's, and the
+	// parts by resource. A resource missing from parts is unknown to the document; an empty
+	// list means that there are no such parts. Every call decodes again. Kinds: Unavailable
+	// where the document does not have the expected form.
+	Read func(context.Context) (item Item, parts map[adapter.Resource][]Item, err error)
+}
+
+// An Item is the backend's representation of one record.
+type Item struct {
+	ID string // the backend's id; "" for a part that has none
+	// Key is the legacy id that the record carries, 0 for none.
+	Key adapter.Key
+	// Record holds the backend's values at the default scope. Attributes that the backend
+	// does not return are absent.
+	Record adapter.Record
+	// Unresolved holds, for a root, the backend ids by resource to which the document and its parts
+	// refer and that have no legacy id yet. Once one has, the document is read again.
+	Unresolved map[adapter.Resource][]string
+	// Initial holds further values that a record gets when it is imported. They are not
+	// compared afterwards.
+	Initial adapter.Record
+	// LeftOut names the values that do not fit their attributes, such as "weight of products is not a
+	// number". These attributes are absent. The list of a root includes the values of its parts.
+	LeftOut []string
+	// File reads the file of a part whose resource has files, from the backend's storage; nil if it is
+	// not to be read. Kinds: Unavailable, Invalid for a file that is not an image.
+	File func(context.Context) (File, error)
+}
+
+// A File is the file of a part.
+type File struct {
+	Name      string // without a folder
+	MediaType string
+	Content   []byte
+}
+
+// A Write is a change of one record, to be made at the backend.
+type Write struct {
+	Resource adapter.Resource
+	Key      adapter.Key
+	ID       string // the backend's id; "" for a new record, and for a part without one
+	// RootKey and RootID are the legacy id and the backend id of a part's root.
+	RootKey adapter.Key
+	RootID  string
+	// Old and New are the record at the default scope before and after the write, with all
+	// backend-owned attributes. Old is empty for Create, New for Delete. New includes
+	// write-only attributes.
+	Old, New adapter.Record
+	// Changed names the backend-owned attributes that differ; for Create, all of them.
+	Changed []string
+	// Siblings are all parts of the same resource that the root has after the write, sorted
+	// by key, for backends that replace such lists as a whole.
+	Siblings []Sibling
+	// Parts are the parts of a new root in the local replica, by resource and key, for
+	// backends that only accept a record together with its parts. Parts whose keys the
+	// document then carries count as created; the others are created one by one.
+	Parts map[adapter.Resource][]Sibling
+}
+
+// A Sibling is one part of a root.
+type Sibling struct {
+	ID     string // the backend's id, "" for a part without one
+	Record adapter.Record
+}

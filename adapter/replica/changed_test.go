@@ -3,12 +3,11 @@ package replica_test
 import (
 	"context"
 	"errors"
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"maps"
 	"slices"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // TestChanged checks the records that are noted as changed at the backend: records that have

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica/compare"
-	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // maxRememberedKeys bounds the number of legacy ids of unmapped documents that are
@@ -22,7 +19,7 @@ const maxRememberedKeys = 100_000
 // nil, is called with the number of records, mappings or documents of a resource that the
 // current step has checked. Check returns the errors of the local replica, the backend and
 // report.
-func (a *Adapter) Check(ctx context.Context, report func(findings.Finding) error, progress func(r adapter.Resource, step string, done int)) error {
+func (a *Adapter) Check(ctx context.Context, report func(Finding) error, progress func(r adapter.Resource, step string, done int)) error {
 	for _, plan := range a.ordered {
 		if !plan.hasMappings() {
 			continue
@@ -48,7 +45,7 @@ func (a *Adapter) Check(ctx context.Context, report func(findings.Finding) error
 				return nil
 			})
 			if incomplete, is := errors.AsType[*IncompleteListError](err); is {
-				err = report(findings.Finding{Kind: findings.IncompleteList, Resource: plan.Resource, Detail: incomplete.Error()})
+				err = report(Finding{Kind: IncompleteList, Resource: plan.Resource, Detail: incomplete.Error()})
 			}
 			if err != nil {
 				return err
@@ -62,7 +59,7 @@ func (a *Adapter) Check(ctx context.Context, report func(findings.Finding) error
 type check struct {
 	*Adapter
 	*resourcePlan
-	report  func(findings.Finding) error
+	report  func(Finding) error
 	carried map[adapter.Key]string // by legacy id: the unmapped document that carries the id
 }
 
@@ -71,24 +68,24 @@ func (c *check) checkRecord(_ context.Context, r *row) error {
 	if r.mapping != nil {
 		return nil
 	}
-	return c.report(findings.Finding{Kind: findings.NotMapped, Resource: c.Resource, Key: r.key})
+	return c.report(Finding{Kind: NotMapped, Resource: c.Resource, Key: r.key})
 }
 
 // checkMapping reports a mapping that lacks its record on either side, and compares the
 // document with it.
 func (c *check) checkMapping(ctx context.Context, r *row) error {
-	finding := findings.Finding{Resource: c.Resource, Key: r.key, ID: r.mapping.BackendID}
+	finding := Finding{Resource: c.Resource, Key: r.key, ID: r.mapping.BackendID}
 	switch {
 	case r.mapping.Intent != nil:
-		finding.Kind = findings.UnresolvedWrite
+		finding.Kind = UnresolvedWrite
 	case !r.exists:
-		finding.Kind = findings.MissingInReplica
+		finding.Kind = MissingInReplica
 	case r.mapping.BackendID == "":
-		finding.Kind = findings.NoBackendID
+		finding.Kind = NoBackendID
 	case !c.isRoot():
 		return nil // its root's document shows whether the backend has the part
 	case r.doc == nil:
-		finding.Kind = findings.MissingAtBackend
+		finding.Kind = MissingAtBackend
 	}
 	if finding.Kind != "" {
 		return c.report(finding)
@@ -98,7 +95,7 @@ func (c *check) checkMapping(ctx context.Context, r *row) error {
 	case err != nil:
 		return c.reportUnreadable(ctx, finding, err)
 	case item.Key != 0 && item.Key != r.key:
-		finding.Kind, finding.Detail = findings.DuplicateLegacyID, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
+		finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
 		if err := c.report(finding); err != nil {
 			return err
 		}
@@ -114,7 +111,7 @@ func (c *check) checkMapping(ctx context.Context, r *row) error {
 func (c *check) checkLeftOut(r *row, item Item, parts map[adapter.Resource][]Item) error {
 	reasons := item.LeftOut
 	refused := func(plan *resourcePlan, base, document adapter.Record) []string {
-		return convert(compare.Differing(base, document, plan.canImport), func(name string) string { return name + " of " + string(plan.Resource) + " is refused by the database" })
+		return convert(differing(base, document, plan.canImport), func(name string) string { return name + " of " + string(plan.Resource) + " is refused by the database" })
 	}
 	if r.state() == inSync {
 		base, err := baseOf(c.resourcePlan, *r.mapping)
@@ -138,7 +135,7 @@ func (c *check) checkLeftOut(r *row, item Item, parts map[adapter.Resource][]Ite
 		}
 	}
 	for _, reason := range reasons {
-		if err := c.report(findings.Finding{Kind: findings.LeftOut, Resource: c.Resource, Key: r.key, ID: r.mapping.BackendID, Detail: reason}); err != nil {
+		if err := c.report(Finding{Kind: LeftOut, Resource: c.Resource, Key: r.key, ID: r.mapping.BackendID, Detail: reason}); err != nil {
 			return err
 		}
 	}
@@ -147,14 +144,14 @@ func (c *check) checkLeftOut(r *row, item Item, parts map[adapter.Resource][]Ite
 
 // reportUnreadable reports a document that cannot be read, unless ctx has ended. The detail
 // is the same for all documents that cannot be read for the same reason.
-func (c *check) reportUnreadable(ctx context.Context, f findings.Finding, err error) error {
+func (c *check) reportUnreadable(ctx context.Context, f Finding, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if known, ok := errors.AsType[*adapter.Error](err); ok && known.Err != nil {
 		err = known.Err // without the operation, whose text names the document
 	}
-	f.Kind, f.Detail = findings.UnreadableDocument, err.Error()
+	f.Kind, f.Detail = UnreadableDocument, err.Error()
 	return c.report(f)
 }
 
@@ -179,7 +176,7 @@ func (c *check) checkParts(ctx context.Context, rootKey adapter.Key, parts map[a
 		for _, item := range items {
 			if unseen[item.ID] {
 				delete(unseen, item.ID)
-			} else if err := c.report(findings.Finding{Kind: findings.NoLegacyID, Resource: part.Resource, ID: item.ID, Detail: detail}); err != nil {
+			} else if err := c.report(Finding{Kind: NoLegacyID, Resource: part.Resource, ID: item.ID, Detail: detail}); err != nil {
 				return err
 			}
 		}
@@ -187,7 +184,7 @@ func (c *check) checkParts(ctx context.Context, rootKey adapter.Key, parts map[a
 			if mapping.Resource != part.Resource || !unseen[mapping.BackendID] {
 				continue
 			}
-			if err := c.report(findings.Finding{Kind: findings.MissingAtBackend, Resource: part.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: detail}); err != nil {
+			if err := c.report(Finding{Kind: MissingAtBackend, Resource: part.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: detail}); err != nil {
 				return err
 			}
 		}
@@ -200,7 +197,7 @@ func (c *check) checkDocument(ctx context.Context, r *row) error {
 	if r.mapping != nil {
 		return nil
 	}
-	finding := findings.Finding{Kind: findings.NoLegacyID, Resource: c.Resource, ID: r.doc.ID}
+	finding := Finding{Kind: NoLegacyID, Resource: c.Resource, ID: r.doc.ID}
 	item, _, err := r.doc.Read(ctx)
 	switch {
 	case err != nil:
@@ -223,7 +220,7 @@ func (c *check) checkDocument(ctx context.Context, r *row) error {
 		c.carried[item.Key] = r.doc.ID
 	}
 	if other != "" && other != r.doc.ID {
-		finding.Kind, finding.Detail = findings.DuplicateLegacyID, fmt.Sprintf("%s carries the same legacy id", other)
+		finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("%s carries the same legacy id", other)
 	}
 	return c.report(finding)
 }

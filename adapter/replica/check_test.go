@@ -14,7 +14,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // A staticBackend is a backend that can only be read.
@@ -108,7 +107,7 @@ func findingsOf(t *testing.T, local replica.Replica, backend replica.Backend) []
 	t.Helper()
 	var found []string
 	progress := map[string]int{}
-	err := newAdapter(t, local, backend).Check(t.Context(), func(f findings.Finding) error {
+	err := newAdapter(t, local, backend).Check(t.Context(), func(f replica.Finding) error {
 		found = append(found, fmt.Sprintf("%s %s %d %s", f.Kind, f.Resource, f.Key, f.ID))
 		return nil
 	}, func(r adapter.Resource, step string, done int) { progress[string(r)+" "+step] = done })
@@ -185,11 +184,11 @@ func TestCheckStopsOnError(t *testing.T) {
 	errStop := errors.New("stop")
 	backend.documents[adapter.Products] = nil
 	a := newAdapter(t, local, backend)
-	if err := a.Check(t.Context(), func(findings.Finding) error { return errStop }, nil); !errors.Is(err, errStop) {
+	if err := a.Check(t.Context(), func(replica.Finding) error { return errStop }, nil); !errors.Is(err, errStop) {
 		t.Error(err)
 	}
 	backend.fail = &adapter.Error{Kind: adapter.Unavailable, Op: "fetch"}
-	if err := a.Check(t.Context(), func(findings.Finding) error { return nil }, nil); adapter.KindOf(err) != adapter.Unavailable {
+	if err := a.Check(t.Context(), func(replica.Finding) error { return nil }, nil); adapter.KindOf(err) != adapter.Unavailable {
 		t.Error(err)
 	}
 }

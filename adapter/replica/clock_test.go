@@ -1,10 +1,9 @@
 package replica_test
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestScanAfterClockJump sets the clock of the process forward and back around a scan. The scans

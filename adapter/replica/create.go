@@ -9,8 +9,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 var (
@@ -30,7 +28,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNotAccepted}
 	}
 	var key adapter.Key
-	err := turns.Take(ctx, s.foreignWriteWait, func() (err error) {
+	err := take(ctx, s.foreignWriteWait, func() (err error) {
 		if s.isRoot() {
 			key, err = s.createRoot(ctx, p)
 		} else {
@@ -66,7 +64,7 @@ func (s *store) insertRoot(ctx context.Context, p *adapter.CreateParams) (w *pen
 			return nil, &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, key), Err: errKeyInUse}
 		}
 		w = &pendingWrite{store: s, mapping: idmap.Mapping{Resource: s.Resource, Key: key}, since: time.Now()}
-		w.intent = stored.Intent{Op: stored.OpCreate, Resource: s.Resource, Key: key}
+		w.intent = intent{Op: opCreate, Resource: s.Resource, Key: key}
 		err = s.encodeIntent(&w.mapping, &w.intent)
 		return w.mapping.Intent, err
 	})
@@ -86,7 +84,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 		return 0, err
 	}
 	defer unlock()
-	intent := stored.Intent{Op: stored.OpCreate, StoreID: p.StoreID}
+	intent := intent{Op: opCreate, StoreID: p.StoreID}
 	if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, p.StoreID); err != nil {
 		return 0, err
 	}
@@ -136,7 +134,7 @@ func (w *pendingWrite) sendNew(ctx context.Context, input adapter.Record) error 
 // createAtBackend creates a record at the backend, and maps it.
 func (w *pendingWrite) createAtBackend(ctx context.Context, sent *Write) error {
 	id, err := w.backend.Create(ctx, sent)
-	if adapter.KindOf(err) == adapter.Conflict && w.isRoot() && w.intent.Op == stored.OpPush {
+	if adapter.KindOf(err) == adapter.Conflict && w.isRoot() && w.intent.Op == opPush {
 		// The backend may have the record already, without a mapping.
 		if doc, findErr := w.backend.FindByKey(ctx, w.Resource, sent.Key); findErr == nil {
 			id, err = doc.ID, nil

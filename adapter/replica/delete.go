@@ -9,8 +9,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 var errDeletable = errors.New("the record can be deleted")
@@ -21,7 +19,7 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if !s.Deletes {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: fmt.Sprintf("delete %s %d", s.Resource, p.Key), Err: errNotAccepted}
 	}
-	return turns.Take(ctx, s.foreignWriteWait, func() error { return s.delete(ctx, p) })
+	return take(ctx, s.foreignWriteWait, func() error { return s.delete(ctx, p) })
 }
 
 func (s *store) delete(ctx context.Context, p *adapter.DeleteParams) error {
@@ -36,7 +34,7 @@ func (s *store) delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if s.schema.PerLevel {
 		return s.deleteFromLevel(ctx, mapping, p)
 	}
-	w, err := s.beginChange(ctx, mapping, stored.Intent{Op: stored.OpDelete, Key: p.Key})
+	w, err := s.beginChange(ctx, mapping, intent{Op: opDelete, Key: p.Key})
 	if err != nil {
 		return err
 	}
@@ -46,7 +44,7 @@ func (s *store) delete(ctx context.Context, p *adapter.DeleteParams) error {
 // deleteFromLevel removes a record from one scope, the default scope or a store view. The
 // record itself is deleted when no other scope uses it, which only the local replica knows.
 func (s *store) deleteFromLevel(ctx context.Context, mapping idmap.Mapping, p *adapter.DeleteParams) error {
-	w, err := s.beginChange(ctx, mapping, stored.Intent{Op: stored.OpDelete, Key: p.Key, StoreID: p.StoreID, Attributes: s.exclusive})
+	w, err := s.beginChange(ctx, mapping, intent{Op: opDelete, Key: p.Key, StoreID: p.StoreID, Attributes: s.exclusive})
 	if err != nil {
 		return err
 	}

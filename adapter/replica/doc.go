@@ -90,4 +90,83 @@
 // suite, end the process before and after every step of every kind of write, and run many
 // writers, readers and scans at once, in two processes. After each test the replica and
 // the backend are compared record by record. Package reststore runs the suite over HTTP.
+//
+// # Backend
+//
+// Package backend is the contract between a local replica and a commerce system: the system's
+// declarations and operations, and the data that is read from it and written to it.
+//
+// # How it is tested
+//
+// With package replica, against a backend in memory, and package reststore, which implements it.
+//
+// # Compare
+//
+// Package compare compares values of the local replica with values of a backend. It is tested with
+// package replica, which merges them.
+//
+// # Findings
+//
+// Package findings names the possible disagreements between a local replica, the ID map and a
+// backend.
+//
+// # How it is tested
+//
+// With package replica, which finds it.
+//
+// # Local
+//
+// Package local is the interface that a database must implement to be the local replica of a
+// backend.
+//
+// # How it is tested
+//
+// With package sqlstore, which implements it, and package replica, which uses it.
+//
+// # Logonce
+//
+// Package logonce logs each warning about a record once, because a scan that runs every few
+// seconds finds the same records again.
+//
+// # How it is tested
+//
+// With package replica, whose tests read the log.
+//
+// # Metrics
+//
+// Package metrics counts the results of reconciling a local replica with its backend.
+//
+// # How it is tested
+//
+// With package replica, whose tests read the counters.
+//
+// # Refusals
+//
+// Package refusals counts and logs what a local replica does not take over from its backend.
+//
+// # How it is tested
+//
+// With package replica, whose tests read the log and the counters.
+//
+// # Roots
+//
+// Package roots holds the knowledge of one process about the roots of a replica, outside the
+// database: the roots that are being written, and the roots that must not be visible.
+//
+// # Stored
+//
+// Package stored has the forms in which the ID map stores write intents and bases.
+//
+// # How it is tested
+//
+// With package replica, which stores and reads them, and whose tests end processes in between.
+//
+// # Turns
+//
+// Package turns serializes the writers of one record between processes by polling, because the ID map
+// does not announce when a write ends.
+//
+// # How it is tested
+//
+// With package replica, by writers in two processes.
 package replica

@@ -5,11 +5,10 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // withBase returns a root's mapping with a new base.
-func withBase(mapping idmap.Mapping, b stored.Base) (idmap.Mapping, error) {
+func withBase(mapping idmap.Mapping, b base) (idmap.Mapping, error) {
 	var err error
 	mapping.Base, err = b.Encode()
 	return mapping, internalError(err, "encode base of", mapping.Resource, mapping.Key)
@@ -25,12 +24,12 @@ func internalError(err error, op string, r adapter.Resource, key adapter.Key) er
 }
 
 // baseOf returns the base of a root's mapping.
-func baseOf(root *resourcePlan, mapping idmap.Mapping) (stored.Base, error) {
+func baseOf(root *resourcePlan, mapping idmap.Mapping) (base, error) {
 	parts := make(map[adapter.Resource]*adapter.Schema, len(root.parts))
 	for _, part := range root.parts {
 		parts[part.Resource] = part.schema
 	}
-	b, err := stored.DecodeBase(mapping.Base, root.schema, parts)
+	b, err := decodeBase(mapping.Base, root.schema, parts)
 	return b, internalError(err, "decode base of", mapping.Resource, mapping.Key)
 }
 

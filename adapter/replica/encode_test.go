@@ -6,8 +6,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/compare"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // newProductPlan returns a plan of products and their stock items that has no replica.
@@ -20,8 +18,8 @@ func newProductPlan() *resourcePlan {
 	return root
 }
 
-func sameBase(a, b stored.Base) bool {
-	if !compare.SameRecords(a.Item, b.Item) || len(a.Parts) != len(b.Parts) {
+func sameBase(a, b base) bool {
+	if !sameRecords(a.Item, b.Item) || len(a.Parts) != len(b.Parts) {
 		return false
 	}
 	for r, items := range a.Parts {
@@ -38,14 +36,14 @@ func TestEncodeBase(t *testing.T) {
 	price := adapter.NewRecord(prices)
 	price.Set("price", adapter.TextValue("1.0000"))
 	price.Set("cust_group", adapter.IntegerValue(-1))
-	with := func(name string, v adapter.Value) stored.Base {
-		b := stored.Base{Item: adapter.NewRecord(root.schema), Parts: map[adapter.Resource][]Item{}}
+	with := func(name string, v adapter.Value) base {
+		b := base{Item: adapter.NewRecord(root.schema), Parts: map[adapter.Resource][]Item{}}
 		b.Item.Set(name, v)
 		return b
 	}
 	stock := adapter.NewRecord(root.parts[0].schema)
 	stock.Set("qty", adapter.TextValue("2.0000"))
-	for name, b := range map[string]stored.Base{
+	for name, b := range map[string]base{
 		"nothing":             {Item: adapter.NewRecord(root.schema), Parts: map[adapter.Resource][]Item{}},
 		"null":                with("name", adapter.NullValue()),
 		"empty text":          with("name", adapter.TextValue("")),
@@ -74,11 +72,11 @@ func TestEncodeBase(t *testing.T) {
 	streets := adapter.NewSchemas().Of(adapter.CustomerAddresses)
 	r := adapter.NewRecord(streets)
 	r.Set("street", adapter.TextsValue([]string{"a", "", "\xff"}))
-	mapping, err := withBase(idmap.Mapping{}, stored.Base{Item: r})
+	mapping, err := withBase(idmap.Mapping{}, base{Item: r})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decoded, err := baseOf(&resourcePlan{schema: streets}, mapping); err != nil || !compare.SameRecords(r, decoded.Item) {
+	if decoded, err := baseOf(&resourcePlan{schema: streets}, mapping); err != nil || !sameRecords(r, decoded.Item) {
 		t.Errorf("%s is %+v, %v", mapping.Base, decoded, err)
 	}
 }
@@ -87,16 +85,16 @@ func TestEncodeBase(t *testing.T) {
 // without any are not decoded.
 func TestUnresolvedIn(t *testing.T) {
 	root := newProductPlan()
-	b := stored.Base{Item: adapter.NewRecord(root.schema), Unresolved: map[adapter.Resource][]string{adapter.Categories: {"a", "b"}}}
+	b := base{Item: adapter.NewRecord(root.schema), Unresolved: map[adapter.Resource][]string{adapter.Categories: {"a", "b"}}}
 	mapping, err := withBase(idmap.Mapping{}, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := stored.UnresolvedIn(mapping.Base); !slices.Equal(got[adapter.Categories], []string{"a", "b"}) {
+	if got := unresolvedIn(mapping.Base); !slices.Equal(got[adapter.Categories], []string{"a", "b"}) {
 		t.Errorf("%s: %v", mapping.Base, got)
 	}
 	for _, none := range []string{"", idmap.EmptyBase, `{"item":{"name":"{\"unresolved\":"}}`, `{"unresolved":7}`} {
-		if got := stored.UnresolvedIn([]byte(none)); got != nil {
+		if got := unresolvedIn([]byte(none)); got != nil {
 			t.Errorf("%s: %v", none, got)
 		}
 	}

@@ -2,10 +2,8 @@ package replica
 
 import (
 	"context"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
+	"slices"
 )
 
 // importFiles imports, for the pending roots, parts with files that only the backend has. Scans do this,
@@ -82,7 +80,7 @@ func (a *Adapter) importFile(ctx context.Context, plan *resourcePlan, rootKey ad
 	for name, text := range map[string]string{"file": file.Name, "media_type": file.MediaType, "content": string(file.Content)} {
 		record.Set(name, adapter.TextValue(text))
 	}
-	s, intent := &store{a, plan}, stored.Intent{Op: stored.OpCreate} // recovery undoes it
+	s, intent := &store{a, plan}, intent{Op: opCreate} // recovery undoes it
 	if intent.Siblings, err = s.siblingsBefore(ctx, rootKey, 0); err != nil {
 		return false, err
 	}

@@ -3,11 +3,10 @@ package replica_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"testing"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"slices"
+	"testing"
 )
 
 // newFileFixture returns a fixture whose backend owns no attributes of images, only their existence,

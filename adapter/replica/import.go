@@ -7,8 +7,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/refusals"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // importUnmapped imports a document that has no entry in the ID map, or counts it if no ids are
@@ -119,7 +117,7 @@ func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, ke
 
 // storeDocument stores a root and those of its parts that are imported. It returns the legacy id of the root.
 func (rc *reconciler) storeDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (adapter.Key, error) {
-	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, stored.Base{Item: item.Record, Parts: parts, Unresolved: item.Unresolved})
+	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, base{Item: item.Record, Parts: parts, Unresolved: item.Unresolved})
 	if err != nil {
 		return 0, err
 	}
@@ -158,7 +156,7 @@ func (rc *reconciler) importPart(ctx context.Context, plan *resourcePlan, item I
 // refusal says why the local replica does not store them.
 func (rc *reconciler) importRecords(ctx context.Context, plan *resourcePlan, records ...ImportedRecord) (adapter.Key, error) {
 	if lacking := adapter.Lacking(convert(records, func(r ImportedRecord) adapter.Record { return r.Record })...); lacking != nil {
-		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "import records", Err: refusals.Lacking(lacking)}
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "import records", Err: Lacking(lacking)}
 	}
 	keys, err := rc.replica.ImportRecords(ctx, records)
 	if err != nil {
@@ -176,7 +174,7 @@ func (rc *reconciler) leavesOut(plan *resourcePlan, part Item) bool {
 	}
 	lacking := adapter.Lacking(plan.importedRecord(part))
 	if lacking != nil {
-		rc.refusals.Import(plan.Resource, part.ID, refusals.Lacking(lacking))
+		rc.refusals.Import(plan.Resource, part.ID, Lacking(lacking))
 	}
 	return lacking != nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/findings"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // TestImportIDs checks the information that imports of ids get about the backend's
@@ -83,7 +83,7 @@ func TestRefusedValues(t *testing.T) {
 	f.checkValues(adapter.OrderItems, lines[1], attrs{"sku": "x", "name": "Another", "price": nil})
 
 	var found []string
-	if err := f.Check(t.Context(), func(one findings.Finding) error {
+	if err := f.Check(t.Context(), func(one replica.Finding) error {
 		found = append(found, fmt.Sprintf("%s %d: %s", one.Kind, one.Key, one.Detail))
 		return nil
 	}, nil); err != nil {

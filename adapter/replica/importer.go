@@ -8,10 +8,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/recordjson"
-	"github.com/portico-commerce/portico/adapter/replica/local"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 // Import imports a batch as described at [adapter.Importer]. A record without a mapping is
@@ -50,7 +46,7 @@ func (a *Adapter) Import(ctx context.Context, batch []adapter.Aggregate, o adapt
 			rest, places = append(rest, one), append(places, i)
 			continue
 		}
-		err = turns.Take(ctx, a.foreignWriteWait, func() (err error) { outcomes[i], err = to.importRecord(ctx, one, o); return err })
+		err = take(ctx, a.foreignWriteWait, func() (err error) { outcomes[i], err = to.importRecord(ctx, one, o); return err })
 		switch {
 		case adapter.IsRefusal(err), errors.Is(err, errResolved):
 			outcomes[i].Err = err
@@ -231,7 +227,7 @@ func (m mappedImport) remove(ctx context.Context, mapping idmap.Mapping, key ada
 			return err
 		}
 	}
-	w, err := m.beginChange(ctx, mapping, stored.Intent{Op: stored.OpDelete, Key: key})
+	w, err := m.beginChange(ctx, mapping, intent{Op: opDelete, Key: key})
 	if err != nil {
 		return err
 	}
@@ -246,7 +242,7 @@ func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one ada
 	if err != nil {
 		return err
 	}
-	intent := stored.Intent{Op: stored.OpImport, Key: one.Record.Key()}
+	intent := intent{Op: opImport, Key: one.Record.Key()}
 	if intent.Aggregates, err = m.aggregates(ctx, one); err == nil {
 		intent.Pending, err = m.replica.Pending(ctx, m.root.Resource, m.rootKey)
 	}
@@ -302,7 +298,7 @@ func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before 
 			if err := w.renew(ctx); err != nil {
 				return err
 			}
-			part := &pendingWrite{store: &store{m.Adapter, plan}, mapping: w.mapping, since: w.since, intent: stored.Intent{Op: stored.OpImport, Key: r.Key()}}
+			part := &pendingWrite{store: &store{m.Adapter, plan}, mapping: w.mapping, since: w.since, intent: intent{Op: opImport, Key: r.Key()}}
 			if err := part.request(ctx, one); err != nil {
 				return err
 			}
@@ -317,16 +313,16 @@ func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before 
 
 // aggregates returns the records of the local replica that an import may change, for importing
 // them again.
-func (m mappedImport) aggregates(ctx context.Context, one adapter.Aggregate) ([]recordjson.Aggregate, error) {
+func (m mappedImport) aggregates(ctx context.Context, one adapter.Aggregate) ([]adapter.JSONAggregate, error) {
 	if !m.isRoot() {
-		q := adapter.Query{Where: []adapter.Condition{local.KeyCondition(m.resourcePlan.rootKey, adapter.Eq, m.rootKey)}}
+		q := adapter.Query{Where: []adapter.Condition{keyCondition(m.resourcePlan.rootKey, adapter.Eq, m.rootKey)}}
 		records, err := m.localRecords().List(ctx, &adapter.ListParams{Query: q})
-		return convert(records, func(r adapter.Record) recordjson.Aggregate {
-			return recordjson.EncodeAggregate(adapter.Aggregate{Record: r})
+		return convert(records, func(r adapter.Record) adapter.JSONAggregate {
+			return adapter.EncodeJSONAggregate(adapter.Aggregate{Record: r})
 		}), err
 	}
 	exported, err := m.replica.Export(ctx, m.Resource, m.rootKey-1, 1)
-	return convert(exported, func(old adapter.Aggregate) recordjson.Aggregate {
+	return convert(exported, func(old adapter.Aggregate) adapter.JSONAggregate {
 		// Stock items are aggregates of their own.
 		old.Parts = slices.DeleteFunc(old.Parts, func(part adapter.Record) bool { return part.Schema.Resource == adapter.StockItems })
 		for _, part := range slices.Concat(old.Parts, one.Parts) {
@@ -334,6 +330,6 @@ func (m mappedImport) aggregates(ctx context.Context, one adapter.Aggregate) ([]
 				old.PartsOf = append(old.PartsOf, r)
 			}
 		}
-		return recordjson.EncodeAggregate(old)
+		return adapter.EncodeJSONAggregate(old)
 	}), err
 }

@@ -9,25 +9,19 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/recordjson"
-	"github.com/portico-commerce/portico/adapter/replica/compare"
-	"github.com/portico-commerce/portico/adapter/replica/local"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 // decodeIntent returns the write intent of a mapping.
-func decodeIntent(mapping idmap.Mapping) (intent stored.Intent, err error) {
-	err = recordjson.Unmarshal(mapping.Intent, &intent)
+func decodeIntent(mapping idmap.Mapping) (intent intent, err error) {
+	err = adapter.UnmarshalJSON(mapping.Intent, &intent)
 	return intent, internalError(err, "decode intent of", mapping.Resource, mapping.Key)
 }
 
 // isForeign reports whether the mapping of a row holds a write intent of another process that
 // may still be at work.
 func (rc *reconciler) isForeign(r row) bool {
-	if r.mapping == nil || r.mapping.Intent == nil || clock.Age(rc.clock.Now(), r.mapping.ChangedAt, rc.foreignIntentAge) >= rc.foreignIntentAge {
+	if r.mapping == nil || r.mapping.Intent == nil || adapter.Age(rc.clock.Now(), r.mapping.ChangedAt, rc.foreignIntentAge) >= rc.foreignIntentAge {
 		return false
 	}
 	intent, err := decodeIntent(*r.mapping)
@@ -37,19 +31,19 @@ func (rc *reconciler) isForeign(r row) bool {
 // begin stores a write intent of this process in the mapping of a root that is locked. It fails with
 // turns.ErrBusy if another process has stored the mapping since it was read. It sets intent to the form
 // in which it is read again, so that undo and recovery work with the same values.
-func (rc *reconciler) begin(ctx context.Context, mapping *idmap.Mapping, intent *stored.Intent) error {
+func (rc *reconciler) begin(ctx context.Context, mapping *idmap.Mapping, intent *intent) error {
 	if err := rc.encodeIntent(mapping, intent); err != nil {
 		return err
 	}
 	begun, err := rc.replica.BeginIntent(ctx, *mapping)
 	if err == nil && !begun {
-		err = turns.Busy(fmt.Sprintf("%s %s %d", intent.Op, intent.Resource, intent.Key), turns.ErrBusy)
+		err = busy(fmt.Sprintf("%s %s %d", intent.Op, intent.Resource, intent.Key), errBusy)
 	}
 	return err
 }
 
 // encodeIntent sets the write intent of a mapping to one of this process.
-func (rc *reconciler) encodeIntent(mapping *idmap.Mapping, intent *stored.Intent) (err error) {
+func (rc *reconciler) encodeIntent(mapping *idmap.Mapping, intent *intent) (err error) {
 	intent.Writer = rc.instanceID
 	if mapping.Intent, err = json.Marshal(intent); err != nil {
 		return internalError(err, "encode intent of", mapping.Resource, mapping.Key)
@@ -63,7 +57,7 @@ func (rc *reconciler) encodeIntent(mapping *idmap.Mapping, intent *stored.Intent
 // process has resolved or claimed it. The caller holds the root's lock.
 func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
 	intent, err := decodeIntent(*mapping)
-	if err != nil || intent.Writer == rc.instanceID && clock.Age(rc.clock.Now(), mapping.ChangedAt, rc.foreignIntentAge) < rc.foreignIntentAge {
+	if err != nil || intent.Writer == rc.instanceID && adapter.Age(rc.clock.Now(), mapping.ChangedAt, rc.foreignIntentAge) < rc.foreignIntentAge {
 		return err
 	}
 	claimed := *mapping
@@ -80,24 +74,24 @@ func (rc *reconciler) claim(ctx context.Context, mapping *idmap.Mapping) error {
 
 // siblingsBefore returns the parts of a root as the intent of a write at a store view
 // stores them.
-func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]recordjson.Record, error) {
+func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]adapter.JSONRecord, error) {
 	records, err := plan.listParts(ctx, rootKey, storeID)
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[adapter.Key]recordjson.Record, len(records))
+	all := make(map[adapter.Key]adapter.JSONRecord, len(records))
 	for _, r := range records {
 		taken := adapter.NewRecord(plan.schema)
 		for _, name := range plan.exclusive {
 			taken.Set(name, r.Get(name))
 		}
-		all[r.Key()] = recordjson.Encode(taken)
+		all[r.Key()] = adapter.EncodeJSON(taken)
 	}
 	return all, nil
 }
 
 // rollBackSiblings restores the values that a write of a part has taken from its siblings.
-func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, intent stored.Intent) error {
+func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, intent intent) error {
 	for _, key := range slices.Sorted(maps.Keys(intent.Siblings)) {
 		if key == intent.Key {
 			continue
@@ -115,16 +109,16 @@ func (rc *reconciler) rollBackSiblings(ctx context.Context, plan *resourcePlan, 
 
 // rollBack undoes a write in the local replica: it deletes a created record, whose key the intent must
 // have, or restores the values before an update or an import.
-func (rc *reconciler) rollBack(ctx context.Context, intent stored.Intent) error {
+func (rc *reconciler) rollBack(ctx context.Context, intent intent) error {
 	plan := rc.plans[intent.Resource]
 	if plan == nil {
 		return nil // the backend no longer owns the resource
 	}
 	var err error
 	switch {
-	case intent.Op == stored.OpImport:
+	case intent.Op == opImport:
 		err = rc.rollBackImport(ctx, plan, intent)
-	case intent.Op == stored.OpCreate && intent.Key != 0:
+	case intent.Op == opCreate && intent.Key != 0:
 		err = rc.deleteFromReplica(ctx, plan, plan.store, intent.Key)
 	case len(intent.Attributes) > 0:
 		err = plan.rollBackRecord(ctx, intent)
@@ -136,8 +130,8 @@ func (rc *reconciler) rollBack(ctx context.Context, intent stored.Intent) error 
 }
 
 // rollBackImport restores the records before an import, and removes the record if it is new.
-func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, intent stored.Intent) error {
-	batch, err := tryConvert(intent.Aggregates, func(one recordjson.Aggregate) (adapter.Aggregate, error) {
+func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, intent intent) error {
+	batch, err := tryConvert(intent.Aggregates, func(one adapter.JSONAggregate) (adapter.Aggregate, error) {
 		return one.Decode(rc.schemas, plan.Resource)
 	})
 	if err != nil {
@@ -155,7 +149,7 @@ func (rc *reconciler) rollBackImport(ctx context.Context, plan *resourcePlan, in
 }
 
 // rollBackRecord restores the values of the record that an update has changed.
-func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent stored.Intent) error {
+func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent intent) error {
 	old, err := intent.Old.Decode(plan.schema)
 	if err != nil {
 		return internalError(err, "roll back", intent.Resource, intent.Key)
@@ -175,14 +169,14 @@ func (plan *resourcePlan) rollBackRecord(ctx context.Context, intent stored.Inte
 				continue // there was none before, and there is none now
 			}
 			change.Values[i] = v
-			changed = changed || v.Kind() != adapter.Absent && !compare.Matches(current.Values[i], v)
+			changed = changed || v.Kind() != adapter.Absent && !matches(current.Values[i], v)
 		}
 		if !changed {
-			return change, local.ErrNoChange
+			return change, errNoChange
 		}
 		return change, nil
 	}})
-	if errors.Is(err, local.ErrNoChange) || adapter.KindOf(err) == adapter.NotFound {
+	if errors.Is(err, errNoChange) || adapter.KindOf(err) == adapter.NotFound {
 		return nil
 	}
 	return err

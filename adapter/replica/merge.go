@@ -6,8 +6,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/compare"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // A merge is a three-way merge of one root and its parts: it stores in the local replica the values in
@@ -17,7 +15,7 @@ type merge struct {
 	*reconciler
 	root *resourcePlan
 	key  adapter.Key
-	base stored.Base
+	base base
 	// accepts: the base was unknown, and is the document itself. Only parts that carry a legacy
 	// id and have no mapping yet are mapped.
 	accepts bool
@@ -40,11 +38,11 @@ func (m *merge) covers(plan *resourcePlan, key adapter.Key, name string) bool {
 
 // document merges a document, and returns the new base. The new base keeps the old values where the
 // document has no list of a resource's parts, and where the replica refuses the new ones.
-func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (stored.Base, error) {
-	newBase := stored.Base{Parts: map[adapter.Resource][]Item{}, Unresolved: item.Unresolved}
+func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resource][]Item) (base, error) {
+	newBase := base{Parts: map[adapter.Resource][]Item{}, Unresolved: item.Unresolved}
 	var err error
 	if newBase.Item, err = m.record(ctx, m.root, m.key, m.base.Item, item.Record); err != nil {
-		return stored.Base{}, err
+		return base{}, err
 	}
 	for _, plan := range m.root.parts {
 		items, present := parts[plan.Resource]
@@ -56,7 +54,7 @@ func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resou
 			items = old
 		case !known || !slices.EqualFunc(old, items, sameItem) || m.accepts && plan.HasIDs:
 			if items, err = m.parts(ctx, plan, old, items); err != nil {
-				return stored.Base{}, err
+				return base{}, err
 			}
 		}
 		newBase.Parts[plan.Resource] = items
@@ -64,7 +62,7 @@ func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resou
 	return newBase, nil
 }
 
-func sameItem(i, j Item) bool { return i.ID == j.ID && compare.SameRecords(i.Record, j.Record) }
+func sameItem(i, j Item) bool { return i.ID == j.ID && sameRecords(i.Record, j.Record) }
 
 // record merges one record of the document. It returns the new base: the document's values, except that
 // values refused by the replica keep their old base, so that the next document tries them again.
@@ -72,7 +70,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	values, changed := adapter.NewRecord(plan.schema), false
 	for i, v := range document.Values {
 		name := plan.schema.Attributes[i].Name
-		if v.Kind() == adapter.Absent || !plan.canImport(i) || compare.Same(v, old.Values[i]) || m.covers(plan, key, name) {
+		if v.Kind() == adapter.Absent || !plan.canImport(i) || same(v, old.Values[i]) || m.covers(plan, key, name) {
 			continue
 		}
 		values.Values[i], changed = v, true
@@ -101,7 +99,7 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	if !adapter.IsRefusal(err) {
 		return nil, err
 	}
-	names := compare.Present(values)
+	names := present(values)
 	if len(names) == 1 {
 		m.refusals.Value(plan.Resource, key, names[0], err)
 		return names, nil
@@ -180,7 +178,7 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 // another order than the base. It does nothing after a write of this process, which sets the order itself.
 func (m *merge) reorder(ctx context.Context, parts *replicaParts, before, after []Item) (err error) {
 	isOwn := func(own *Write) bool { return own.Resource == parts.Resource }
-	if parts.OrderedBy == "" || slices.ContainsFunc(m.own, isOwn) || !compare.Reordered(convert(before, parts.itemIdentity), convert(after, parts.itemIdentity)) {
+	if parts.OrderedBy == "" || slices.ContainsFunc(m.own, isOwn) || !reordered(convert(before, parts.itemIdentity), convert(after, parts.itemIdentity)) {
 		return nil
 	}
 	for i, item := range after {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 // Push creates at the backend every record that only the local replica has: the roots without a
@@ -106,7 +104,7 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 			}
 		}
 	}
-	err := turns.Take(ctx, a.foreignWriteWait, func() error { return a.pushRoot(ctx, root, key) })
+	err := take(ctx, a.foreignWriteWait, func() error { return a.pushRoot(ctx, root, key) })
 	if err != nil && len(below) > 0 {
 		err = fmt.Errorf("%s %d above it: %w", root.Resource, key, err)
 	}
@@ -126,7 +124,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		return err
 	}
 	if reconciled != nil && reconciled.Intent != nil {
-		return turns.Busy("push "+string(root.Resource), turns.ErrBusy)
+		return busy("push "+string(root.Resource), errBusy)
 	}
 	if reconciled == nil {
 		r, err := a.rowWithRecord(ctx, root, key)
@@ -179,7 +177,7 @@ func (a *Adapter) pushParts(ctx context.Context, root *resourcePlan, rootKey ada
 // pushRecord creates a record at the backend, under the lock of the root with this mapping.
 // input has its write-only values; it may be empty.
 func (a *Adapter) pushRecord(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, key adapter.Key, input adapter.Record) error {
-	w, err := (&store{a, plan}).begin(ctx, mapping, stored.Intent{Op: stored.OpPush, Key: key})
+	w, err := (&store{a, plan}).begin(ctx, mapping, intent{Op: opPush, Key: key})
 	if err != nil {
 		return err
 	}

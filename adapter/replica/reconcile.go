@@ -8,14 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/logonce"
-	"github.com/portico-commerce/portico/adapter/replica/metrics"
-	"github.com/portico-commerce/portico/adapter/replica/refusals"
-	"github.com/portico-commerce/portico/adapter/replica/roots"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 // A reconciler makes the local replica and the backend agree, root by root.
@@ -23,14 +16,14 @@ type reconciler struct {
 	*walker
 	allocateIDs bool
 	changed     func(context.Context, map[adapter.Resource][]adapter.Key) error // may be nil
-	locks       roots.Locks
-	log         *logonce.Logger
-	metrics     *metrics.Metrics
-	refusals    refusals.Reporter
+	locks       locks
+	log         *logger
+	metrics     *Metrics
+	refusals    reporter
 	instanceID  string // identifies this process in its write intents
-	hidden      roots.Hidden
-	pending     roots.Pending // roots whose files a scan is to import
-	clock       clock.Clock
+	hidden      hidden
+	pending     pending // roots whose files a scan is to import
+	clock       adapter.Clock
 	// foreignIntentAge is how long a write intent of another process is left to that process.
 	foreignIntentAge time.Duration
 	// foreignWriteWait is how long writes wait for another process to end its write of the same
@@ -89,7 +82,7 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 		}
 		// A root that is being created stays invisible until it is done; reads do not wait for it.
 		busy := slices.ContainsFunc(rows, func(r row) bool {
-			return rc.isForeign(r) && r.mapping.BackendID != "" && clock.Age(rc.clock.Now(), r.mapping.ChangedAt, rc.foreignIntentAge) < rc.foreignWriteWait
+			return rc.isForeign(r) && r.mapping.BackendID != "" && adapter.Age(rc.clock.Now(), r.mapping.ChangedAt, rc.foreignIntentAge) < rc.foreignWriteWait
 		})
 		last := !time.Now().Before(deadline)
 		if !busy || last {
@@ -98,7 +91,7 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 				return reconciled, err
 			}
 		}
-		if err := turns.Wait(ctx); err != nil {
+		if err := Wait(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -214,13 +207,13 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 	rc.refusals.LeftOut(root.Resource, doc.ID, item.LeftOut)
 	m := merge{reconciler: rc, root: root, key: mapping.Key, own: own}
 	if m.accepts = mapping.Base == nil; m.accepts {
-		m.base = stored.Base{Item: item.Record, Parts: parts}
+		m.base = base{Item: item.Record, Parts: parts}
 	} else if m.base, err = baseOf(root, mapping); err != nil {
 		return mapping, err
 	}
 	if before := mapping; before.Intent == nil && !before.ChangedAt.IsZero() && !m.accepts {
-		err = rc.begin(ctx, &mapping, &stored.Intent{Op: stored.OpMerge, Resource: root.Resource, Key: mapping.Key})
-		if errors.Is(err, turns.ErrBusy) {
+		err = rc.begin(ctx, &mapping, &intent{Op: opMerge, Resource: root.Resource, Key: mapping.Key})
+		if errors.Is(err, errBusy) {
 			err = errResolved
 		}
 		if err != nil {

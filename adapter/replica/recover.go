@@ -8,8 +8,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/compare"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // resolveCreate resolves the intent of creating a root, if the row has one: if the backend
@@ -27,7 +25,7 @@ func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *
 	case kind == adapter.NotFound && rc.isForeign(*r):
 		err = nil // its writer may be about to create it
 	case kind == adapter.NotFound:
-		var intent stored.Intent
+		var intent intent
 		if err = rc.claim(ctx, r.mapping); err == nil {
 			intent, err = decodeIntent(*r.mapping)
 		}
@@ -44,7 +42,7 @@ func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *
 }
 
 // rollBackCreate undoes the create of a root in the local replica, and deletes its mapping.
-func (rc *reconciler) rollBackCreate(ctx context.Context, intent stored.Intent) error {
+func (rc *reconciler) rollBackCreate(ctx context.Context, intent intent) error {
 	if err := rc.rollBack(ctx, intent); err != nil {
 		return err
 	}
@@ -85,20 +83,20 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 	}
 	plan := rc.plans[intent.Resource]
 	switch {
-	case doc == nil && intent.Op == stored.OpDelete && plan == root:
+	case doc == nil && intent.Op == opDelete && plan == root:
 		return rc.deleteWithMapping(ctx, root, mapping.Key)
 	case doc == nil || plan == nil:
 		return nil
-	case intent.Op == stored.OpImport: // reconciling applies the backend's values afterwards
+	case intent.Op == opImport: // reconciling applies the backend's values afterwards
 		return rc.rollBack(ctx, intent)
 	}
 	item, parts, err := doc.Read(ctx)
 	switch {
 	case err != nil:
 		return err
-	case intent.Op == stored.OpUpdate:
+	case intent.Op == opUpdate:
 		return rc.resolveUpdate(ctx, root, mapping, intent, item, parts)
-	case plan.isRoot() || intent.Op == stored.OpPush:
+	case plan.isRoot() || intent.Op == opPush:
 		return nil
 	default:
 		return rc.resolvePart(ctx, plan, mapping, intent, parts)
@@ -108,7 +106,7 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 // resolveUpdate rolls an update back unless the backend has done it. The backend has done it
 // if the document differs from the base in any attribute that the update sets. Reconciling
 // the document afterwards applies the backend's values.
-func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, intent stored.Intent, item Item, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, intent intent, item Item, parts map[adapter.Resource][]Item) error {
 	oldBase, err := baseOf(root, mapping)
 	if err != nil {
 		return err
@@ -124,7 +122,7 @@ func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, map
 	}
 	for _, name := range intent.Attributes {
 		v := inDocument.Get(name)
-		if v.Kind() != adapter.Absent && !compare.Same(inBase.Get(name), v) {
+		if v.Kind() != adapter.Absent && !same(inBase.Get(name), v) {
 			return nil
 		}
 		if part := plan.nested(name); part != nil {
@@ -141,7 +139,7 @@ func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, map
 // a part that the document does not have or that cannot be matched, and rolls back the
 // delete of a part that the document has. Reconciling the document afterwards maps or
 // imports the others.
-func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, intent stored.Intent, parts map[adapter.Resource][]Item) error {
+func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mapping idmap.Mapping, intent intent, parts map[adapter.Resource][]Item) error {
 	existing, err := rc.loadParts(ctx, plan, mapping.Key)
 	if err != nil {
 		return err
@@ -152,7 +150,7 @@ func (rc *reconciler) resolvePart(ctx context.Context, plan *resourcePlan, mappi
 			return existing.find(i) == key || plan.HasIDs && i.ID != "" && i.Key == key && existing.byIdentity[i.ID] == 0
 		})
 	}
-	if intent.Op == stored.OpDelete {
+	if intent.Op == opDelete {
 		switch {
 		case !known:
 			return nil

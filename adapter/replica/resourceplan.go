@@ -3,11 +3,8 @@ package replica
 import (
 	"context"
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica/compare"
-	"github.com/portico-commerce/portico/adapter/replica/local"
+	"slices"
 )
 
 // A resourcePlan is a BackendResource prepared for use.
@@ -131,7 +128,7 @@ func (plan *resourcePlan) changedAttributes(before, after adapter.Record) []stri
 	return slices.DeleteFunc(slices.Clone(plan.Attributes), func(name string) bool {
 		v, w, part := before.Get(name), after.Get(name), plan.nested(name)
 		if part == nil {
-			return compare.Same(v, w)
+			return same(v, w)
 		}
 		return slices.EqualFunc(v.Records(), w.Records(), func(v, w adapter.Record) bool { return len(part.changedAttributes(v, w)) == 0 })
 	})
@@ -144,14 +141,14 @@ func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, onDemand ...
 }
 
 // localRecords are the records of the resource in the local replica.
-func (plan *resourcePlan) localRecords() local.Records {
-	return local.Records{Schema: plan.schema, Store: plan.store}
+func (plan *resourcePlan) localRecords() records {
+	return records{Schema: plan.schema, Store: plan.store}
 }
 
 // findRecords returns the given keys that have records in the local replica, each with the
 // key of its root.
 func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
-	q := adapter.Query{Where: []adapter.Condition{local.KeyCondition(plan.schema.Key, adapter.In, keys...)}}
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.schema.Key, adapter.In, keys...)}}
 	records, err := plan.localRecords().List(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
 	rootKeys := make(map[adapter.Key]adapter.Key, len(records))
 	for _, r := range records {
@@ -163,7 +160,7 @@ func (plan *resourcePlan) findRecords(ctx context.Context, keys []adapter.Key) (
 // listParts returns the parts of a root from the local replica, sorted by key, as shown at a
 // store view, with all backend-owned attributes.
 func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
-	q := adapter.Query{Where: []adapter.Condition{local.KeyCondition(plan.rootKey, adapter.Eq, rootKey)}}
+	q := adapter.Query{Where: []adapter.Condition{keyCondition(plan.rootKey, adapter.Eq, rootKey)}}
 	return plan.localRecords().List(ctx, &adapter.ListParams{Query: q, StoreID: storeID, With: plan.onDemand})
 }
 
@@ -172,6 +169,6 @@ func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) ada
 	if len(excluded) == 0 {
 		return q
 	}
-	q.Where = append(slices.Clip(q.Where), local.KeyCondition(plan.rootKey, adapter.NotIn, excluded...))
+	q.Where = append(slices.Clip(q.Where), keyCondition(plan.rootKey, adapter.NotIn, excluded...))
 	return q
 }

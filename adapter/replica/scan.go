@@ -3,9 +3,8 @@ package replica
 import (
 	"context"
 	"errors"
-	"time"
-
 	"github.com/portico-commerce/portico/adapter"
+	"time"
 )
 
 // scanPeriodically scans immediately, then on every tick, until ctx ends.

@@ -10,7 +10,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // placeOrder stores a new order at the backend.
@@ -155,11 +154,11 @@ func TestIncompleteScan(t *testing.T) {
 	if after := f.keys(adapter.Products, adapter.Query{}); !slices.Equal(after, before) {
 		t.Errorf("products %v, want %v", after, before)
 	}
-	var found []findings.Finding
-	if err := f.Check(t.Context(), func(one findings.Finding) error { found = append(found, one); return nil }, nil); err != nil {
+	var found []replica.Finding
+	if err := f.Check(t.Context(), func(one replica.Finding) error { found = append(found, one); return nil }, nil); err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 1 || found[0].Kind != findings.IncompleteList || found[0].Resource != adapter.Products || !strings.Contains(found[0].Detail, "others may be missing") {
+	if len(found) != 1 || found[0].Kind != replica.IncompleteList || found[0].Resource != adapter.Products || !strings.Contains(found[0].Detail, "others may be missing") {
 		t.Errorf("findings: %v", found)
 	}
 

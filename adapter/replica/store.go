@@ -2,9 +2,8 @@ package replica
 
 import (
 	"context"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // A store serves a resource of which the backend owns some attributes.

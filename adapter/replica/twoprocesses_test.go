@@ -14,9 +14,8 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/replica/backend"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
@@ -205,7 +204,7 @@ func TestChangedMeanwhile(t *testing.T) {
 				d.record.Set("name", adapter.TextValue("theirs"))
 				d.record.Set("description", adapter.TextValue(fmt.Sprint("theirs ", refused)))
 			})
-			return &adapter.Error{Kind: adapter.Conflict, Op: call, Err: backend.ErrChanged}
+			return &adapter.Error{Kind: adapter.Conflict, Op: call, Err: replica.ErrChanged}
 		}
 		err := f.update(adapter.Products, 1, 0, attrs{"name": "ours"})
 		var fault *adapter.Error

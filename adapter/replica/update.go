@@ -8,10 +8,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/compare"
-	"github.com/portico-commerce/portico/adapter/replica/local"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 var errTouchesOwned = errors.New("the change touches a backend-owned attribute")
@@ -20,14 +16,14 @@ var errTouchesOwned = errors.New("the change touches a backend-owned attribute")
 // a backend-owned attribute. The replica's record is restored if the backend refuses the
 // change.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	return turns.Take(ctx, s.foreignWriteWait, func() error { return s.update(ctx, p) })
+	return take(ctx, s.foreignWriteWait, func() error { return s.update(ctx, p) })
 }
 
 func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	mapping, unlock, err := s.lockRecord(ctx, "update", p.Key, p.OwnerID)
 	if adapter.KindOf(err) == adapter.NotFound {
 		// Where no record can be updated, the replica's error comes first.
-		unchanged := func(r adapter.Record) (adapter.Record, error) { return r, local.ErrNoChange }
+		unchanged := func(r adapter.Record) (adapter.Record, error) { return r, errNoChange }
 		if refused := s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, OwnerID: p.OwnerID, Change: unchanged}); adapter.KindOf(refused) == adapter.Unsupported {
 			return refused
 		}
@@ -40,7 +36,7 @@ func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err != nil || !touchesOwned {
 		return err
 	}
-	w, err := s.beginChange(ctx, mapping, stored.Intent{Op: stored.OpUpdate, Key: p.Key, StoreID: p.StoreID, Attributes: attributes})
+	w, err := s.beginChange(ctx, mapping, intent{Op: opUpdate, Key: p.Key, StoreID: p.StoreID, Attributes: attributes})
 	if err != nil {
 		return err
 	}
@@ -65,7 +61,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *ad
 			}
 			attributes = append(attributes, a.Name)
 			// A value of a narrower scope leaves the default scope unchanged.
-			touchesOwned = touchesOwned || slices.Contains(s.Attributes, a.Name) && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !compare.Same(current.Values[i], v)
+			touchesOwned = touchesOwned || slices.Contains(s.Attributes, a.Name) && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !same(current.Values[i], v)
 		}
 		if touchesOwned {
 			return errTouchesOwned
@@ -77,7 +73,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *ad
 	case errors.Is(err, errTouchesOwned):
 		return attributes, true, nil
 	case err == nil && !idle:
-		err = turns.Busy(fmt.Sprintf("update %s %d", s.Resource, p.Key), turns.ErrBusy)
+		err = busy(fmt.Sprintf("update %s %d", s.Resource, p.Key), errBusy)
 	}
 	return nil, false, err
 }

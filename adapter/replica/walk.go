@@ -9,7 +9,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
 )
 
 // A walker joins the data of the local replica, the ID map and the backend.
@@ -69,7 +68,7 @@ func (w *walker) rowsToCompare(ctx context.Context, plan *resourcePlan, keys []a
 	setMappings(rows, mappings)
 	var unresolved []adapter.Key
 	for _, m := range mappings {
-		if stored.HasUnresolved(m.Base) {
+		if hasUnresolved(m.Base) {
 			unresolved = append(unresolved, m.Key)
 		}
 	}
@@ -264,5 +263,5 @@ func (r *row) unresolved() map[adapter.Resource][]string {
 	if r.doc == nil || r.state() != inSync {
 		return nil
 	}
-	return stored.UnresolvedIn(r.mapping.Base)
+	return unresolvedIn(r.mapping.Base)
 }

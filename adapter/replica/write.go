@@ -11,9 +11,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/recordjson"
-	"github.com/portico-commerce/portico/adapter/replica/stored"
-	"github.com/portico-commerce/portico/adapter/replica/turns"
 )
 
 var (
@@ -30,7 +27,7 @@ const maxWriteTime = 45 * time.Second
 type pendingWrite struct {
 	*store
 	mapping idmap.Mapping // of the root, with the intent; the writer holds the root's lock
-	intent  stored.Intent
+	intent  intent
 	before  adapter.Record // the values at the default scope, of a record that exists before the write
 	since   time.Time      // when the intent was stored last
 	// deleteHere deletes the record in the local replica; nil deletes it as a client's delete does.
@@ -68,7 +65,7 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 	case reconciled == nil:
 		err = notFound(verb, s.root.Resource, rootKey)
 	case reconciled.Intent != nil || isOther:
-		err = turns.Busy(fmt.Sprintf("%s %s %d", verb, s.root.Resource, rootKey), turns.ErrBusy)
+		err = busy(fmt.Sprintf("%s %s %d", verb, s.root.Resource, rootKey), errBusy)
 	}
 	if err != nil {
 		unlock()
@@ -79,7 +76,7 @@ func (s *store) lockRoot(ctx context.Context, verb string, rootKey adapter.Key) 
 
 // begin stores the write intent of a write whose root is locked. It fails with turns.ErrBusy if another
 // process has written the root since its mapping was read.
-func (s *store) begin(ctx context.Context, mapping idmap.Mapping, intent stored.Intent) (*pendingWrite, error) {
+func (s *store) begin(ctx context.Context, mapping idmap.Mapping, intent intent) (*pendingWrite, error) {
 	intent.Resource = s.Resource
 	w := &pendingWrite{store: s, mapping: mapping, intent: intent, since: time.Now()}
 	return w, s.reconciler.begin(ctx, &w.mapping, &w.intent)
@@ -97,7 +94,7 @@ func (w *pendingWrite) renew(ctx context.Context) error {
 
 // beginChange is begin for an update or a delete, before the local replica changes. The
 // intent has the attributes that the write sets, if any.
-func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent stored.Intent) (*pendingWrite, error) {
+func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent intent) (*pendingWrite, error) {
 	onDemand := s.localRecords().OnDemand(intent.Attributes)
 	before, err := s.get(ctx, intent.Key, onDemand...)
 	if err != nil {
@@ -110,7 +107,7 @@ func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent s
 				return nil, err
 			}
 		}
-		intent.Old = recordjson.Encode(s.localRecords().UndoValues(atLevel, before, intent.StoreID, intent.Attributes))
+		intent.Old = adapter.EncodeJSON(s.localRecords().UndoValues(atLevel, before, intent.StoreID, intent.Attributes))
 		if s.exclusive != nil {
 			if intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, intent.StoreID); err != nil {
 				return nil, err
@@ -176,7 +173,7 @@ func (w *pendingWrite) end(ctx context.Context, err error) error {
 	switch {
 	case adapter.IsRefusal(err):
 		w.undo(ctx)
-	case err != nil && !errors.Is(err, errResolved) && !(w.isRoot() && w.intent.Op == stored.OpCreate):
+	case err != nil && !errors.Is(err, errResolved) && !(w.isRoot() && w.intent.Op == opCreate):
 		w.finish(ctx, "a write that was interrupted is resolved in a minute at the earliest", func(ctx context.Context) error {
 			w.intent.Writer = ""
 			released, err := json.Marshal(w.intent)
@@ -205,7 +202,7 @@ func (w *pendingWrite) request(ctx context.Context, sent *Write) error {
 		err = w.requestHeld(held, sent)
 	}
 	if err != nil && held.Err() != nil && ctx.Err() == nil {
-		err = turns.Busy(fmt.Sprintf("%s %s %d", w.intent.Op, sent.Resource, sent.Key), errors.Join(errTooLong, err))
+		err = busy(fmt.Sprintf("%s %s %d", w.intent.Op, sent.Resource, sent.Key), errors.Join(errTooLong, err))
 	}
 	return err
 }

@@ -8,12 +8,9 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore/files"
-	"github.com/portico-commerce/portico/adapter/reststore/trial"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options configure a [Backend].
@@ -38,7 +35,7 @@ type Options struct {
 	Logger *slog.Logger
 	TLS    *tls.Config // for an https URL; nil means the default
 
-	sent func(trial.Request) // called for every request; nil except in Try
+	sent func(trialRequest) // called for every request; nil except in Try
 }
 
 // IDs translates between legacy ids and the backend's ids. Results omit unknown ids. The
@@ -64,7 +61,7 @@ type Backend struct {
 	log     *slog.Logger
 	metrics *metrics
 	ids     IDs
-	files   *files.Source
+	files   *source
 }
 
 var _ replica.Backend = (*Backend)(nil)
@@ -81,7 +78,7 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{mapping: m, client: c, log: o.Logger, metrics: c.metrics, ids: o.IDs, files: files.NewSource(c.baseURL, c.transport, m.Connection.FileHosts, int64(m.Connection.Limits.ResponseBytes), m.Connection.Limits.Timeout)}, nil
+	return &Backend{mapping: m, client: c, log: o.Logger, metrics: c.metrics, ids: o.IDs, files: newSource(c.baseURL, c.transport, m.Connection.FileHosts, int64(m.Connection.Limits.ResponseBytes), m.Connection.Limits.Timeout)}, nil
 }
 
 // Name returns the backend's name from the mapping file.

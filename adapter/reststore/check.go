@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
@@ -99,9 +99,9 @@ func (l *loader) adviseOn(m *mapping, r *resource) (warnings []Remark) {
 
 // givenBy returns the keys of the objects that the expressions of a resource return for new
 // records.
-func (l *loader) givenBy(r *resource) *jq.Keys {
+func (l *loader) givenBy(r *resource) *expr.Keys {
 	const depth = 20
-	given := &jq.Keys{Functions: l.functions}
+	given := &expr.Keys{Functions: l.functions}
 	for _, e := range []*expression{r.Read, r.Rest, r.Items} {
 		if e != nil {
 			given.Add(e.query, depth)
@@ -112,7 +112,7 @@ func (l *loader) givenBy(r *resource) *jq.Keys {
 
 // hasKey reports whether the keys contain an attribute, or the backend's id of the record that it
 // refers to.
-func hasKey(keys *jq.Keys, attribute string) bool {
+func hasKey(keys *expr.Keys, attribute string) bool {
 	return slices.Contains(keys.Names, attribute) || slices.Contains(keys.Names, attribute+refSuffix)
 }
 

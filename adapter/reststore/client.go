@@ -20,9 +20,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
-	"github.com/portico-commerce/portico/adapter/reststore/retries"
-	"github.com/portico-commerce/portico/adapter/reststore/trial"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/config/buildinfo"
 )
@@ -36,10 +34,10 @@ type client struct {
 	host       string // the name of the backend's server
 	connection *connection
 	inFlight   *semaphore.Weighted
-	budget     *retries.Budget
+	budget     *budget
 	metrics    *metrics
 	log        *slog.Logger
-	sent       func(trial.Request) // called for every attempt; may be nil
+	sent       func(trialRequest) // called for every attempt; may be nil
 }
 
 // maxRedirects limits how many redirects a read follows within the backend's host.
@@ -61,7 +59,7 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 		host:       base.Hostname(),
 		connection: &m.Connection,
 		inFlight:   semaphore.NewWeighted(int64(m.Connection.Limits.InFlight)),
-		budget:     retries.New(m.Connection.Retry.Budget),
+		budget:     New(m.Connection.Retry.Budget),
 		metrics:    requestMetrics,
 		log:        o.Logger,
 		sent:       o.sent,
@@ -172,7 +170,7 @@ func (m *preparedRequest) addParameter(name string, value any) {
 		m.variables[name] = value
 		return
 	}
-	text, _ := jq.Text(value)
+	text, _ := expr.Text(value)
 	m.query.Add(name, text)
 }
 
@@ -187,7 +185,7 @@ func (r *request) urlPath(ctx context.Context, input any, variables ...any) (str
 	}
 	path, _ := v.(string)
 	if path == "" || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") {
-		return "", fmt.Errorf("%s: %w", r.Path.at, jq.ErrSegment)
+		return "", fmt.Errorf("%s: %w", r.Path.at, expr.ErrSegment)
 	}
 	return path, nil
 }
@@ -205,7 +203,7 @@ func (r *request) evalQuery(ctx context.Context, input any, variables ...any) (u
 			list = []any{v}
 		}
 		for _, v := range list {
-			text, ok := jq.Text(v)
+			text, ok := expr.Text(v)
 			if flag, is := v.(bool); is {
 				text, ok = strconv.FormatBool(flag), true
 			}
@@ -226,7 +224,7 @@ func (r *request) evalHeaders(ctx context.Context, input any, variables ...any) 
 		if err != nil {
 			return nil, err
 		}
-		text, ok := jq.Text(v)
+		text, ok := expr.Text(v)
 		if v != nil && (!ok || !httpguts.ValidHeaderFieldValue(text)) {
 			return nil, fmt.Errorf("%s: is not a valid value of the header %s", e.at, name)
 		}

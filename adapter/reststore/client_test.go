@@ -21,7 +21,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore/retries"
 )
 
 type attrs = adaptertest.Attributes
@@ -306,7 +305,7 @@ func TestRetries(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if most := calls + calls/10 + retries.MaxBudget; s.n > most || s.n < calls+calls/20 {
+			if most := calls + calls/10 + maxBudget; s.n > most || s.n < calls+calls/20 {
 				t.Errorf("%d requests for %d calls, want at most %d", s.n, calls, most)
 			}
 			if value(t, b.metrics.retries, "budget") == 0 || value(t, b.metrics.requests, "fetch", "unavailable") != float64(s.n) {

@@ -3,10 +3,9 @@ package reststore
 import (
 	"errors"
 	"fmt"
-	"strings"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
+	"strings"
 )
 
 // toRecord converts an object that expression e returned to a record. A reference to a
@@ -61,16 +60,16 @@ func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, e *expres
 	}
 	switch a.Kind {
 	case adapter.KindInteger:
-		i, err := jq.Integer(v)
+		i, err := expr.Integer(v)
 		return adapter.IntegerValue(i), err
 	case adapter.KindDecimal:
-		d, err := jq.Decimal(v, 0)
+		d, err := expr.Decimal(v, 0)
 		if _, fits := adapter.ParseDecimal(d); err == nil && !fits {
 			err = errors.New("is a number that is too great")
 		}
 		return adapter.TextValue(d), err
 	case adapter.KindTime:
-		t, err := jq.Time(v)
+		t, err := expr.Time(v)
 		if err == nil && !adapter.IsTime(t) {
 			err = errors.New("is a time before the year 1")
 		}
@@ -82,7 +81,7 @@ func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, e *expres
 		list, err := r.toRecords(v, a, prefix, e, keys)
 		return adapter.RecordsValue(list), err
 	default:
-		t, err := jq.StorableText(v)
+		t, err := expr.StorableText(v)
 		return adapter.TextValue(t), err
 	}
 }
@@ -118,7 +117,7 @@ func toTexts(v any) ([]string, error) {
 	}
 	all := make([]string, len(list))
 	for i, element := range list {
-		text, err := jq.StorableText(element)
+		text, err := expr.StorableText(element)
 		if err != nil {
 			return nil, fmt.Errorf("has an element that %w", err)
 		}
@@ -145,7 +144,7 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids *writeID
 		case adapter.Null:
 			object[a.Name] = nil
 		case adapter.Integer:
-			object[a.Name] = jq.FromInteger(v.Int())
+			object[a.Name] = expr.FromInteger(v.Int())
 		case adapter.Texts:
 			object[a.Name] = anys(v.Texts())
 		case adapter.Records:

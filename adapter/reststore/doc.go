@@ -28,4 +28,31 @@
 // Against small servers that differ from each other and from Medusa: through the
 // conformance suite of package adaptertest and through simulated backend failures. A
 // further suite runs against a real Medusa and a real Vendure that the tests start.
+//
+// # Files
+//
+// Package files reads the files of records, such as images, by their URLs from the hosts that an
+// operator has allowed.
+//
+// # How it is tested
+//
+// With package reststore, against servers whose files are cut, too large, no images, moved, or on other
+// hosts.
+//
+// # Retries
+//
+// Package retries decides how often and when requests are sent again.
+//
+// # How it is tested
+//
+// The parser by a table, the budget with package reststore, whose tests count requests.
+//
+// # Trial
+//
+// Package trial holds the result of applying a mapping to one record of the backend, for
+// people who write mapping files.
+//
+// # How it is tested
+//
+// With reststore.Try, which makes trials, and the command that shows them.
 package reststore

@@ -9,8 +9,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 )
 
 // A document is a document of the backend, with the document that is joined to it. Both are
@@ -21,7 +20,7 @@ type document struct {
 }
 
 // documents returns the documents in a response. Their ids are at path id, or missing.
-func (c *client) documents(ctx context.Context, g *documentRequest, resp *response, id path) ([]document, error) {
+func (c *client) documents(ctx context.Context, g *documentRequest, resp *response, id jsonPath) ([]document, error) {
 	raws, err := g.split(resp.body)
 	if err == nil && g.Aliases {
 		if len(raws) != resp.request.repetitions {
@@ -32,7 +31,7 @@ func (c *client) documents(ctx context.Context, g *documentRequest, resp *respon
 	all, d := make([]document, len(raws)), new(jsontext.Decoder)
 	for i := 0; i < len(raws) && err == nil; i++ {
 		all[i].raw = raws[i]
-		all[i].id, err = rawjson.ReadText(rawjson.Reset(d, raws[i]), id)
+		all[i].id, err = expr.ReadText(expr.Reset(d, raws[i]), id)
 	}
 	if err != nil {
 		return nil, c.unusableDocuments(ctx, resp, err)
@@ -47,7 +46,7 @@ func (b *Backend) join(ctx context.Context, r *resource, k call, documents []doc
 	}
 	references := make([]string, len(documents))
 	for i, d := range documents {
-		if references[i], err = rawjson.TextAt(d.raw, r.Join.From); err != nil {
+		if references[i], err = expr.TextAt(d.raw, r.Join.From); err != nil {
 			return fmt.Errorf("%s: %w", r.Join.From, err)
 		}
 	}
@@ -91,7 +90,7 @@ func (m *mapping) tag(r *resource, d document) (string, error) {
 		_, _ = h.Write(d.raw)
 		_, _ = h.Write(d.joined)
 	} else {
-		version, err := rawjson.TextAt(d.raw, r.Version)
+		version, err := expr.TextAt(d.raw, r.Version)
 		if err == nil && version == "" {
 			err = fmt.Errorf("a document has no version at %s", r.Version)
 		}
@@ -106,14 +105,14 @@ func (m *mapping) tag(r *resource, d document) (string, error) {
 // decode decodes a document for expressions, with its joined document inserted.
 func (m *mapping) decode(r *resource, d document) (any, error) {
 	depth := m.Connection.Limits.Depth
-	input, err := rawjson.Decode(d.raw, depth)
+	input, err := expr.Decode(d.raw, depth)
 	members, isObject := input.(map[string]any)
 	if err != nil || r.Join == nil || !isObject { // only an object can refer to another document
 		return input, err
 	}
 	members[r.Join.As] = nil
 	if d.joined != nil {
-		members[r.Join.As], err = rawjson.Decode(d.joined, depth)
+		members[r.Join.As], err = expr.Decode(d.joined, depth)
 	}
 	return members, err
 }
@@ -144,10 +143,10 @@ func (g *documentRequest) split(body []byte) (documents []jsontext.Value, err er
 	case g.single():
 		at = g.Item
 	case g.Aliases:
-		at = path{"data"}
+		at = jsonPath{"data"}
 	}
-	d := rawjson.Reset(new(jsontext.Decoder), body)
-	found, err := rawjson.Seek(d, at)
+	d := expr.Reset(new(jsontext.Decoder), body)
+	found, err := expr.Seek(d, at)
 	if err != nil {
 		return nil, err
 	}
@@ -160,9 +159,9 @@ func (g *documentRequest) split(body []byte) (documents []jsontext.Value, err er
 	case kind == 'n':
 		_, err = d.ReadToken()
 	case g.single():
-		documents, err = rawjson.AppendValue(nil, d, body)
+		documents, err = expr.AppendValue(nil, d, body)
 	case g.Aliases && kind == '{', !g.Aliases && kind == '[':
-		documents, err = rawjson.AppendElements(nil, d, body)
+		documents, err = expr.AppendElements(nil, d, body)
 	default:
 		// Report a syntax error in preference to a wrong type.
 		if _, err = d.ReadValue(); err == nil {
@@ -172,5 +171,5 @@ func (g *documentRequest) split(body []byte) (documents []jsontext.Value, err er
 	if err != nil {
 		return nil, err
 	}
-	return documents, rawjson.ExpectEnd(d, at)
+	return documents, expr.ExpectEnd(d, at)
 }

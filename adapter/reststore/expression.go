@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
-
-	"github.com/portico-commerce/portico/adapter/replica/backend"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 )
 
 // An expression is a compiled jq program. It is safe for concurrent use.
@@ -20,7 +19,7 @@ type expression struct {
 	code  *gojq.Code
 	query *gojq.Query
 	// shortcut evaluates the expression without the interpreter; nil if that is not possible.
-	shortcut jq.Shortcut
+	shortcut expr.Shortcut
 	// constants are the values of the mapping's variables, passed after the variables that
 	// differ from call to call.
 	constants []any
@@ -39,7 +38,7 @@ func (r *refusal) Error() string { return "rejected by the mapping: " + r.kind.S
 // Unwrap returns the error of the kind "changed".
 func (r *refusal) Unwrap() error {
 	if r.kind.changed {
-		return backend.ErrChanged
+		return replica.ErrChanged
 	}
 	return nil
 }
@@ -138,10 +137,10 @@ func (d *compiler) compile(e *expression, program string, variables []string) (e
 	for _, v := range d.constants {
 		e.constants = append(e.constants, v.value)
 	}
-	e.shortcut = jq.ShortcutOf(e.query, d.available(variables))
+	e.shortcut = expr.ShortcutOf(e.query, d.available(variables))
 	whole := *e.query
 	whole.FuncDefs = append(d.usedFunctions(program), e.query.FuncDefs...)
-	e.code, err = gojq.Compile(&whole, append(jq.Functions(), gojq.WithVariables(d.available(variables)))...)
+	e.code, err = gojq.Compile(&whole, append(expr.Functions(), gojq.WithVariables(d.available(variables)))...)
 	return err
 }
 

@@ -11,11 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/itchyny/gojq"
-	"go.yaml.in/yaml/v3"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
+	"go.yaml.in/yaml/v3"
 )
 
 var schemas = adapter.NewSchemas()
@@ -87,7 +85,7 @@ func TestFunctions(t *testing.T) {
 		{"{a: .}", `1.10`, `{"a":1.10}`},
 	} {
 		t.Run(c.expression+" "+c.input, func(t *testing.T) {
-			input, err := rawjson.Decode([]byte(c.input), 4)
+			input, err := expr.Decode([]byte(c.input), 4)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +164,7 @@ func TestPath(t *testing.T) {
 		{"a list", "/a/{.id}", `{"id": []}`, "error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			input, err := rawjson.Decode([]byte(c.input), 4)
+			input, err := expr.Decode([]byte(c.input), 4)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +185,7 @@ func FuzzDecimal(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := jq.Decimal(json.Number(text), 0)
+		got, err := expr.Decimal(json.Number(text), 0)
 		if err != nil {
 			return
 		}
@@ -203,7 +201,7 @@ func FuzzDecimal(f *testing.F) {
 		if want.Sub(want, is).Abs(want).Cmp(half) > 0 {
 			t.Errorf("%q is converted to %s: wrong rounding", text, got)
 		}
-		if i, err := jq.Integer(json.Number(text)); err == nil {
+		if i, err := expr.Integer(json.Number(text)); err == nil {
 			if want, _ := new(big.Rat).SetString(text); !want.IsInt() || want.Num().Int64() != i || !want.Num().IsInt64() {
 				t.Errorf("%q is converted to the integer %d", text, i)
 			}
@@ -218,11 +216,11 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"items": [{"id": 1, "id": 2}], "n": {"a": 1, "a": 2}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		v, err := rawjson.Decode(body, 8)
-		list, cutErr := (&documentRequest{Items: path{"items"}}).split(body)
+		v, err := expr.Decode(body, 8)
+		list, cutErr := (&documentRequest{Items: jsonPath{"items"}}).split(body)
 		if err != nil {
 			// Documents may have two members of one name before they are decoded.
-			if cutErr == nil && !errors.Is(err, rawjson.ErrDepth) && !strings.Contains(err.Error(), "characters") && !errors.Is(err, jsontext.ErrDuplicateName) {
+			if cutErr == nil && !errors.Is(err, expr.ErrDepth) && !strings.Contains(err.Error(), "characters") && !errors.Is(err, jsontext.ErrDuplicateName) {
 				t.Errorf("split invalid JSON (%v)", err)
 			}
 			return
@@ -242,7 +240,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("split into %d elements (%v), want %d", len(list), cutErr, len(items))
 		}
 		for i, raw := range list {
-			one, err := rawjson.Decode(raw, 8)
+			one, err := expr.Decode(raw, 8)
 			if err != nil || fmt.Sprint(one) != fmt.Sprint(items[i]) {
 				t.Errorf("%s, %v; want %v", raw, err, items[i])
 			}

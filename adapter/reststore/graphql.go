@@ -10,8 +10,7 @@ import (
 
 	"github.com/go-resty/resty/v2"
 	"github.com/itchyny/gojq"
-
-	"github.com/portico-commerce/portico/adapter/reststore/graphql"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 )
 
 // A graphqlConnection configures GraphQL requests.
@@ -23,16 +22,16 @@ type graphqlConnection struct {
 // fragments are fragment definitions for all documents.
 type fragments struct {
 	text   string
-	parsed graphql.Fragments
+	parsed expr.Fragments
 	err    error
 }
 
 // An operation is the GraphQL document of a request.
 type operation struct {
 	text string
-	*graphql.Document
-	required []string          // variables that must not be null
-	repeated *graphql.Repeated // nil unless the request has aliases
+	*expr.Document
+	required []string       // variables that must not be null
+	repeated *expr.Repeated // nil unless the request has aliases
 }
 
 // UnmarshalText sets the text. check parses it.
@@ -113,13 +112,13 @@ func (f *file) graphqlFields(body []byte) []*resty.MultipartField {
 func (g *graphqlConnection) check(l *loader, _ place) { l.graphql = g }
 
 func (f *fragments) check(l *loader, p place) {
-	if f.parsed, f.err = graphql.ParseFragments(f.text); f.err != nil {
+	if f.parsed, f.err = expr.ParseFragments(f.text); f.err != nil {
 		l.reportDocument(p, f.err)
 	}
 }
 
 // fragments returns the fragments for all documents, or the error of parsing them.
-func (g *graphqlConnection) fragments() (graphql.Fragments, error) {
+func (g *graphqlConnection) fragments() (expr.Fragments, error) {
 	if g == nil || g.Fragments == nil {
 		return nil, nil
 	}
@@ -131,7 +130,7 @@ func (o *operation) check(l *loader, p place) {
 	if err != nil {
 		return // reported already
 	}
-	if o.Document, err = graphql.Parse(o.text, shared); err != nil {
+	if o.Document, err = expr.Parse(o.text, shared); err != nil {
 		l.reportDocument(p, err)
 	}
 }
@@ -139,7 +138,7 @@ func (o *operation) check(l *loader, p place) {
 // reportDocument records a fault of the GraphQL document at p.
 func (l *loader) reportDocument(p place, err error) {
 	p.Line = p.Node.Line
-	if known, ok := errors.AsType[*graphql.Error](err); ok {
+	if known, ok := errors.AsType[*expr.Error](err); ok {
 		p.Line = p.LineOf(known.Line)
 	}
 	l.Fault(p, "is not a valid GraphQL document: %v", err)

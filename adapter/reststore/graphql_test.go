@@ -15,10 +15,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 )
 
 // graphqlMapping is a mapping with GraphQL requests of all kinds.
@@ -489,7 +488,7 @@ func FuzzGraphQLResponse(f *testing.F) {
 				}
 				continue
 			}
-			v, err := rawjson.Decode(body, 10_000)
+			v, err := expr.Decode(body, 10_000)
 			if errors.Is(err, jsontext.ErrDuplicateName) || err != nil && strings.Contains(err.Error(), "characters") {
 				continue // found when a document is decoded
 			}

@@ -3,15 +3,14 @@ package reststore
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // joinMapping has documents that refer to documents of another list.

@@ -16,10 +16,9 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/replica/findings"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
@@ -164,11 +163,11 @@ func TestValuesThatDoNotFit(t *testing.T) {
 func leftOutOf(t *testing.T, a *replica.Adapter) map[string]string {
 	t.Helper()
 	leftOut := map[string]string{}
-	err := a.Check(t.Context(), func(f findings.Finding) error {
+	err := a.Check(t.Context(), func(f replica.Finding) error {
 		switch {
-		case f.Kind == findings.LeftOut:
+		case f.Kind == replica.LeftOut:
 			leftOut[f.ID] += f.Detail
-		case f.Kind != findings.NotMapped: // products of the demo store
+		case f.Kind != replica.NotMapped: // products of the demo store
 			t.Errorf("%+v", f)
 		}
 		return nil

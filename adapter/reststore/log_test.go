@@ -2,13 +2,12 @@ package reststore
 
 import (
 	"bytes"
+	"github.com/portico-commerce/portico/adapter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestLog checks that log lines identify requests but do not contain their data.

@@ -8,11 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/sync/singleflight"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
 )
 
 // A login obtains the token that other requests are sent with. Concurrent callers that
@@ -138,7 +137,7 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 	}
 	text := r.header.Get(l.TokenHeader)
 	if l.Token != nil {
-		body, err := rawjson.Decode(r.body, c.connection.Limits.Depth)
+		body, err := expr.Decode(r.body, c.connection.Limits.Depth)
 		if err != nil {
 			return "", malformed(r, err)
 		}

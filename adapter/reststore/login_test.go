@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"io"
 	"net/http"
 	"strings"
@@ -12,9 +14,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 const loginAuth = `  auth: {login: {request: {path: /in, body: '{user: $user, secret: $secret}'}, token: .token, refresh: 10m}}`

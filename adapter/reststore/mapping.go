@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
@@ -127,10 +127,10 @@ type resource struct {
 	Scan  *documentRequest `vars:"$since" method:"GET"`
 	Find  *documentRequest `vars:"$key" method:"GET"`
 	Join  *join            `vars:"$ids" method:"GET"`
-	ID    path
+	ID    jsonPath
 	// Version is the place of the version in a document; nil if all its bytes are its version.
 	// Versions requests documents that need not have more than their ids and versions.
-	Version         path
+	Version         jsonPath
 	Versions        *documentRequest `vars:"$ids $id" method:"GET"`
 	Key, Read, Rest *expression
 
@@ -179,8 +179,8 @@ type request struct {
 // A documentRequest is a request for documents.
 type documentRequest struct {
 	request
-	Items path // of the list in a response
-	Item  path `only:"fetch scan find versions"` // of a single document, instead of Items
+	Items jsonPath // of the list in a response
+	Item  jsonPath `only:"fetch scan find versions"` // of a single document, instead of Items
 	// Aliases: a GraphQL query for one document is repeated for each id.
 	Aliases bool `only:"fetch"`
 	Among   bool `only:"find"` // a response may contain documents that do not match
@@ -193,17 +193,17 @@ type documentRequest struct {
 // pages configures how a list is read page by page: by offset, page number, cursor or last id. The
 // named parameters are parameters of the query, or variables of a GraphQL document.
 type pages struct {
-	Size   int    `default:"100" range:"1 10000"`
-	Limit  string // parameter for Size; "" if there is none
-	Offset string // parameter for the number of documents to skip
-	Page   string // parameter for the page number; the first page is First
-	First  int    `default:"1" range:"0 1"`
-	After  string // parameter for the id of the last document so far; the first page has none
-	Total  path   // of the total number of documents; nil if the backend does not report it
+	Size   int      `default:"100" range:"1 10000"`
+	Limit  string   // parameter for Size; "" if there is none
+	Offset string   // parameter for the number of documents to skip
+	Page   string   // parameter for the page number; the first page is First
+	First  int      `default:"1" range:"0 1"`
+	After  string   // parameter for the id of the last document so far; the first page has none
+	Total  jsonPath // of the total number of documents; nil if the backend does not report it
 	Cursor *struct {
-		Query string `need:"true"` // parameter for the cursor
-		Next  path   `need:"true"` // of the next cursor
-		More  path   // of a boolean that is true if there is another page
+		Query string   `need:"true"` // parameter for the cursor
+		Next  jsonPath `need:"true"` // of the next cursor
+		More  jsonPath // of a boolean that is true if there is another page
 	}
 }
 
@@ -211,9 +211,9 @@ type pages struct {
 // of a product. The joined document is part of the document and of its tag.
 type join struct {
 	documentRequest
-	From path   `need:"true"` // place of the id of the joined document in a document
-	As   string `need:"true"` // the key under which expressions see the joined document, or null
-	ID   path   `need:"true"` // place of the id in a joined document
+	From jsonPath `need:"true"` // place of the id of the joined document in a document
+	As   string   `need:"true"` // the key under which expressions see the joined document, or null
+	ID   jsonPath `need:"true"` // place of the id in a joined document
 }
 
 // A step is one request of a write. With Each, it is sent once for every value of Each.
@@ -243,5 +243,5 @@ type multipart struct {
 	Type      *expression `need:"true" vars:"$item"`
 }
 
-// A path leads to a value in a document.
-type path = rawjson.Path
+// A jsonPath leads to a value in a document.
+type jsonPath = expr.Path

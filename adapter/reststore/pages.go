@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
+	"slices"
 )
 
 // A pager requests the pages of a list. The list ends with an empty page, when the
@@ -122,7 +121,7 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 
 // readTotal reads the number of all documents from a page that has n.
 func (w *pager) readTotal(body []byte, n int) error {
-	total, err := rawjson.IntegerAt(body, w.pages.Total)
+	total, err := expr.IntegerAt(body, w.pages.Total)
 	if err == nil && total < int64(n) {
 		err = fmt.Errorf("%s is %d, and the page has %d documents: total must be the number of all documents", w.pages.Total, total, n)
 	}
@@ -134,11 +133,11 @@ func (w *pager) readTotal(body []byte, n int) error {
 func (w *pager) advanceCursor(body []byte) (more bool, err error) {
 	c, before := w.pages.Cursor, w.cursor
 	if c.More != nil {
-		if more, err = rawjson.FlagAt(body, c.More); err != nil || !more {
+		if more, err = expr.FlagAt(body, c.More); err != nil || !more {
 			return false, err
 		}
 	}
-	w.cursor, err = rawjson.TextAt(body, c.Next)
+	w.cursor, err = expr.TextAt(body, c.Next)
 	switch {
 	case err != nil:
 	case w.cursor == "" && more:

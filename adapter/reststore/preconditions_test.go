@@ -2,12 +2,10 @@ package reststore
 
 import (
 	"errors"
-	"net/http"
-	"testing"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/replica/backend"
+	"net/http"
+	"testing"
 )
 
 // conditionalMapping is a mapping whose updates are sent for the version that was read.
@@ -58,7 +56,7 @@ func TestPreconditions(t *testing.T) {
 				respond(w, c.status, c.body)
 			})
 			err := b.Update(t.Context(), &replica.Write{Resource: adapter.Customers, Key: 3, ID: "c1", Old: customer("old@x.y"), New: customer("new@x.y"), Changed: []string{"email"}})
-			if errors.Is(err, backend.ErrChanged) != c.want || (err != nil) != (c.want || c.status == http.StatusConflict) || err != nil && adapter.KindOf(err) != adapter.Conflict {
+			if errors.Is(err, replica.ErrChanged) != c.want || (err != nil) != (c.want || c.status == http.StatusConflict) || err != nil && adapter.KindOf(err) != adapter.Conflict {
 				t.Errorf("%v", err)
 			}
 			if c.stored == "theirs@x.y" {

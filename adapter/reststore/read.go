@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
+	"golang.org/x/sync/errgroup"
 )
 
 // Fetch returns the documents with these ids, in any order. It sends requests in parallel with
@@ -224,9 +223,9 @@ func (e *expression) legacyID(v any) (adapter.Key, error) {
 	if v == nil || v == "" {
 		return 0, nil
 	}
-	key, err := jq.Integer(v)
+	key, err := expr.Integer(v)
 	if _, flag := v.(bool); flag {
-		err = jq.ErrNotNumber
+		err = expr.ErrNotNumber
 	} else if err == nil && key < 1 {
 		err = errors.New("is not positive")
 	}
@@ -287,10 +286,10 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 		return nil
 	}
 	if r.Find.Pages != nil {
-		err = b.eachPage(ctx, k, r, r.Find, jq.FromInteger(int64(key)), search)
+		err = b.eachPage(ctx, k, r, r.Find, expr.FromInteger(int64(key)), search)
 	} else {
 		var documents []replica.Document
-		if documents, err = b.requestDocuments(ctx, r, k, r.Find, jq.FromInteger(int64(key))); err == nil {
+		if documents, err = b.requestDocuments(ctx, r, k, r.Find, expr.FromInteger(int64(key))); err == nil {
 			err = search(documents)
 		}
 	}

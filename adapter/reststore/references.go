@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
 )
 
 var errNoIDs = errors.New("the mapping has references, but there is no ID map to translate them")
@@ -136,6 +135,6 @@ func backendID(v any) string {
 	case bool, float64:
 		return ""
 	}
-	id, _ := jq.Text(v)
+	id, _ := expr.Text(v)
 	return id
 }

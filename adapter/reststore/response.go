@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
 	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica/backend"
-	"github.com/portico-commerce/portico/adapter/reststore/graphql"
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
-	"github.com/portico-commerce/portico/adapter/reststore/retries"
 )
 
 // maxErrorText limits the number of bytes of the response text that error rules see.
@@ -38,7 +35,7 @@ func (r *response) succeeded() bool { return r.status >= 200 && r.status < 300 &
 func (c *client) interpretResponse(ctx context.Context, r *response) error {
 	var err error
 	if r.request.GraphQL != nil && r.succeeded() {
-		r.hasErrors, err = graphql.HasErrors(r.body)
+		r.hasErrors, err = expr.HasErrors(r.body)
 	}
 	// Rules see a list of documents only if there are none in it.
 	if !r.succeeded() || !r.request.returnsDocuments {
@@ -99,7 +96,7 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 	}
 	known.Err = fmt.Errorf("status %d%s", r.status, reason)
 	if hasChanged {
-		known.Err = fmt.Errorf("%w: %w", backend.ErrChanged, known.Err)
+		known.Err = fmt.Errorf("%w: %w", replica.ErrChanged, known.Err)
 	}
 	switch {
 	case r.succeeded() && !matched:
@@ -110,7 +107,7 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 		known.Err = fmt.Errorf("%w: check rest.user and rest.secret", known.Err)
 	}
 	if known.Kind == adapter.Unavailable && !r.succeeded() {
-		known.RetryAfter = retries.After(r.header.Get("Retry-After"), time.Now())
+		known.RetryAfter = after(r.header.Get("Retry-After"), time.Now())
 	}
 	return &responseError{r.status, &known}
 }
@@ -175,7 +172,7 @@ func (r *response) headerTexts() map[string]any {
 
 // ruleInput returns the input of error rules. A body that is not JSON is null.
 func (c *client) ruleInput(r *response) map[string]any {
-	body, err := rawjson.Decode(r.body, c.connection.Limits.Depth)
+	body, err := expr.Decode(r.body, c.connection.Limits.Depth)
 	if err != nil {
 		body = nil
 	}

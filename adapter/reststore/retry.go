@@ -3,12 +3,11 @@ package reststore
 import (
 	"context"
 	"errors"
+	"github.com/portico-commerce/portico/adapter"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // sendWithRetry sends a request and retries reads whose error is transient.

@@ -5,19 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore/trial"
 )
 
 // asSent returns the request for a Trial. A login shows neither query nor body, as these contain
 // the password.
-func (m *preparedRequest) asSent(resp *response, err error) trial.Request {
-	sent := trial.Request{For: m.call.op(), Method: m.Method, URL: m.url}
+func (m *preparedRequest) asSent(resp *response, err error) trialRequest {
+	sent := trialRequest{For: m.call.op(), Method: m.Method, URL: m.url}
 	if refusal, ok := errors.AsType[*responseError](err); ok {
 		sent.Status = refusal.status
 	} else if resp != nil {
@@ -37,9 +35,9 @@ func (m *preparedRequest) asSent(resp *response, err error) trial.Request {
 // this id of the backend or, if id is "", the record that a search for this legacy id finds.
 // References are shown as ids of the backend, so there is no need for an ID map. If the record
 // cannot be read, the error is the reason, and the trial holds the data read so far.
-func Try(ctx context.Context, o Options, root adapter.Resource, id string, key adapter.Key) (t *trial.Trial, err error) {
-	t, references := &trial.Trial{}, &trial.IDs{}
-	o.IDs, o.sent = references, func(s trial.Request) { t.Requests = append(t.Requests, s) }
+func Try(ctx context.Context, o Options, root adapter.Resource, id string, key adapter.Key) (t *Trial, err error) {
+	t, references := &Trial{}, &trialIDs{}
+	o.IDs, o.sent = references, func(s trialRequest) { t.Requests = append(t.Requests, s) }
 	b, err := Open(o)
 	if err != nil {
 		return t, err
@@ -67,7 +65,7 @@ func Try(ctx context.Context, o Options, root adapter.Resource, id string, key a
 	var imported []adapter.Record
 	add := func(r *resource, item replica.Item, isImported bool, from, initially string) error {
 		record, values, err := r.tried(ctx, references, item, from, initially)
-		t.Records = append(t.Records, trial.Record{Resource: r.name, ID: item.ID, Key: item.Key, Imported: isImported, Values: values})
+		t.Records = append(t.Records, TrialRecord{Resource: r.name, ID: item.ID, Key: item.Key, Imported: isImported, Values: values})
 		if isImported && !r.schema.HasFile { // the file determines their values
 			imported = append(imported, record)
 		}
@@ -133,7 +131,7 @@ func (b *Backend) fetchTried(ctx context.Context, r *resource, id string, key ad
 }
 
 // tried returns the record that an item would become by an import, and its values.
-func (r *resource) tried(ctx context.Context, ids IDs, item replica.Item, from, initially string) (adapter.Record, []trial.Value, error) {
+func (r *resource) tried(ctx context.Context, ids IDs, item replica.Item, from, initially string) (adapter.Record, []trialValue, error) {
 	record := adapter.NewRecord(r.schema)
 	origins := make([]string, len(record.Values))
 	for _, source := range []struct {
@@ -152,12 +150,12 @@ func (r *resource) tried(ctx context.Context, ids IDs, item replica.Item, from, 
 		return record, nil, err
 	}
 	onlyReferences(object)
-	values := []trial.Value{}
+	values := []trialValue{}
 	for i, a := range r.schema.Attributes {
 		if v, isReference := object[a.Name+refSuffix]; isReference {
-			values = append(values, trial.Value{Attribute: a.Name + refSuffix, Value: v, From: origins[i], Refers: r.References[a.Name]})
+			values = append(values, trialValue{Attribute: a.Name + refSuffix, Value: v, From: origins[i], Refers: r.References[a.Name]})
 		} else if v, ok := object[a.Name]; ok {
-			values = append(values, trial.Value{Attribute: a.Name, Value: v, From: origins[i]})
+			values = append(values, trialValue{Attribute: a.Name, Value: v, From: origins[i]})
 		}
 	}
 	return record, values, nil

@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/trial"
 )
 
 // triedMapping reads customers with a login, a join, references, and addresses, of which
@@ -65,17 +63,17 @@ func serveTried(w http.ResponseWriter, r *http.Request) {
 func TestTry(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(serveTried))
 	t.Cleanup(server.Close)
-	login := trial.Request{For: "login upstream", Method: "POST", URL: "/login", Status: 200}
-	fetch := func(id string) trial.Request {
-		return trial.Request{For: "fetch customers", Method: "GET", URL: "/customers?ids=" + id, Status: 200}
+	login := trialRequest{For: "login upstream", Method: "POST", URL: "/login", Status: 200}
+	fetch := func(id string) trialRequest {
+		return trialRequest{For: "fetch customers", Method: "GET", URL: "/customers?ids=" + id, Status: 200}
 	}
-	find := func(key int) trial.Request {
-		return trial.Request{For: "find customers", Method: "POST", URL: "/graphql", Variables: map[string]any{"key": key}, Status: 200}
+	find := func(key int) trialRequest {
+		return trialRequest{For: "find customers", Method: "POST", URL: "/graphql", Variables: map[string]any{"key": key}, Status: 200}
 	}
-	join := trial.Request{For: "fetch customers", Method: "GET", URL: "/cards?ids=c", Status: 200}
-	records := []trial.Record{
-		{Resource: adapter.Customers, ID: "a", Key: 7, Imported: true, Values: []trial.Value{{Attribute: "website_id", Value: 1, From: "rest"}, {Attribute: "email", Value: "e", From: "read"}, {Attribute: "group_id_ref", Value: "g", From: "read", Refers: adapter.CustomerGroups}}},
-		{Resource: adapter.CustomerAddresses, ID: "1", Key: 0, Imported: true, Values: []trial.Value{{Attribute: "city", Value: "X", From: "items"}, {Attribute: "is_default_billing", Value: 0, From: "items"}}},
+	join := trialRequest{For: "fetch customers", Method: "GET", URL: "/cards?ids=c", Status: 200}
+	records := []TrialRecord{
+		{Resource: adapter.Customers, ID: "a", Key: 7, Imported: true, Values: []trialValue{{Attribute: "website_id", Value: 1, From: "rest"}, {Attribute: "email", Value: "e", From: "read"}, {Attribute: "group_id_ref", Value: "g", From: "read", Refers: adapter.CustomerGroups}}},
+		{Resource: adapter.CustomerAddresses, ID: "1", Key: 0, Imported: true, Values: []trialValue{{Attribute: "city", Value: "X", From: "items"}, {Attribute: "is_default_billing", Value: 0, From: "items"}}},
 	}
 	notGiven := []string{"customer_addresses.is_default_shipping", "customers.disable_auto_group_change"}
 	lacking := []string{"customers.disable_auto_group_change", "customers.group_id"} // null counts
@@ -84,26 +82,26 @@ func TestTry(t *testing.T) {
 		root adapter.Resource
 		id   string
 		key  adapter.Key
-		want trial.Trial // without documents
+		want Trial // without documents
 		err  string
 	}{
-		{"by id", adapter.Customers, "a", 0, trial.Trial{Requests: []trial.Request{login, fetch("a"), join}, Records: records, Lacking: notGiven}, ""},
-		{"by legacy id", adapter.Customers, "", 7, trial.Trial{Requests: []trial.Request{login, find(7), fetch("a"), join}, Records: records, Lacking: notGiven}, ""},
-		{"left out by scans", adapter.Customers, "shop", 0, trial.Trial{
-			Requests: []trial.Request{login, fetch("shop")}, Excluded: true, Lacking: lacking,
-			Records: []trial.Record{{Resource: adapter.Customers, ID: "shop", Key: 0, Imported: true, Values: []trial.Value{{Attribute: "website_id", Value: 1, From: "rest"}, {Attribute: "email", Value: "s", From: "read"}, {Attribute: "group_id", Value: nil, From: "read"}}}},
+		{"by id", adapter.Customers, "a", 0, Trial{Requests: []trialRequest{login, fetch("a"), join}, Records: records, Lacking: notGiven}, ""},
+		{"by legacy id", adapter.Customers, "", 7, Trial{Requests: []trialRequest{login, find(7), fetch("a"), join}, Records: records, Lacking: notGiven}, ""},
+		{"left out by scans", adapter.Customers, "shop", 0, Trial{
+			Requests: []trialRequest{login, fetch("shop")}, Excluded: true, Lacking: lacking,
+			Records: []TrialRecord{{Resource: adapter.Customers, ID: "shop", Key: 0, Imported: true, Values: []trialValue{{Attribute: "website_id", Value: 1, From: "rest"}, {Attribute: "email", Value: "s", From: "read"}, {Attribute: "group_id", Value: nil, From: "read"}}}},
 		}, ""},
-		{"a value that does not fit", adapter.Customers, "list", 0, trial.Trial{
-			Requests: []trial.Request{login, fetch("list")}, Lacking: lacking, LeftOut: []string{"tried.yaml:15: email of customers is not a string"},
-			Records: []trial.Record{{Resource: adapter.Customers, ID: "list", Imported: true, Values: []trial.Value{{Attribute: "website_id", Value: 1, From: "rest"}, {Attribute: "email", Value: "replaced", From: "rest"}, {Attribute: "group_id", Value: nil, From: "read"}}}},
+		{"a value that does not fit", adapter.Customers, "list", 0, Trial{
+			Requests: []trialRequest{login, fetch("list")}, Lacking: lacking, LeftOut: []string{"tried.yaml:15: email of customers is not a string"},
+			Records: []TrialRecord{{Resource: adapter.Customers, ID: "list", Imported: true, Values: []trialValue{{Attribute: "website_id", Value: 1, From: "rest"}, {Attribute: "email", Value: "replaced", From: "rest"}, {Attribute: "group_id", Value: nil, From: "read"}}}},
 		}, ""},
-		{"another document", adapter.Customers, "other", 0, trial.Trial{Requests: []trial.Request{login, fetch("other")}}, `other documents alone, with the ids "a": correct the query of fetch`},
-		{"no document", adapter.Customers, "none", 0, trial.Trial{Requests: []trial.Request{login, fetch("none")}}, "the response has no document"},
-		{"no such legacy id", adapter.Customers, "", 9, trial.Trial{Requests: []trial.Request{login, find(9)}}, "contains only other documents: correct the query of find"},
-		{"an unreadable document", adapter.Customers, "ill", 0, trial.Trial{Requests: []trial.Request{login, fetch("ill")}, Excluded: true}, "the legacy id is not positive"},
-		{"not found", adapter.Customers, "missing", 0, trial.Trial{Requests: []trial.Request{login, {For: "fetch customers", Method: "GET", URL: "/customers?ids=missing", Status: 404}}}, "status 404"},
-		{"a part", adapter.CustomerAddresses, "1", 0, trial.Trial{}, "customer_addresses are parts of customers"},
-		{"an unmapped resource", adapter.Products, "1", 0, trial.Trial{}, "the mapping has no products; it has customers"},
+		{"another document", adapter.Customers, "other", 0, Trial{Requests: []trialRequest{login, fetch("other")}}, `other documents alone, with the ids "a": correct the query of fetch`},
+		{"no document", adapter.Customers, "none", 0, Trial{Requests: []trialRequest{login, fetch("none")}}, "the response has no document"},
+		{"no such legacy id", adapter.Customers, "", 9, Trial{Requests: []trialRequest{login, find(9)}}, "contains only other documents: correct the query of find"},
+		{"an unreadable document", adapter.Customers, "ill", 0, Trial{Requests: []trialRequest{login, fetch("ill")}, Excluded: true}, "the legacy id is not positive"},
+		{"not found", adapter.Customers, "missing", 0, Trial{Requests: []trialRequest{login, {For: "fetch customers", Method: "GET", URL: "/customers?ids=missing", Status: 404}}}, "status 404"},
+		{"a part", adapter.CustomerAddresses, "1", 0, Trial{}, "customer_addresses are parts of customers"},
+		{"an unmapped resource", adapter.Products, "1", 0, Trial{}, "the mapping has no products; it has customers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{Mapping: []byte(triedMapping), File: "tried.yaml", URL: server.URL, Secret: "hush"}

@@ -11,10 +11,9 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
-	"golang.org/x/net/http/httpguts"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
+	"golang.org/x/net/http/httpguts"
 )
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
@@ -176,7 +175,7 @@ func (l *loader) checkKeys(p place, e *expression, names map[string]bool, more .
 		return
 	}
 	allowed := append(more, slices.Sorted(maps.Keys(names))...)
-	var keys jq.Keys
+	var keys expr.Keys
 	keys.Add(e.query, 0)
 	for _, key := range keys.Names {
 		l.Require(slices.Contains(allowed, key), p, "returns %.40q, which is not one of %s", key, strings.Join(allowed, ", "))

@@ -3,10 +3,9 @@ package reststore
 import (
 	"context"
 	"errors"
-	"sync"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"sync"
 )
 
 // fetchVersions is Fetch for a resource with Versions: it requests only ids and versions. The

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore/jq"
-	"github.com/portico-commerce/portico/adapter/reststore/rawjson"
+	"github.com/portico-commerce/portico/adapter/reststore/expr"
+	"slices"
 )
 
 // maxEach limits how often one step of a write is sent.
@@ -91,14 +89,14 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 		if p := b.mapping.Resources[name]; p != nil {
 			list := make([]any, len(records))
 			for i, part := range records {
-				list[i] = map[string]any{"key": jq.FromInteger(part.Record.Get(p.schema.Key).Int()), "record": p.fromRecord(part.Record, "", ids)}
+				list[i] = map[string]any{"key": expr.FromInteger(part.Record.Get(p.schema.Key).Int()), "record": p.fromRecord(part.Record, "", ids)}
 			}
 			parts[string(name)] = list
 		}
 	}
 	input := map[string]any{
-		"id": nullable(w.ID), "key": jq.FromInteger(int64(w.Key)),
-		"root": map[string]any{"id": nullable(w.RootID), "key": jq.FromInteger(int64(w.RootKey))},
+		"id": nullable(w.ID), "key": expr.FromInteger(int64(w.Key)),
+		"root": map[string]any{"id": nullable(w.RootID), "key": expr.FromInteger(int64(w.RootKey))},
 		"old":  r.fromRecord(w.Old, "", ids), "new": r.fromRecord(w.New, "", ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}
@@ -208,7 +206,7 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 	if s.Name == "" && s.ID == nil || len(resp.body) == 0 {
 		return nil, nil
 	}
-	decoded, err := rawjson.Decode(resp.body, w.mapping.Connection.Limits.Depth)
+	decoded, err := expr.Decode(resp.body, w.mapping.Connection.Limits.Depth)
 	if err != nil {
 		return nil, malformed(resp, err)
 	}

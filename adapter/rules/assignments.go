@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // assignments writes the assignments of products to websites or to categories, the

@@ -2,9 +2,8 @@ package rules
 
 import (
 	"context"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // DefaultFlags names the flags that at most one address of a customer has.

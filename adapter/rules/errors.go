@@ -3,9 +3,8 @@ package rules
 import (
 	"errors"
 	"fmt"
-	"strings"
-
 	"github.com/portico-commerce/portico/adapter"
+	"strings"
 )
 
 // Reasons why a value cannot be stored.

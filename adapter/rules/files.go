@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // maxFileName is the longest name of a media file, in bytes, with its folders.

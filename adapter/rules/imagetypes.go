@@ -3,10 +3,9 @@ package rules
 import (
 	"cmp"
 	"context"
+	"github.com/portico-commerce/portico/adapter"
 	"maps"
 	"slices"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // ImageTypes lists the types that point to an image, in the order of the attribute types.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/recordjson"
 )
 
 // PasswordHash is the attribute of customers that holds only a hash, so that a new password cannot be sent
@@ -165,7 +164,7 @@ func (m *mirroredWrite) removed(r adapter.Record, level int64, gone bool) {
 	}
 	e := m.entry(r, level, false)
 	e.Removed, e.Gone, e.Agreed = true, gone, map[string]string{}
-	e.Identity = recordjson.Encode(identity(r))
+	e.Identity = adapter.EncodeJSON(identity(r))
 }
 
 // identity returns the values that identify a record in paths: its key, and for a part its root and the

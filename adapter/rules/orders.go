@@ -3,7 +3,6 @@ package rules
 import (
 	"context"
 	"errors"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // PriceLists names the attributes that list prices of a product. Clients write group and

@@ -3,10 +3,9 @@ package rules
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // products writes products with their prices and stock items.

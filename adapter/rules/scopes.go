@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // stockItems writes stock items, which are created and deleted with their products.

@@ -3,9 +3,8 @@ package rules
 import (
 	"context"
 	"errors"
-	"time"
-
 	"github.com/portico-commerce/portico/adapter"
+	"time"
 )
 
 // A Reader reads the records of one resource, like [adapter.Store].

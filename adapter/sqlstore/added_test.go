@@ -8,7 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
@@ -31,7 +31,7 @@ func addedSchemas(t *testing.T) *adapter.Schemas {
 // addedData returns the demo store with values of added attributes.
 func addedData(t testing.TB, schemas *adapter.Schemas) *adapter.Dataset {
 	t.Helper()
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,9 @@ package sqlstore
 import (
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestResetCounters checks that new keys follow the keys of the data set after a reset,

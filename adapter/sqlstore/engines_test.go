@@ -8,7 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
@@ -19,7 +19,7 @@ type attrs = adaptertest.Attributes
 const SecretKey = "a key of the tests"
 
 // demoData decodes the demo store once for all tests, which do not modify it.
-var demoData = sync.OnceValues(demo.Load)
+var demoData = sync.OnceValues(dataset.Load)
 
 // DemoData returns the demo store.
 func DemoData(tb testing.TB) *adapter.Dataset {

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // TestEvidence stores, replaces and resets results, which another process finds.

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestConditionsEvaluatedByTheStore lists and counts by conditions that SQL cannot

@@ -2,9 +2,8 @@ package sqlstore
 
 import (
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // importedShop makes batches of products as a legacy store has them: each with values at

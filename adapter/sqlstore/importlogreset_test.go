@@ -4,10 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestResetForgetsImports checks that a reset removes the log of imports.

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A tableColumn is the database's own description of a column.

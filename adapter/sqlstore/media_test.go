@@ -12,11 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // addImage adds an image to product 1.

@@ -4,9 +4,8 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // TestMigrateKeyKinds migrates API keys that were stored before keys had a kind.

@@ -2,10 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"github.com/portico-commerce/portico/adapter"
 	"regexp"
 	"strconv"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // nextKeyPattern finds the next key in the text of CounterStatements.describe.

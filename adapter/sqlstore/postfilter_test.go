@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // TestReadStopsAtPageEnd checks that no row is read after the page is full or the

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"github.com/huandu/go-sqlbuilder"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

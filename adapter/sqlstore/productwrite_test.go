@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestCopyStoreViewImages copies labels, positions, excludes and types.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 

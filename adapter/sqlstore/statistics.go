@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

@@ -1,10 +1,9 @@
 package sqlstore
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestGrowth counts imports until the statistics are due.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/replica/findings"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
@@ -47,7 +47,7 @@ func TestIDs(t *testing.T) {
 		out, _, err := commands.Run(t, "ids", "check", "--json")
 		var got []string
 		for line := range strings.Lines(out) {
-			var f findings.Finding
+			var f replica.Finding
 			apptest.Parse(t, line, &f)
 			got = append(got, fmt.Sprintf("%s %d %s", f.Kind, f.Key, f.ID))
 		}
@@ -245,8 +245,8 @@ func TestImportIntoBackend(t *testing.T) {
 // TestIDsHelp checks that the help explains every kind of finding.
 func TestIDsHelp(t *testing.T) {
 	help := apptest.MustRun(t, "ids", "check", "--help")
-	for _, kind := range []findings.Kind{
-		findings.NotMapped, findings.NoBackendID, findings.MissingAtBackend, findings.MissingInReplica, findings.NoLegacyID, findings.DuplicateLegacyID, findings.UnresolvedWrite, findings.UnreadableDocument, findings.LeftOut, findings.IncompleteList,
+	for _, kind := range []replica.Kind{
+		replica.NotMapped, replica.NoBackendID, replica.MissingAtBackend, replica.MissingInReplica, replica.NoLegacyID, replica.DuplicateLegacyID, replica.UnresolvedWrite, replica.UnreadableDocument, replica.LeftOut, replica.IncompleteList,
 	} {
 		if !strings.Contains(help, "\n  "+string(kind)+" ") {
 			t.Errorf("%s is not explained", kind)

@@ -3,9 +3,8 @@ package transfer
 import (
 	"context"
 	"fmt"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // maxTrials bounds the trials for one record. What was not tried by then is left out as a whole.

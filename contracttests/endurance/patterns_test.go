@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
@@ -30,7 +30,7 @@ const (
 // of a DSN.
 func startLarge(t *testing.T, dsn string) (base string) {
 	t.Helper()
-	data, err := demo.Load() // a copy that is changed below
+	data, err := dataset.Load() // a copy that is changed below
 	if err != nil {
 		t.Fatal(err)
 	}

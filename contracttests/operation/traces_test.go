@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )

@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sync/singleflight"
-
 	"github.com/portico-commerce/portico/adapter"
+	"golang.org/x/sync/singleflight"
 )
 
 const (

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 const (

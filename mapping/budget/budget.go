@@ -22,9 +22,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/portico-commerce/portico/adapter"
+	"golang.org/x/sync/semaphore"
 )
 
 // ErrExhausted is the cause of the error for a budget that stayed exhausted while a request

@@ -12,7 +12,7 @@ import (
 	"github.com/dghubble/oauth1"
 	mrjones "github.com/mrjones/oauth"
 
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
@@ -21,7 +21,7 @@ var (
 	demoKey, demoSecret = strings.Repeat("a", 32), strings.Repeat("b", 32)
 	demoUsers           = map[string]danceUser{
 		"customer": {form: "/oauth/authorize", name: "ada@example.com", password: "ada-password-1", wrong: "Invalid login or password.", mine: "/api/rest/customers/1"},
-		"admin":    {form: "/admin/oauth_authorize", name: "admin", password: demo.AdminPassword, wrong: "Invalid User Name or Password.", mine: "/api/rest/customers"},
+		"admin":    {form: "/admin/oauth_authorize", name: "admin", password: dataset.AdminPassword, wrong: "Invalid User Name or Password.", mine: "/api/rest/customers"},
 	}
 )
 
@@ -173,7 +173,7 @@ func TestDances(t *testing.T) {
 // the demo store does not revoke the printed tokens.
 func TestConsentKeepsTheDemosTokens(t *testing.T) {
 	t.Parallel()
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,10 +6,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"github.com/portico-commerce/portico/adapter"
 	"net/http"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 const (

@@ -2,14 +2,13 @@ package consent
 
 import (
 	"errors"
+	"github.com/portico-commerce/portico/adapter"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // sides lists the expectations of wire 13 for each kind of users.

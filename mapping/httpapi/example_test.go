@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -26,7 +26,7 @@ import (
 
 // openDemoStore returns a database in dir with the demo store.
 func openDemoStore(ctx context.Context, dir string) (*sqlstore.DB, error) {
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		return nil, err
 	}

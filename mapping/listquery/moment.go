@@ -1,10 +1,9 @@
 package listquery
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A moment is a point in time that a filter compares dates with. It is one of the times that

@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"golang.org/x/sync/singleflight"
-
 	"github.com/portico-commerce/portico/adapter"
+	"golang.org/x/sync/singleflight"
 )
 
 const (

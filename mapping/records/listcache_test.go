@@ -1,12 +1,11 @@
 package records
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 func newTestMemory(t testing.TB) *ListCache {

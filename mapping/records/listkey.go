@@ -3,7 +3,6 @@ package records
 import (
 	"crypto/sha256"
 	"encoding/binary"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

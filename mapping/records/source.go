@@ -3,9 +3,8 @@ package records
 import (
 	"context"
 	"fmt"
-	"strconv"
-
 	"github.com/portico-commerce/portico/adapter"
+	"strconv"
 )
 
 // A Source reads the records of one resource.

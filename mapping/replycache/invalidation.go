@@ -2,9 +2,8 @@ package replycache
 
 import (
 	"context"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // An Invalidating wraps the adapter of a service. Every write of its stores

@@ -1,10 +1,9 @@
 package shopconfig
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 func TestMatchesLoosely(t *testing.T) {

@@ -1,12 +1,11 @@
 package shopconfig
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"math"
 	"math/bits"
 	"strconv"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // Money is an amount or a percentage, in ten-thousandths. It is never negative.

@@ -2,12 +2,11 @@ package shopconfig
 
 import (
 	"cmp"
+	"github.com/portico-commerce/portico/adapter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A taxRate is the tax rate of one product tax class in one place. Its texts are folded.

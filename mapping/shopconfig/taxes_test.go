@@ -2,9 +2,8 @@ package shopconfig
 
 import (
 	"fmt"
-	"testing"
-
 	"github.com/portico-commerce/portico/adapter"
+	"testing"
 )
 
 // TestTaxAddresses checks at which addresses a rate applies.

@@ -4,13 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestImportSources stores, replaces and resets the sources of imports.

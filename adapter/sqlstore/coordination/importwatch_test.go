@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo/demotest"
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
@@ -20,8 +21,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A cachingProcess caches names of products, and drops them as its Watch says.

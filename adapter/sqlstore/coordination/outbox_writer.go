@@ -11,7 +11,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/recordjson"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
@@ -65,7 +64,7 @@ func scanEntry(rows *sql.Rows) (e outbox.Entry, err error) {
 	}
 	e.Sending, e.Held, e.Removed, e.Gone, e.Parked = sending != 0, held != 0, removed != 0, gone != 0, parked != 0
 	e.CreatedAt, e.NextRetry = time.UnixMilli(created).UTC(), time.UnixMilli(retry).UTC()
-	return e, errors.Join(json.Unmarshal(agreed, &e.Agreed), json.Unmarshal(sent, &e.Sent), recordjson.Unmarshal(identity, &e.Identity))
+	return e, errors.Join(json.Unmarshal(agreed, &e.Agreed), json.Unmarshal(sent, &e.Sent), adapter.UnmarshalJSON(identity, &e.Identity))
 }
 
 // selectEntries returns the entries that a condition selects, in their order.

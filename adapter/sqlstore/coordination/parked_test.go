@@ -6,12 +6,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestParked stores dead letters, stores them again, selects them, and removes them.

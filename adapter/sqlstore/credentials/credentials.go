@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/clock"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
@@ -30,7 +29,7 @@ type Store struct {
 // a key of any length; "" means no encryption.
 func New(db *engine.DB, secretKey string) (*Store, error) {
 	sealer, err := newSealer(secretKey)
-	return &Store{db: db, sealer: sealer, nonceClock: nonceClock{Clock: clock.New()}}, err
+	return &Store{db: db, sealer: sealer, nonceClock: nonceClock{Clock: adapter.NewClock()}}, err
 }
 
 // Counters returns the counters of the keys of credentials.

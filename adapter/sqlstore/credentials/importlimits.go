@@ -1,9 +1,8 @@
 package credentials
 
 import (
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // addLimited reports a user with fewer rights in the other system.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/clock"
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
@@ -58,15 +58,15 @@ const (
 
 // A nonceClock finds out whether the clock is right.
 type nonceClock struct {
-	clock.Clock
+	adapter.Clock
 	mu   sync.Mutex
-	last clock.Reading // zero before the first one
+	last adapter.ClockReading // zero before the first one
 	// since is the uptime at which the clock was last found to be set, or first read.
 	since time.Duration
 }
 
 // steady returns the time before which nonces may be forgotten.
-func (n *nonceClock) steady(now clock.Reading) time.Time {
+func (n *nonceClock) steady(now adapter.ClockReading) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.last.Time.IsZero() || now.SetSince(n.last).Abs() > clockStep {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/clock"
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -33,7 +33,7 @@ func testPrune(t *testing.T, e sqltest.Engine) {
 	fill(3, now-old+60) // just not too old
 	fill(5_000_000, now)
 	// The process has run for long enough, and the clock was never set.
-	credentials.nonceClock.steady(clock.Reading{Time: time.Now().Add(-maxNonceAge - time.Second), Uptime: -maxNonceAge - time.Second})
+	credentials.nonceClock.steady(adapter.ClockReading{Time: time.Now().Add(-maxNonceAge - time.Second), Uptime: -maxNonceAge - time.Second})
 	if err := credentials.prune(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestNonceClock(t *testing.T) {
 			var oldest time.Time
 			var last look
 			for _, last = range tt.looks {
-				oldest = n.steady(clock.Reading{Time: start.Add(last.uptime + last.ahead), Uptime: last.uptime})
+				oldest = n.steady(adapter.ClockReading{Time: start.Add(last.uptime + last.ahead), Uptime: last.uptime})
 			}
 			if got := start.Add(last.uptime).Sub(oldest); got != tt.want {
 				t.Errorf("nonces are forgotten after %s, want %s", got, tt.want)

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // TestCredentialsDuringLists reads credentials while lists occupy all connections for

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/huandu/go-sqlbuilder"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

@@ -1,11 +1,10 @@
 package engine
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"math/bits"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // IDsPerStatement is the number of ids that one statement looks for.

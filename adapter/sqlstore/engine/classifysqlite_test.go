@@ -2,10 +2,9 @@ package engine
 
 import (
 	"database/sql"
+	"github.com/portico-commerce/portico/adapter"
 	"path/filepath"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestClassifySQLite classifies the error of a write while another connection writes; the write

@@ -1,10 +1,9 @@
 package engine
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"io"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestConnectionLost distinguishes errors of the connection from errors of the server.

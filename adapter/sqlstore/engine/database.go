@@ -5,9 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync/atomic"
-
 	"github.com/portico-commerce/portico/adapter"
+	"sync/atomic"
 )
 
 // A DB is an open database. It is safe for concurrent use.

@@ -14,9 +14,8 @@ import (
 	"time"
 
 	"github.com/huandu/go-sqlbuilder"
-	"github.com/pressly/goose/v3"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/pressly/goose/v3"
 )
 
 // An Engine holds the differences between one kind of database and the others.

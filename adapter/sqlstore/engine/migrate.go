@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/pressly/goose/v3"
 )
 
 //go:embed migrations

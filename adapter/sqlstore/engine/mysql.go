@@ -12,9 +12,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/huandu/go-sqlbuilder"
-	"github.com/pressly/goose/v3"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/pressly/goose/v3"
 )
 
 // mysqlEngine returns the engine of MySQL and MariaDB. Transactions run at read

@@ -10,9 +10,8 @@ import (
 	"github.com/huandu/go-sqlbuilder"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/pressly/goose/v3"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/pressly/goose/v3"
 )
 
 // postgresEngine returns the engine of PostgreSQL. Transactions run at read committed, so that

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"slices"
-
 	"github.com/portico-commerce/portico/adapter"
+	"slices"
 )
 
 // A QueryFunc runs a statement that returns rows.

@@ -2,10 +2,9 @@ package engine
 
 import (
 	"database/sql"
+	"github.com/portico-commerce/portico/adapter"
 	"strings"
 	"sync"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A Scanner reads rows of one table into records. Attributes that were not selected

@@ -12,11 +12,10 @@ import (
 	"strings"
 
 	"github.com/huandu/go-sqlbuilder"
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // sqliteBusyTimeout is how long a writer waits for another process, in milliseconds.

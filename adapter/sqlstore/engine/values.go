@@ -4,12 +4,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"math"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // Decimals have four decimal places. Integers named units or tenThousandths hold them in

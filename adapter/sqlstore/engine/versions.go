@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/pressly/goose/v3"
 )
 
 // Versions compares the migrations of a database with the migrations of this version.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 

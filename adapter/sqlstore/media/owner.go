@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // MarkerName is the name of the file or object that says which database a store belongs to. No media

@@ -15,9 +15,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/sony/gobreaker/v2"
-
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/sony/gobreaker/v2"
 )
 
 // BucketOptions say where a bucket is.

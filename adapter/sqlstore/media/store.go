@@ -3,9 +3,8 @@ package media
 import (
 	"context"
 	"errors"
-	"io"
-
 	"github.com/portico-commerce/portico/adapter"
+	"io"
 )
 
 // A Ref says where the bytes of a media file are: under the key Object if the row of the file has

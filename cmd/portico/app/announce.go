@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/landing"
@@ -70,7 +70,7 @@ func printDemoCredentials(w io.Writer, data *adapter.Dataset) {
 		fmt.Fprintf(w, "  %-11s token %s  secret %s\n", name, t.Token, t.Secret)
 	}
 	for _, r := range data.Records[adapter.Admins] {
-		fmt.Fprintf(w, "  log-in      admin %s, password %s\n", r.Get("username").Text(), demo.AdminPassword)
+		fmt.Fprintf(w, "  log-in      admin %s, password %s\n", r.Get("username").Text(), dataset.AdminPassword)
 	}
 	for _, r := range data.Records[adapter.Customers][:1] {
 		fmt.Fprintf(w, "  log-in      customer %s, password %s\n", r.Get("email").Text(), data.Passwords[adapter.Key(r.Get("entity_id").Int())])

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
@@ -110,7 +110,7 @@ func serveDemo(ctx context.Context, p *program.Program, out io.Writer, cfg *conf
 	if cfg.Adapter != program.SQLSection {
 		return fmt.Errorf("--demo has a store of its own and needs no adapter %s: leave --demo out, or set adapter (--adapter, PORTICO_ADAPTER) to %s", cfg.Adapter, program.SQLSection)
 	}
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		return err
 	}

@@ -4,11 +4,10 @@ package authtest
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"maps"
 	"strings"
 	"sync"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // Verifier is the verifier of every token that a user has authorized.

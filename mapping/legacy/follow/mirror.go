@@ -9,7 +9,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/adapter/recordjson"
 	"github.com/portico-commerce/portico/adapter/rules/imports"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
@@ -215,7 +214,7 @@ func (w *Writes) FindCreated(ctx context.Context, r adapter.Record) (key adapter
 // HasCreated reports whether the old shop has a record, which has its key there unless it is an
 // assignment.
 func (w *Writes) HasCreated(ctx context.Context, r adapter.Record) (has bool, err error) {
-	e := outbox.Entry{Record: outbox.Record{Resource: r.Schema.Resource, Key: r.Key()}, Root: outbox.RootOf(r), Identity: recordjson.Encode(r)}
+	e := outbox.Entry{Record: outbox.Record{Resource: r.Schema.Resource, Key: r.Key()}, Root: outbox.RootOf(r), Identity: adapter.EncodeJSON(r)}
 	err = w.do(ctx, func(ctx context.Context, s *session) error {
 		named := changes{}
 		named.addEntry(e)

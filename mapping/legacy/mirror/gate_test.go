@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
@@ -362,7 +362,7 @@ func TestGate(t *testing.T) {
 // newGateway opens a store with the demo data.
 func newGateway(t *testing.T, dsn string) *gateway {
 	t.Helper()
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

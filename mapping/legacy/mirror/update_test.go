@@ -2,12 +2,11 @@ package mirror_test
 
 import (
 	"encoding/json"
+	"github.com/portico-commerce/portico/adapter"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // values holds values of a record by attribute: texts, integers, nil for null, lists of texts,

@@ -5,13 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // A roundTrip is one round trip to the legacy store. It is an http.RoundTripper.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/imagecheck"
 	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -17,7 +16,7 @@ import (
 type Images struct {
 	calls.Resource
 	finder  *lookup.Finder
-	checker *imagecheck.Checker
+	checker *adapter.ImageChecker
 }
 
 // New returns the handler of images. publicURL is the base URL of the shop in
@@ -30,7 +29,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend *records.Backend,
 			return codec.TextNode(c.BaseURL(publicURL) + mediaPath + image.Get("file").Text()), true
 		},
 	}
-	return &Images{images, finder, imagecheck.New(maxPixels)}, err
+	return &Images{images, finder, adapter.NewImageChecker(maxPixels)}, err
 }
 
 // ListProductImages handles GET /products/:id/images, with or without a store view. The

@@ -1,10 +1,9 @@
 package images
 
 import (
+	"github.com/portico-commerce/portico/adapter"
 	"net/http"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // The paths of image files below the base URL (product_parts 2.1). Products show their

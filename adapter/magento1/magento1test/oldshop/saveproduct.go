@@ -2,11 +2,10 @@ package oldshop
 
 import (
 	"context"
+	"github.com/portico-commerce/portico/adapter"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // allGroups stands for all customer groups in the records of prices.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -46,7 +46,7 @@ func openKeyring(p *program.Program, cmd *cobra.Command, cfg *config.Config, dem
 
 // newDemoKeyring returns the credentials of the demo store, which are public.
 func newDemoKeyring() (*keyring, error) {
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,11 @@ package console
 
 import (
 	"context"
+	"github.com/portico-commerce/portico/adapter"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // Credentials lists and changes who may call. Errors of kinds other than Unavailable and Internal

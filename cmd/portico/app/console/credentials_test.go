@@ -3,13 +3,12 @@ package console
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // manyGrants returns so many consumers with a token each, the first of them with many.

@@ -3,13 +3,12 @@ package console
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/adapter"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // Try is what the page to try calls does. The callers to choose from are those of

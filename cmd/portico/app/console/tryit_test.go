@@ -2,13 +2,12 @@ package console
 
 import (
 	"context"
+	"github.com/portico-commerce/portico/adapter"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestTry: a call is sent as it was chosen; calls as somebody else need permission and are logged.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
@@ -313,7 +313,7 @@ func adminOwners(ctx context.Context, db *sqlstore.DB) (map[int64]int, error) {
 // checkDemoCredentials checks that the credentials of the demo store, which everybody knows, do
 // not open this one.
 func (e *examination) checkDemoCredentials(ctx context.Context, db *sqlstore.DB) ([]Finding, error) {
-	data, err := demo.Load()
+	data, err := dataset.Load()
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/reststore"
-	"github.com/portico-commerce/portico/adapter/reststore/trial"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
@@ -97,7 +96,7 @@ func try(cmd *cobra.Command, o reststore.Options, resource adapter.Resource, id 
 }
 
 // writeTrial writes a trial for people.
-func writeTrial(w io.Writer, t *trial.Trial) {
+func writeTrial(w io.Writer, t *reststore.Trial) {
 	for _, r := range t.Requests {
 		fmt.Fprintf(w, "%s: %s %s\n", r.For, r.Method, r.URL)
 		if r.Variables != nil {
@@ -148,7 +147,7 @@ func writeDocument(w io.Writer, title string, document json.RawMessage) {
 }
 
 // writeRecord writes a record with its values.
-func writeRecord(w io.Writer, r *trial.Record) {
+func writeRecord(w io.Writer, r *reststore.TrialRecord) {
 	fmt.Fprintf(w, "\n%s", r.Resource)
 	if r.ID != "" {
 		fmt.Fprintf(w, " %q", r.ID)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
-	"github.com/portico-commerce/portico/adapter/replica/findings"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
@@ -144,23 +144,23 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the check could not be
 
 // A findingHelp explains a kind of finding: what it means, and what to do about it.
 type findingHelp struct {
-	kind            findings.Kind
+	kind            replica.Kind
 	meaning, remedy string
 }
 
 // findingHelps explains every kind of finding, in the order in which help lists them.
 func findingHelps() []findingHelp {
 	return []findingHelp{
-		{findings.NotMapped, "the database has the record, and the ID map does not", "ids import, or ids push if the backend lacks it"},
-		{findings.NoLegacyID, "the backend has the record, and the ID map does not", "ids import, or set rest.unmapped to allocate"},
-		{findings.MissingAtBackend, "the backend no longer has the record", "ids forget"},
-		{findings.MissingInReplica, "the database no longer has the record", "ids forget"},
-		{findings.NoBackendID, "the mapping has no backend id", "ids import, or ids push"},
-		{findings.DuplicateLegacyID, "the backend's record carries the legacy id of another", "correct it at the backend"},
-		{findings.UnresolvedWrite, "the outcome of a write is unknown", "read the record through a running portico serve"},
-		{findings.UnreadableDocument, "the backend's record does not have the form that the mapping file expects", "correct the record or the mapping file"},
-		{findings.LeftOut, "a value of the backend's record does not fit, so that clients see the one before, or none", "correct it at the backend, or correct the mapping file"},
-		{findings.IncompleteList, "records may be missing in the backend's list", "let the mapping file order it by something without ties, such as the id"},
+		{replica.NotMapped, "the database has the record, and the ID map does not", "ids import, or ids push if the backend lacks it"},
+		{replica.NoLegacyID, "the backend has the record, and the ID map does not", "ids import, or set rest.unmapped to allocate"},
+		{replica.MissingAtBackend, "the backend no longer has the record", "ids forget"},
+		{replica.MissingInReplica, "the database no longer has the record", "ids forget"},
+		{replica.NoBackendID, "the mapping has no backend id", "ids import, or ids push"},
+		{replica.DuplicateLegacyID, "the backend's record carries the legacy id of another", "correct it at the backend"},
+		{replica.UnresolvedWrite, "the outcome of a write is unknown", "read the record through a running portico serve"},
+		{replica.UnreadableDocument, "the backend's record does not have the form that the mapping file expects", "correct the record or the mapping file"},
+		{replica.LeftOut, "a value of the backend's record does not fit, so that clients see the one before, or none", "correct it at the backend, or correct the mapping file"},
+		{replica.IncompleteList, "records may be missing in the backend's list", "let the mapping file order it by something without ties, such as the id"},
 	}
 }
 
@@ -183,13 +183,13 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, store *program.BackendSto
 	}
 	out, encoder := cmd.OutOrStdout(), json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetEscapeHTML(false)
-	counts := map[findings.Kind]int{}
+	counts := map[replica.Kind]int{}
 	var counted reasons
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
-	err = store.Adapter.Check(ctx, func(f findings.Finding) error {
+	err = store.Adapter.Check(ctx, func(f replica.Finding) error {
 		counts[f.Kind]++
-		isCounted := f.Kind == findings.UnreadableDocument || f.Kind == findings.LeftOut
+		isCounted := f.Kind == replica.UnreadableDocument || f.Kind == replica.LeftOut
 		if isCounted {
 			counted.add(f)
 		}
@@ -232,7 +232,7 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, store *program.BackendSto
 }
 
 // findingLine formats a finding as one line. It quotes texts that come from the backend.
-func findingLine(f findings.Finding) string {
+func findingLine(f replica.Finding) string {
 	line := fmt.Sprintf("%-16s%s", f.Kind, f.Resource)
 	if f.Key != 0 {
 		line += " " + strconv.FormatInt(int64(f.Key), 10)

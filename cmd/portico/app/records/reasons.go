@@ -2,9 +2,8 @@ package records
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"strconv"
-
-	"github.com/portico-commerce/portico/adapter/replica/findings"
 )
 
 // maxReasons limits how many reasons are counted separately. All others are counted together.
@@ -13,7 +12,7 @@ const maxReasons = 1000
 // A reason is why records of a resource are unreadable, or why a value of theirs is left out: the first of them, and
 // their number.
 type reason struct {
-	findings.Finding
+	replica.Finding
 	Records int `json:"records"`
 }
 
@@ -25,12 +24,12 @@ func (r *reason) String() string {
 // reasons are those of all such records, in the order in which they were found.
 type reasons struct {
 	all  []*reason
-	find map[findings.Finding]*reason // by kind, resource and detail
+	find map[replica.Finding]*reason // by kind, resource and detail
 }
 
 // add counts a record.
-func (u *reasons) add(f findings.Finding) {
-	key := findings.Finding{Kind: f.Kind, Resource: f.Resource, Detail: f.Detail}
+func (u *reasons) add(f replica.Finding) {
+	key := replica.Finding{Kind: f.Kind, Resource: f.Resource, Detail: f.Detail}
 	if len(u.all) >= maxReasons && u.find[key] == nil {
 		f.Detail, key.Detail = "other reasons", "other reasons"
 	}
@@ -38,7 +37,7 @@ func (u *reasons) add(f findings.Finding) {
 		r := &reason{Finding: f}
 		u.all = append(u.all, r)
 		if u.find == nil {
-			u.find = map[findings.Finding]*reason{}
+			u.find = map[replica.Finding]*reason{}
 		}
 		u.find[key] = r
 	}

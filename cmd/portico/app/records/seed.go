@@ -12,7 +12,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset"
-	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -184,7 +183,7 @@ func readDataset(path string, cfg *config.Config) (data *adapter.Dataset, closeF
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	public, err := demo.PublicCredentials(data)
+	public, err := dataset.PublicCredentials(data)
 	if err != nil {
 		return nil, nil, err
 	}
