@@ -2,11 +2,10 @@ package config
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/config/strictyaml"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/portico-commerce/portico/config/suggest"
 )
 
 // A Fault is one problem in the configuration.
@@ -66,7 +65,7 @@ func (l *loader) suggest(written string, names []string) string {
 	if len(l.faults) > maxFaults {
 		return ""
 	}
-	return suggest.DidYouMean(written, names)
+	return strictyaml.DidYouMean(written, names)
 }
 
 // quoteIfNeeded quotes text that contains control characters or other characters that

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/config/strictyaml"
 	"net"
 	"net/netip"
 	"net/url"
@@ -13,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 // A Kind determines the syntax of a setting's value.

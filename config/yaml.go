@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/portico-commerce/portico/config/strictyaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // maxDepth limits the nesting of mappings in a file; settings need two levels.

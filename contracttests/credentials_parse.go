@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/config/strictyaml"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 const (

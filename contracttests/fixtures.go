@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 

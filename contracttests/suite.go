@@ -12,9 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/portico-commerce/portico/config/strictyaml"
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed cases/*.yaml shapes/*.yaml makers.yaml differences.yaml

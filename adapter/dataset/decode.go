@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/suggest"
+	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
 // MaxSize bounds the size of a data set that Decode reads, in bytes.
@@ -91,7 +91,7 @@ func (d *decoder) addError(pointer jsontext.Pointer, format string, arguments ..
 func (d *decoder) addUnknown(pointer jsontext.Pointer, what string, names []string) {
 	hint := ""
 	if len(d.errors) < maxSuggestions {
-		hint = suggest.DidYouMean(pointer.LastToken(), names)
+		hint = strictyaml.DidYouMean(pointer.LastToken(), names)
 	}
 	if hint == "" && len(names) <= maxListedNames {
 		hint = ": use one of " + strings.Join(names, ", ")

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/restroles"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // attributeNamePattern matches the codes that attributes of Portico can have.
@@ -49,7 +47,7 @@ func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity
 	contract, hidden := adapter.NewSchemas().Of(r), hiddenAttributes(r)
 	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+" FROM "+conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+
 		" t ON t.entity_type_id = a.entity_type_id JOIN "+conn.Table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
-		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row server.Row) error {
+		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row row) error {
 		code := conn.TextOf(row[1])
 		if _, known := contract.Index(code); known || slices.Contains(hidden, code) {
 			return nil
@@ -113,7 +111,7 @@ func (r *entityReader) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entit
 func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	kinds := map[adapter.Kind]string{adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal", adapter.KindTime: "time"}
 	scopes := map[adapter.Scope]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}
-	lists, err := restroles.ReadFieldLists(ctx, d.conn.Conn, tx)
+	lists, err := readFieldLists(ctx, d.conn.conn, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +148,7 @@ func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Se
 
 // fieldLists returns the entries of the table fields.
 func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	lists, err := restroles.ReadFieldLists(ctx, d.conn.Conn, tx)
+	lists, err := readFieldLists(ctx, d.conn.conn, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +163,7 @@ func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setti
 
 // narrowRules warns of roles and administrators that may do less than everything.
 func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	roles, err := restroles.ReadRoles(ctx, d.conn.Conn, tx)
+	roles, err := readRoles(ctx, d.conn.conn, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +175,7 @@ func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Sett
 		all = append(all, Setting{From: fmt.Sprintf("api2_acl_role %d", role.ID), Warning: fmt.Sprintf("in the old shop not every call is allowed to the %s: %s", role.Allows, does)})
 	}
 	err = d.conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.conn.Table("admin_user")+" u LEFT JOIN "+d.conn.Table("api2_acl_user")+
-		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r server.Row) error {
+		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r row) error {
 		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the old shop, so that every call fails there, and is imported only if portico import --widen names them, with all rights"})
 		return nil
 	})

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // rootCategory is the id of the root of the tree, which is not a category of the contract.
@@ -19,7 +18,7 @@ type categoryTree struct{ parentOf map[int64]int64 }
 // readCategoryTree reads the tree.
 func readCategoryTree(ctx context.Context, conn *connection, tx *sql.Tx) (*categoryTree, error) {
 	t := &categoryTree{map[int64]int64{}}
-	err := conn.Each(ctx, tx, "SELECT entity_id, parent_id FROM "+conn.Table("catalog_category_entity"), func(r server.Row) error {
+	err := conn.Each(ctx, tx, "SELECT entity_id, parent_id FROM "+conn.Table("catalog_category_entity"), func(r row) error {
 		t.parentOf[r.ID(0)] = r.ID(1)
 		return nil
 	})

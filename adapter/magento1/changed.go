@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // ChangedPage is the number of records that ChangedSince returns at a time.
@@ -39,7 +38,7 @@ func (d *Database) ChangedSince(ctx context.Context, p Part, since string, after
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		changed = nil
 		return d.conn.Each(ctx, tx, "SELECT entity_id, updated_at FROM "+d.conn.Table(table)+" WHERE updated_at >= '"+start+"' AND entity_id > "+formatID(int64(after))+
-			" ORDER BY entity_id LIMIT "+formatID(ChangedPage), func(r server.Row) error {
+			" ORDER BY entity_id LIMIT "+formatID(ChangedPage), func(r row) error {
 			changed = append(changed, Changed{adapter.Key(r.ID(0)), string(r[1])})
 			return nil
 		})
@@ -51,7 +50,7 @@ func (d *Database) ChangedSince(ctx context.Context, p Part, since string, after
 // read.
 func (d *Database) Now(ctx context.Context) (now string, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		return d.conn.Each(ctx, tx, "SELECT NOW()", func(r server.Row) error {
+		return d.conn.Each(ctx, tx, "SELECT NOW()", func(r row) error {
 			now = string(r[0])
 			return nil
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"maps"
 	"slices"
 )
@@ -63,7 +62,7 @@ func readConfiguration(ctx context.Context, conn *connection, tx *sql.Tx) (*conf
 		}
 		text += "'" + path + "'"
 	}
-	return c, conn.Each(ctx, tx, text+") ORDER BY config_id", func(r server.Row) error {
+	return c, conn.Each(ctx, tx, text+") ORDER BY config_id", func(r row) error {
 		c.rows[configKey{string(r[0]), r.ID(1), string(r[2])}] = conn.TextOf(r[3])
 		return nil
 	})

@@ -8,21 +8,19 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/restroles"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // Admins yields the administrators by ascending id, with what their REST roles allow. A failure
 // ends the sequence with an error.
 func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, error] {
-	var roles *restroles.Roles
+	var roles *Roles
 	return readAll[adapter.LegacyAdmin](ctx, d.conn, &simpleTable[adapter.LegacyAdmin]{
 		conn: d.conn, table: "admin_user", key: "user_id", columns: []string{"username", "password", "is_active"},
 		before: func(ctx context.Context, tx *sql.Tx) (err error) {
-			roles, err = restroles.ReadRoles(ctx, d.conn.Conn, tx)
+			roles, err = readRoles(ctx, d.conn.conn, tx)
 			return err
 		},
-		read: func(id int64, columns server.Row) adapter.LegacyAdmin {
+		read: func(id int64, columns row) adapter.LegacyAdmin {
 			a := adapter.Admin{ID: id, Username: d.conn.TextOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
 			return adapter.LegacyAdmin{Admin: a, Limits: roles.AdminLimits(id)}
 		},
@@ -33,7 +31,7 @@ func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, er
 // offers them, and returns "" otherwise.
 func (d *Database) CustomerLimits(ctx context.Context) (limits string, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		roles, err := restroles.ReadRoles(ctx, d.conn.Conn, tx)
+		roles, err := readRoles(ctx, d.conn.conn, tx)
 		if err == nil {
 			limits = roles.CustomerLimits()
 		}
@@ -47,7 +45,7 @@ func (d *Database) CustomerLimits(ctx context.Context) (limits string, err error
 func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, error] {
 	return readAll[adapter.Consumer](ctx, d.conn, &simpleTable[adapter.Consumer]{
 		conn: d.conn, table: "oauth_consumer", later: true, key: "entity_id", columns: []string{"name", "key", "secret", "callback_url", "rejected_callback_url"},
-		read: func(id int64, columns server.Row) adapter.Consumer {
+		read: func(id int64, columns row) adapter.Consumer {
 			return adapter.Consumer{ID: id, Name: d.conn.TextOf(columns[0]), Key: string(columns[1]), Secret: string(columns[2]),
 				Callback: d.conn.TextOf(columns[3]), RejectedCallback: d.conn.TextOf(columns[4])}
 		},
@@ -62,7 +60,7 @@ func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, er
 		conn: d.conn, table: "oauth_token", later: true, key: "entity_id",
 		columns: []string{"consumer_id", "admin_id", "customer_id", "type", "token", "secret", "verifier", "revoked", "created_at", "authorized"},
 		extra:   "(SELECT c.email FROM " + d.conn.Table("customer_entity") + " c WHERE c.entity_id = t.customer_id)",
-		read: func(id int64, columns server.Row) adapter.LegacyToken {
+		read: func(id int64, columns row) adapter.LegacyToken {
 			t := adapter.Token{
 				ID: id, ConsumerID: columns.ID(0), AdminID: columns.ID(1), CustomerID: columns.ID(2), Type: adapter.TokenType(columns[3]),
 				Token: string(columns[4]), Secret: string(columns[5]), Revoked: columns.ID(7) != 0, Verifier: string(columns[6]),
@@ -83,7 +81,7 @@ type simpleTable[T any] struct {
 	columns    []string
 	extra      string                               // an SQL expression that is read after the columns; the table's alias is t; "" for none
 	before     func(context.Context, *sql.Tx) error // is called before the first batch; nil: there is nothing to do
-	read       func(id int64, columns server.Row) T
+	read       func(id int64, columns row) T
 	statement  string // "" if there is no table
 }
 
@@ -115,7 +113,7 @@ func (t *simpleTable[T]) next(ctx context.Context, tx *sql.Tx, w window) (batch 
 	if last = w.after; t.statement == "" {
 		return nil, last, nil
 	}
-	err = t.conn.Each(ctx, tx, t.statement+w.has("`"+t.key+"`")+" ORDER BY `"+t.key+"` LIMIT "+formatID(int64(w.limit)), func(r server.Row) error {
+	err = t.conn.Each(ctx, tx, t.statement+w.has("`"+t.key+"`")+" ORDER BY `"+t.key+"` LIMIT "+formatID(int64(w.limit)), func(r row) error {
 		last = r.ID(0)
 		batch = append(batch, t.read(last, r[1:]))
 		return nil
@@ -140,7 +138,7 @@ func (d *Database) CredentialsDigest(ctx context.Context) (digest string, err er
 		for _, s := range sources {
 			digests = append(digests, s.digest(d.conn, 0, endless))
 		}
-		return d.conn.Each(ctx, tx, "SELECT CONCAT_WS('/', "+strings.Join(digests, ", ")+")", func(r server.Row) error {
+		return d.conn.Each(ctx, tx, "SELECT CONCAT_WS('/', "+strings.Join(digests, ", ")+")", func(r row) error {
 			digest = string(r[0])
 			return nil
 		})

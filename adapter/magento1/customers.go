@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 func customerTable() flatTable {
@@ -44,7 +43,7 @@ func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
 	c.genders = map[int64]int64{}
 	err := c.d.conn.eachIfTable(ctx, tx, "eav_attribute_option", "SELECT o.option_id FROM "+c.d.conn.Table("eav_attribute_option")+" o JOIN "+c.d.conn.Table("eav_attribute")+
 		" a ON a.attribute_id = o.attribute_id JOIN "+c.d.conn.Table("eav_entity_type")+" t ON t.entity_type_id = a.entity_type_id"+
-		" WHERE t.entity_type_code = 'customer' AND a.attribute_code = 'gender' ORDER BY o.sort_order, o.option_id LIMIT 100", func(r server.Row) error {
+		" WHERE t.entity_type_code = 'customer' AND a.attribute_code = 'gender' ORDER BY o.sort_order, o.option_id LIMIT 100", func(r row) error {
 		c.genders[r.ID(0)] = int64(len(c.genders) + 1)
 		return nil
 	})
@@ -56,7 +55,7 @@ func (c *customerReader) prepare(ctx context.Context, tx *sql.Tx) error {
 	if c.only != nil {
 		condition = " WHERE " + window{ids: c.only}.has("customer_id")
 	}
-	return c.d.conn.eachIfTable(ctx, tx, "log_customer", "SELECT customer_id, MAX(login_at) FROM "+c.d.conn.Table("log_customer")+condition+" GROUP BY customer_id", func(r server.Row) error {
+	return c.d.conn.eachIfTable(ctx, tx, "log_customer", "SELECT customer_id, MAX(login_at) FROM "+c.d.conn.Table("log_customer")+condition+" GROUP BY customer_id", func(r row) error {
 		if at, ok := normalizeTime(string(r[1])); ok {
 			c.logins[r.ID(0)] = at
 		}
@@ -126,7 +125,7 @@ func (a *addressReader) setDefaults(ctx context.Context, tx *sql.Tx, b *eavBatch
 		ids = append(ids, id)
 	}
 	return a.d.conn.Each(ctx, tx, "SELECT a.entity_id, v.attribute_id FROM "+a.d.conn.Table("customer_address_entity")+" a JOIN "+a.d.conn.Table("customer_entity_int")+
-		" v ON v.entity_id = a.parent_id AND v.value = a.entity_id WHERE "+w.has("a.entity_id")+" AND v.attribute_id IN ("+joinIDs(ids)+")", func(r server.Row) error {
+		" v ON v.entity_id = a.parent_id AND v.value = a.entity_id WHERE "+w.has("a.entity_id")+" AND v.attribute_id IN ("+joinIDs(ids)+")", func(r row) error {
 		if i, ok := b.index[r.ID(0)]; ok {
 			b.aggregates[i].Record.Set(a.defaults[r.ID(1)], adapter.IntegerValue(1))
 		}

@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // Options say what to read from which database, and how.
 type Options struct {
-	server.Options
+	ServerOptions
 	// Schemas describe the records to read.
 	Schemas *adapter.Schemas
 	// Skipped is called for everything in the tables that no record holds, while the
@@ -27,13 +26,13 @@ type Database struct {
 	digests map[Part]rangeStatement
 }
 
-// Open connects to a database, as [server.Open] does.
+// Open connects to a database, as [openServer] does.
 func Open(ctx context.Context, o Options) (*Database, error) {
-	conn, err := server.Open(ctx, o.Options)
+	conn, err := openServer(ctx, o.ServerOptions)
 	if err != nil {
 		return nil, err
 	}
-	return &Database{conn: &connection{Conn: conn, skipped: o.Skipped, once: map[Skipped]bool{}}, schemas: o.Schemas, digests: map[Part]rangeStatement{}}, nil
+	return &Database{conn: &connection{conn: conn, skipped: o.Skipped, once: map[Skipped]bool{}}, schemas: o.Schemas, digests: map[Part]rangeStatement{}}, nil
 }
 
 // Close closes the connection.
@@ -43,12 +42,12 @@ func (d *Database) Close() error { return d.conn.Close() }
 func (d *Database) Free() time.Time { return d.conn.Free() }
 
 // Identity returns what the server says about itself.
-func (d *Database) Identity(ctx context.Context) (server.Identity, error) {
+func (d *Database) Identity(ctx context.Context) (Identity, error) {
 	return d.conn.Identity(ctx)
 }
 
-// ReadFrom is [server.Conn.ReadFrom].
-func (d *Database) ReadFrom(p server.Position) { d.conn.ReadFrom(p) }
+// ReadFrom is [conn.ReadFrom].
+func (d *Database) ReadFrom(p Position) { d.conn.ReadFrom(p) }
 
 // Forget makes d ask the server again which columns and attributes there are, instead of taking
 // them as they were when d first read them.

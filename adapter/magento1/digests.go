@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // RangeSize is the number of ids that a caller of Digests should ask for at a time.
@@ -28,7 +27,7 @@ func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.K
 		if err != nil {
 			return err
 		}
-		return d.conn.Each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r server.Row) error {
+		return d.conn.Each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r row) error {
 			digest = string(r[0])
 			d.conn.CountRows(rowsOf(digest))
 			return nil
@@ -120,7 +119,7 @@ func (g digester) existing(ctx context.Context, tx *sql.Tx, all []digestSource) 
 		}
 		if s.columns == nil && s.ids == nil {
 			for _, name := range slices.Sorted(maps.Keys(columns)) {
-				s.columns = append(s.columns, "t."+server.QuoteName(name))
+				s.columns = append(s.columns, "t."+quoteName(name))
 			}
 		}
 		there = append(there, s)

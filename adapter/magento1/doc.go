@@ -45,4 +45,42 @@
 // Further tests change the shops: table prefixes, missing tables, columns and rights, lost
 // connections, other character sets, rows that refer to nothing, and more rows than one
 // batch holds. Fuzz tests convert arbitrary column values.
+//
+// # Server
+//
+// Package server reads rows from the database server of a legacy shop, MySQL 5.6.5 or MariaDB 10.0
+// or later, and knows nothing of what they mean.
+//
+// # Principles
+//
+//  1. Nothing is written. Every statement is a SELECT in a transaction that the server itself
+//     makes read-only. It runs once more if the connection is lost ([Conn.Retry]).
+//  2. The shop may be running. There is one connection, and Options.Rate leaves the server time
+//     for the shop.
+//  3. All rows come from the same server: if another one has taken its place, reading fails.
+//  4. A snapshot can be made to hold everything up to a place in the server's binary log
+//     ([Conn.ReadFrom]).
+//  5. Errors say what an administrator can do, and contain neither the DSN nor values of rows.
+//
+// # How it is tested
+//
+// With servers that hang, that change behind an address, and that only know old versions of
+// TLS. Package magento1 reads through it, and tests lost connections, missing rights and character
+// sets with whole shops; package binlog tests snapshots.
+//
+// # Restroles
+//
+// Package restroles reads the rights of REST roles in a shop of Magento 1 or OpenMage: which calls
+// an administrator or a Customer may make, and which fields each kind of user may read and write.
+//
+// # Principles
+//
+//  1. What a role does not name is not allowed, as in the shop: a missing role allows nothing, and a
+//     missing list no field. Only a version without the tables has no limits.
+//  2. Names of roles and rules are texts of the shop. What is said of them is one line of bounded
+//     length that a terminal can show.
+//
+// # How it is tested
+//
+// By the tests of package magento1, with the tables of a shop on a real server.
 package magento1

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // An entity is a kind of record whose values are in EAV tables.
@@ -64,7 +63,7 @@ type eavAttribute struct {
 // attributesOf returns the attributes of an entity by ascending id.
 func attributesOf(ctx context.Context, conn *connection, tx *sql.Tx, code string) (all []eavAttribute, err error) {
 	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, a.backend_table FROM "+conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+
-		" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = '"+code+"' ORDER BY a.attribute_id", func(r server.Row) error {
+		" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = '"+code+"' ORDER BY a.attribute_id", func(r row) error {
 		all = append(all, eavAttribute{id: r.ID(0), code: string(r[1]), backend: string(r[2]), table: string(r[3])})
 		return nil
 	})
@@ -156,7 +155,7 @@ func (e *eavReader) source(ctx context.Context, tx *sql.Tx, a eavAttribute) (*ea
 // from returns the FROM and WHERE clauses that select the rows of a source for the entities
 // of a window.
 func (s *eavSource) from(w window) string {
-	text := " FROM " + server.QuoteName(s.table) + " WHERE " + w.has("entity_id")
+	text := " FROM " + quoteName(s.table) + " WHERE " + w.has("entity_id")
 	if len(s.unwanted) > 0 {
 		text += " AND attribute_id NOT IN (" + joinIDs(s.unwanted) + ")"
 	}
@@ -181,7 +180,7 @@ func (e *eavReader) read(ctx context.Context, tx *sql.Tx, w window, f func(value
 			store = "store_id"
 		}
 		table := strings.TrimPrefix(s.table, e.conn.Prefix)
-		err := e.conn.Each(ctx, tx, "SELECT entity_id, attribute_id, "+store+", value"+s.from(w), func(r server.Row) error {
+		err := e.conn.Each(ctx, tx, "SELECT entity_id, attribute_id, "+store+", value"+s.from(w), func(r row) error {
 			v := value{entity: r.ID(0), attribute: r.ID(1), store: r.ID(2), table: table, column: r[3]}
 			var ok bool
 			if v.at, ok = s.wanted[v.attribute]; ok {
@@ -246,13 +245,13 @@ type shopViews struct {
 // readViews reads the store views that exist. The default scope is not among them.
 func readViews(ctx context.Context, conn *connection, tx *sql.Tx) (*shopViews, error) {
 	v := &shopViews{map[int64]int64{}, map[int64][]int64{}}
-	if err := conn.Each(ctx, tx, "SELECT website_id FROM "+conn.Table("core_website")+" WHERE "+between("website_id", 0, maxKey), func(r server.Row) error {
+	if err := conn.Each(ctx, tx, "SELECT website_id FROM "+conn.Table("core_website")+" WHERE "+between("website_id", 0, maxKey), func(r row) error {
 		v.viewsOf[r.ID(0)] = nil
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	return v, conn.Each(ctx, tx, "SELECT store_id, website_id FROM "+conn.Table("core_store")+" WHERE "+between("store_id", 0, maxKey)+" ORDER BY store_id", func(r server.Row) error {
+	return v, conn.Each(ctx, tx, "SELECT store_id, website_id FROM "+conn.Table("core_store")+" WHERE "+between("store_id", 0, maxKey)+" ORDER BY store_id", func(r row) error {
 		if _, ok := v.viewsOf[r.ID(1)]; ok {
 			v.websiteOf[r.ID(0)] = r.ID(1)
 			v.viewsOf[r.ID(1)] = append(v.viewsOf[r.ID(1)], r.ID(0))
@@ -367,8 +366,8 @@ func (r *entityReader) next(ctx context.Context, tx *sql.Tx, w window) (*eavBatc
 func (e *eavReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	for _, s := range e.sources {
 		table := strings.TrimPrefix(s.table, e.conn.Prefix)
-		err := e.conn.Each(ctx, tx, "SELECT entity_id, attribute_id FROM "+server.QuoteName(s.table)+" WHERE "+between("entity_id", after, through)+
-			" AND attribute_id IN ("+joinIDs(slices.Sorted(maps.Keys(s.wanted)))+") ORDER BY entity_id LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+		err := e.conn.Each(ctx, tx, "SELECT entity_id, attribute_id FROM "+quoteName(s.table)+" WHERE "+between("entity_id", after, through)+
+			" AND attribute_id IN ("+joinIDs(slices.Sorted(maps.Keys(s.wanted)))+") ORDER BY entity_id LIMIT "+formatID(maxOrphans), func(r row) error {
 			e.skip(value{entity: r.ID(0), attribute: r.ID(1), table: table}, ReasonNoRecord)
 			return nil
 		})

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // FindProduct returns the product with a SKU, 0 if there is none.
@@ -24,7 +23,7 @@ func (d *Database) FindCustomer(ctx context.Context, website int64, email string
 func (d *Database) find(ctx context.Context, text string, arguments ...any) (key adapter.Key, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		key = 0
-		return d.conn.Each(ctx, tx, text, func(r server.Row) error {
+		return d.conn.Each(ctx, tx, text, func(r row) error {
 			key = adapter.Key(r.ID(0))
 			return nil
 		}, arguments...)
@@ -52,7 +51,7 @@ func (d *Database) LookUp(ctx context.Context, through Via, ids []int64, f func(
 		if through.Where != "" {
 			statement += " AND " + through.Where
 		}
-		return d.conn.Each(ctx, tx, statement, func(r server.Row) error {
+		return d.conn.Each(ctx, tx, statement, func(r row) error {
 			if id := r.ID(0); id > 0 || through.Key == "" {
 				f(id)
 			}

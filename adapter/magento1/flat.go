@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A flatTable describes a table with one column for each attribute and one row for each
@@ -65,10 +64,10 @@ func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, 
 		if a.Name == s.schema.Key {
 			s.key = len(s.columns)
 		}
-		s.attributes, s.columns = append(s.attributes, at), append(s.columns, server.QuoteName(column))
+		s.attributes, s.columns = append(s.attributes, at), append(s.columns, quoteName(column))
 	}
 	if s.key < 0 { // the statement fails, and its error says which table or column is missing
-		s.key, s.attributes, s.columns = 0, []int{0}, []string{server.QuoteName(f.keyColumn)}
+		s.key, s.attributes, s.columns = 0, []int{0}, []string{quoteName(f.keyColumn)}
 	}
 	return s, nil
 }
@@ -76,14 +75,14 @@ func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, 
 // records returns the records selected by a WHERE condition and the clauses that follow it.
 func (s *tableReader) records(ctx context.Context, tx *sql.Tx, where string) (records []adapter.Record, err error) {
 	text := "SELECT " + strings.Join(s.columns, ", ") + " FROM " + s.conn.Table(s.table) + " WHERE " + where
-	err = s.conn.Each(ctx, tx, text, func(r server.Row) error {
+	err = s.conn.Each(ctx, tx, text, func(r row) error {
 		records = append(records, s.record(r))
 		return nil
 	})
 	return records, err
 }
 
-func (s *tableReader) record(columns server.Row) adapter.Record {
+func (s *tableReader) record(columns row) adapter.Record {
 	r := adapter.NewRecord(s.schema)
 	for i, at := range s.attributes {
 		v, problem := s.conn.valueOf(s.schema.Attributes[at].Kind, columns[i])
@@ -103,7 +102,7 @@ func (s *tableReader) record(columns server.Row) adapter.Record {
 // nextBatch returns the next batch of a window, and up to which id it has looked, which is
 // after itself if there are no more rows.
 func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, w window) (records []adapter.Record, last int64, err error) {
-	key := server.QuoteName(s.keyColumn)
+	key := quoteName(s.keyColumn)
 	records, err = s.records(ctx, tx, w.has(key)+" ORDER BY "+key+" LIMIT "+formatID(int64(w.limit)))
 	if err != nil {
 		return nil, w.after, err

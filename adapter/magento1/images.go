@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // noSelection is the value of a role to which no image was chosen.
@@ -70,7 +69,7 @@ func (m *imageReader) pointer(code string) (int, bool) {
 func (m *imageReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {
 	b := &imageBatch{imageReader: m, index: map[int64]int{}, files: map[imageFile]int64{}, levels: map[imageLevel]adapter.Record{}, window: w.until(w.after)}
 	err := m.d.conn.Each(ctx, tx, "SELECT entity_id FROM "+m.d.conn.Table("catalog_product_entity")+" WHERE "+w.has("entity_id")+
-		" ORDER BY entity_id LIMIT "+formatID(int64(w.limit)), func(r server.Row) error {
+		" ORDER BY entity_id LIMIT "+formatID(int64(w.limit)), func(r row) error {
 		b.add(r.ID(0))
 		return nil
 	})
@@ -90,7 +89,7 @@ func (m *imageReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 func (m *imageReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	const table = "catalog_product_entity_media_gallery"
 	return m.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id FROM "+m.d.conn.Table(table)+" WHERE "+between("entity_id", after, through)+
-		" ORDER BY entity_id, value_id LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+		" ORDER BY entity_id, value_id LIMIT "+formatID(maxOrphans), func(r row) error {
 		m.d.conn.skip(Images, table, fmt.Sprintf("product %d, image %d", r.ID(0), r.ID(1)), ReasonNoRecord)
 		return nil
 	})
@@ -126,7 +125,7 @@ func (b *imageBatch) add(product int64) {
 func (b *imageBatch) addImages(ctx context.Context, tx *sql.Tx) error {
 	const table = "catalog_product_entity_media_gallery"
 	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, value_id, attribute_id, value FROM "+b.d.conn.Table(table)+" WHERE "+
-		b.has("entity_id")+" ORDER BY value_id", func(r server.Row) error {
+		b.has("entity_id")+" ORDER BY value_id", func(r row) error {
 		product, id := r.ID(0), r.ID(1)
 		i, ok := b.index[product]
 		file, valid := b.fileOf(r[3])
@@ -189,7 +188,7 @@ func (b *imageBatch) setValues(ctx context.Context, tx *sql.Tx) error {
 	const table = "catalog_product_entity_media_gallery_value"
 	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT g.entity_id, v.value_id, v.store_id, v.label, v.position, v.disabled FROM "+b.d.conn.Table(table)+" v JOIN "+
 		b.d.conn.Table("catalog_product_entity_media_gallery")+" g ON g.value_id = v.value_id WHERE "+b.has("g.entity_id")+
-		" AND g.attribute_id = "+formatID(b.gallery), func(r server.Row) error {
+		" AND g.attribute_id = "+formatID(b.gallery), func(r row) error {
 		i, ok := b.index[r.ID(0)]
 		if !ok || !b.hasImage(i, r.ID(1)) {
 			return nil // the image has been skipped

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // keyTables returns the tables that give the keys of each resource.
@@ -38,7 +37,7 @@ func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.K
 		if _, err := tx.ExecContext(ctx, "SET SESSION information_schema_stats_expiry = 0"); err != nil && !errors.As(err, &unknown) {
 			return err
 		}
-		return d.conn.Each(ctx, tx, "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND AUTO_INCREMENT > 1", func(r server.Row) error {
+		return d.conn.Each(ctx, tx, "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND AUTO_INCREMENT > 1", func(r row) error {
 			if name, ok := strings.CutPrefix(string(r[0]), d.conn.Prefix); ok {
 				if resource, ok := keyTables()[name]; ok && isKey(resource, r.ID(1)-1) { // no record has a greater one
 					keys[resource] = adapter.Key(r.ID(1) - 1)
@@ -55,7 +54,7 @@ func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.K
 func (d *Database) RulesEvaluated(ctx context.Context) (day string, err error) {
 	const table = "catalogrule_product_price"
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		return d.conn.eachIfTable(ctx, tx, table, "SELECT MAX(rule_date) FROM "+d.conn.Table(table), func(r server.Row) error {
+		return d.conn.eachIfTable(ctx, tx, table, "SELECT MAX(rule_date) FROM "+d.conn.Table(table), func(r row) error {
 			if moment, ok := normalizeTime(string(r[0])); ok {
 				day, _, _ = strings.Cut(moment, " ")
 			}
@@ -125,7 +124,7 @@ func (d *Database) sampleEncoded(ctx context.Context, tx *sql.Tx, e entity, a ea
 			return err
 		}
 		err = d.conn.eachIfTable(ctx, tx, table, "SELECT entity_id, "+store+", value FROM "+d.conn.Table(table)+" WHERE attribute_id = "+formatID(a.id)+
-			" ORDER BY "+order+" LIMIT "+formatID(maxSampled), func(r server.Row) error {
+			" ORDER BY "+order+" LIMIT "+formatID(maxSampled), func(r row) error {
 			if len(found) < maxEncodedTwice && isEncodedTwice(d.conn.TextOf(r[2])) {
 				found[fmt.Sprintf("%s %d, attribute %s, store %d", e.noun, r.ID(0), a.code, r.ID(1))] = true
 			}

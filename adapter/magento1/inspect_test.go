@@ -16,14 +16,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // openShopOf opens a shop whose database the test changes.
 func openShopOf(t *testing.T, content magento1test.Shop) (*magento1.Database, *sql.DB) {
 	t.Helper()
 	dsn, raw := magento1test.NewShop(t, content, "")
-	return open(t, magento1.Options{Options: server.Options{DSN: dsn}, Schemas: shopSchemas(t)}), raw
+	return open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn}, Schemas: shopSchemas(t)}), raw
 }
 
 // TestDigests checks that a change of any row from which a record is made changes the
@@ -132,7 +131,7 @@ func TestNextKeys(t *testing.T) {
 
 func TestIdentity(t *testing.T) {
 	dsn, raw := magento1test.NewShop(t, magento1test.Demo, "p_")
-	d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: "p_"}, Schemas: shopSchemas(t)})
+	d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Prefix: "p_"}, Schemas: shopSchemas(t)})
 	var database, version string
 	if err := raw.QueryRowContext(t.Context(), "SELECT DATABASE(), VERSION()").Scan(&database, &version); err != nil {
 		t.Fatal(err)
@@ -169,7 +168,7 @@ func TestCharset(t *testing.T) {
 	const table = "catalog_product_entity_varchar"
 	dsn, raw := magento1test.NewShop(t, magento1test.Rich, "")
 	open := func(charset string) *magento1.Database {
-		return open(t, magento1.Options{Options: server.Options{DSN: dsn, Charset: charset}, Schemas: shopSchemas(t)})
+		return open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Charset: charset}, Schemas: shopSchemas(t)})
 	}
 	nameOf := func(d *magento1.Database, id, store int64) string {
 		for a, err := range d.RecordsAfter(t.Context(), magento1.Products, adapter.Key(id-1)) {
@@ -206,7 +205,7 @@ func TestCharset(t *testing.T) {
 		t.Errorf("iso-8859-2: %q", got)
 	}
 	for _, wrong := range []string{"klingon", "utf-16", "iso-2022-jp", "replacement"} {
-		if d, err := magento1.Open(t.Context(), magento1.Options{Options: server.Options{DSN: dsn, Charset: wrong}}); err == nil {
+		if d, err := magento1.Open(t.Context(), magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Charset: wrong}}); err == nil {
 			t.Errorf("%s was accepted: %v", wrong, d.Close())
 		}
 	}
@@ -226,7 +225,7 @@ func TestMissingRight(t *testing.T) {
 		magento1test.Break(t, raw, "GRANT SELECT ON "+config.DBName+"."+table+" TO reader_"+config.DBName+"@'%'")
 	}
 	config.User, config.Passwd = "reader_"+config.DBName, "pw"
-	d := open(t, magento1.Options{Options: server.Options{DSN: "mysql:" + config.FormatDSN()}, Schemas: shopSchemas(t)})
+	d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: "mysql:" + config.FormatDSN()}, Schemas: shopSchemas(t)})
 	if err := lastError(d.Records(t.Context(), magento1.CustomerGroups)); err != nil {
 		t.Error(err)
 	}
@@ -287,7 +286,7 @@ func TestLostConnection(t *testing.T) {
 	})
 	t.Cleanup(func() { mysql.DeregisterDialContext("cut") })
 	read := func(t *testing.T) (all []map[string]any, skipped int, err error) {
-		d := open(t, magento1.Options{Options: server.Options{DSN: strings.Replace(dsn, "@tcp(", "@cut(", 1)}, Schemas: shopSchemas(t), Skipped: func(magento1.Skipped) { skipped++ }})
+		d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: strings.Replace(dsn, "@tcp(", "@cut(", 1)}, Schemas: shopSchemas(t), Skipped: func(magento1.Skipped) { skipped++ }})
 		for a, err := range d.Records(t.Context(), magento1.Products) {
 			if err != nil {
 				return all, skipped, err

@@ -13,7 +13,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // schemas returns schemas with added attributes: two that the legacy shop has, and one that
@@ -45,7 +44,7 @@ func open(t testing.TB, o magento1.Options) *magento1.Database {
 func openShop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
 	t.Helper()
 	dsn, raw := magento1test.New(t, prefix)
-	return open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: prefix}, Schemas: schemas(t)}), raw
+	return open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Prefix: prefix}, Schemas: schemas(t)}), raw
 }
 
 // collect returns everything that a sequence yields.
@@ -307,13 +306,13 @@ func lastError[T any](all iter.Seq2[T, error]) (last error) {
 func TestErrors(t *testing.T) {
 	dsn, raw := magento1test.New(t, "mage_")
 	t.Run("wrong prefix", func(t *testing.T) {
-		d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: ""}, Schemas: schemas(t)})
+		d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Prefix: ""}, Schemas: schemas(t)})
 		if err := lastError(d.Records(t.Context(), magento1.Customers)); err == nil || !strings.Contains(err.Error(), "table prefix") {
 			t.Errorf("%v, want an error about the prefix", err)
 		}
 	})
 	t.Run("canceled", func(t *testing.T) {
-		d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: "mage_"}, Schemas: schemas(t)})
+		d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Prefix: "mage_"}, Schemas: schemas(t)})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := lastError(d.Records(ctx, magento1.Orders)); !errors.Is(err, context.Canceled) {
@@ -329,7 +328,7 @@ func TestErrors(t *testing.T) {
 		{"a long prefix", dsn, strings.Repeat("p", 33)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := magento1.Open(t.Context(), magento1.Options{Options: server.Options{DSN: c.dsn, Prefix: c.prefix}, Schemas: schemas(t)})
+			d, err := magento1.Open(t.Context(), magento1.Options{ServerOptions: magento1.ServerOptions{DSN: c.dsn, Prefix: c.prefix}, Schemas: schemas(t)})
 			if err == nil {
 				t.Fatal(d.Close(), "Open succeeded")
 			}
@@ -344,7 +343,7 @@ func TestErrors(t *testing.T) {
 			RENAME TABLE mage_oauth_consumer TO hidden; CREATE VIEW mage_oauth_consumer AS SELECT * FROM hidden WHERE write_row() = 1`); err != nil {
 			t.Fatal(err)
 		}
-		d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Prefix: "mage_"}, Schemas: schemas(t)})
+		d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Prefix: "mage_"}, Schemas: schemas(t)})
 		if err := lastError(d.Consumers(t.Context())); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
 			t.Errorf("%v, want the write refused", err)
 		}

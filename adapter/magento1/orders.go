@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 func orderTable() flatTable {
@@ -87,7 +86,7 @@ func (o *orderReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 func (o *orderReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, through int64) error {
 	for _, part := range o.parts {
 		err := o.d.conn.Each(ctx, tx, "SELECT "+part.keyColumn+", "+part.ownerColumn+" FROM "+o.d.conn.Table(part.table)+" WHERE "+between(part.ownerColumn, after, through)+
-			" ORDER BY "+part.ownerColumn+", "+part.keyColumn+" LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+			" ORDER BY "+part.ownerColumn+", "+part.keyColumn+" LIMIT "+formatID(maxOrphans), func(r row) error {
 			part.skipOrphan(r.ID(0), r.ID(1))
 			return nil
 		})
@@ -136,8 +135,8 @@ type orderBatch struct {
 
 // eachOrderRow calls f for every row of a statement with its order, whose id is the first
 // column. table is one that may be missing.
-func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f func(order adapter.Record, r server.Row)) error {
-	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r server.Row) error {
+func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f func(order adapter.Record, r row)) error {
+	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r row) error {
 		if i, ok := b.index[r.ID(0)]; ok {
 			f(b.records[i], r)
 		}
@@ -149,13 +148,13 @@ func (b *orderBatch) eachOrderRow(ctx context.Context, table, text string, f fun
 func (b *orderBatch) clearDeletedCustomers(ctx context.Context) error {
 	return b.eachOrderRow(ctx, "customer_entity", "SELECT o.entity_id FROM "+b.d.conn.Table("sales_flat_order")+" o LEFT JOIN "+b.d.conn.Table("customer_entity")+
 		" c ON c.entity_id = o.customer_id WHERE "+b.has("o.entity_id")+" AND o.customer_id IS NOT NULL AND c.entity_id IS NULL",
-		func(order adapter.Record, _ server.Row) { order.Set("customer_id", adapter.NullValue()) })
+		func(order adapter.Record, _ row) { order.Set("customer_id", adapter.NullValue()) })
 }
 
 // setPayments sets the method of the first payment.
 func (b *orderBatch) setPayments(ctx context.Context) error {
 	return b.eachOrderRow(ctx, "sales_flat_order_payment", "SELECT parent_id, method FROM "+b.d.conn.Table("sales_flat_order_payment")+
-		" WHERE "+b.has("parent_id")+" ORDER BY entity_id", func(order adapter.Record, r server.Row) {
+		" WHERE "+b.has("parent_id")+" ORDER BY entity_id", func(order adapter.Record, r row) {
 		b.setIfAbsent(order, "payment_method", r[1])
 	})
 }
@@ -163,7 +162,7 @@ func (b *orderBatch) setPayments(ctx context.Context) error {
 // setTaxes sets the title and the rate of the first tax.
 func (b *orderBatch) setTaxes(ctx context.Context) error {
 	return b.eachOrderRow(ctx, "sales_order_tax", "SELECT order_id, title, percent FROM "+b.d.conn.Table("sales_order_tax")+
-		" WHERE "+b.has("order_id")+" ORDER BY tax_id", func(order adapter.Record, r server.Row) {
+		" WHERE "+b.has("order_id")+" ORDER BY tax_id", func(order adapter.Record, r row) {
 		if order.Get("tax_name").Kind() == adapter.Absent {
 			b.setIfAbsent(order, "tax_name", r[1])
 			b.setIfAbsent(order, "tax_rate", r[2])
@@ -177,7 +176,7 @@ func (b *orderBatch) setGiftMessages(ctx context.Context) error {
 		return nil
 	}
 	return b.eachOrderRow(ctx, "gift_message", "SELECT o.entity_id, m.sender, m.recipient, m.message FROM "+b.d.conn.Table("sales_flat_order")+" o JOIN "+
-		b.d.conn.Table("gift_message")+" m ON m.gift_message_id = o.gift_message_id WHERE "+b.has("o.entity_id"), func(order adapter.Record, r server.Row) {
+		b.d.conn.Table("gift_message")+" m ON m.gift_message_id = o.gift_message_id WHERE "+b.has("o.entity_id"), func(order adapter.Record, r row) {
 		for i, name := range []string{"gift_message_from", "gift_message_to", "gift_message_body"} {
 			b.setIfAbsent(order, name, r[i+1])
 		}
@@ -199,7 +198,7 @@ func (b *orderBatch) setIfAbsent(r adapter.Record, name string, column sql.RawBy
 
 // addParts adds the records of a table to the orders that they belong to.
 func (b *orderBatch) addParts(ctx context.Context, part *tableReader, all []adapter.Aggregate) error {
-	records, err := part.records(ctx, b.tx, b.has(server.QuoteName(part.ownerColumn))+" ORDER BY "+server.QuoteName(part.keyColumn))
+	records, err := part.records(ctx, b.tx, b.has(quoteName(part.ownerColumn))+" ORDER BY "+quoteName(part.keyColumn))
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"iter"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A Part is a kind of record that a shop consists of.
@@ -120,7 +119,7 @@ func (d *Database) skipKeys(ctx context.Context, p Part) error {
 	table, column, _ := keyColumn(p)
 	err := d.conn.retry(ctx, func(tx *sql.Tx) error {
 		statement := fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s <= 0 OR %[1]s > %[3]d ORDER BY %[1]s LIMIT %[4]d", column, d.conn.Table(table), maxKey, maxOrphans)
-		return d.conn.eachIfTable(ctx, tx, table, statement, func(r server.Row) error {
+		return d.conn.eachIfTable(ctx, tx, table, statement, func(r row) error {
 			d.conn.skip(p, table, column+" "+string(r[0]), ReasonKey)
 			return nil
 		})
@@ -139,7 +138,7 @@ func (d *Database) skipOwnerless(ctx context.Context) error {
 	return d.conn.retry(ctx, func(tx *sql.Tx) error {
 		for _, f := range orderParts() {
 			statement := fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL ORDER BY 1 LIMIT %d", f.keyColumn, d.conn.Table(f.table), f.ownerColumn, maxOrphans)
-			err := d.conn.eachIfTable(ctx, tx, f.table, statement, func(r server.Row) error {
+			err := d.conn.eachIfTable(ctx, tx, f.table, statement, func(r row) error {
 				d.conn.skip(Orders, f.table, fmt.Sprintf("%s %d, no order", f.keyColumn, r.ID(0)), ReasonNoRecord)
 				return nil
 			})
@@ -174,7 +173,7 @@ func (d *Database) NextKey(ctx context.Context, p Part, after adapter.Key) (next
 		return 0, fmt.Errorf("part %q has no keys of its own", p)
 	}
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		return d.conn.Each(ctx, tx, "SELECT MIN("+column+") FROM "+d.conn.Table(table)+" WHERE "+between(column, int64(after), maxKey), func(r server.Row) error {
+		return d.conn.Each(ctx, tx, "SELECT MIN("+column+") FROM "+d.conn.Table(table)+" WHERE "+between(column, int64(after), maxKey), func(r row) error {
 			next = adapter.Key(r.ID(0))
 			return nil
 		})

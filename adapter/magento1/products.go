@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 func productTable() flatTable {
@@ -65,7 +64,7 @@ func (p *productReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, thro
 		{"catalog_product_entity_tier_price", "entity_id"}, {"catalogrule_product_price", "product_id"}, {"cataloginventory_stock_status", "product_id"},
 	} {
 		err := p.d.conn.eachIfTable(ctx, tx, of.table, "SELECT "+of.column+" FROM "+p.d.conn.Table(of.table)+" WHERE "+between(of.column, after, through)+
-			" ORDER BY "+of.column+" LIMIT "+formatID(maxOrphans), func(r server.Row) error {
+			" ORDER BY "+of.column+" LIMIT "+formatID(maxOrphans), func(r row) error {
 			p.d.conn.skip(Products, of.table, fmt.Sprintf("product %d", r.ID(0)), ReasonNoRecord)
 			return nil
 		})
@@ -87,8 +86,8 @@ type productBatch struct {
 // eachRow calls f for every row of a statement with the index of its product, whose id is
 // the first column. table is one that may be missing; rows of unknown products are
 // skipped.
-func (b *productBatch) eachRow(ctx context.Context, table, text string, f func(i int, r server.Row)) error {
-	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r server.Row) error {
+func (b *productBatch) eachRow(ctx context.Context, table, text string, f func(i int, r row)) error {
+	return b.d.conn.eachIfTable(ctx, b.tx, table, text, func(r row) error {
 		if i, ok := b.index[r.ID(0)]; ok {
 			f(i, r)
 		} else {
@@ -123,7 +122,7 @@ func (b *productBatch) addPart(i int, resource adapter.Resource, values map[stri
 func (b *productBatch) addWebsites(ctx context.Context) error {
 	const table = "catalog_product_website"
 	return b.eachRow(ctx, table, "SELECT product_id, website_id FROM "+b.d.conn.Table(table)+" WHERE "+b.has("product_id")+
-		" ORDER BY product_id, website_id", func(i int, r server.Row) {
+		" ORDER BY product_id, website_id", func(i int, r row) {
 		if b.isWebsite(r.ID(1), table, "product "+string(r[0])) {
 			b.addPart(i, adapter.ProductWebsites, map[string]int64{"website_id": r.ID(1)})
 		}
@@ -133,7 +132,7 @@ func (b *productBatch) addWebsites(ctx context.Context) error {
 func (b *productBatch) addCategories(ctx context.Context) error {
 	const table = "catalog_category_product"
 	return b.eachRow(ctx, table, "SELECT product_id, category_id, position FROM "+b.d.conn.Table(table)+" WHERE "+b.has("product_id")+
-		" ORDER BY product_id, category_id", func(i int, r server.Row) {
+		" ORDER BY product_id, category_id", func(i int, r row) {
 		if !b.tree.has(r.ID(1)) {
 			b.skip(table, fmt.Sprintf("product %d, category %d", r.ID(0), r.ID(1)), ReasonNoRecord)
 			return
@@ -158,7 +157,7 @@ type priceTable struct {
 	table, attribute string
 	columns          []string
 	order            string
-	entry            func(record adapter.Record, r server.Row)
+	entry            func(record adapter.Record, r row)
 }
 
 // setPrices sets a list of prices, also where it is empty.
@@ -173,7 +172,7 @@ func (b *productBatch) setPrices(ctx context.Context, p priceTable) error {
 		text += column + ", "
 	}
 	text = text[:len(text)-2] + " FROM " + b.d.conn.Table(p.table) + " WHERE " + b.has(p.columns[0]) + " ORDER BY " + p.order
-	err := b.eachRow(ctx, p.table, text, func(i int, r server.Row) {
+	err := b.eachRow(ctx, p.table, text, func(i int, r row) {
 		website, group := r.ID(2), r.ID(4)
 		if website != 0 && !b.isWebsite(website, p.table, fmt.Sprintf("product %d, %s %d", r.ID(0), p.columns[1], r.ID(1))) {
 			return
@@ -204,7 +203,7 @@ func (b *productBatch) setGroupPrices(ctx context.Context) error {
 	return b.setPrices(ctx, priceTable{
 		table: "catalog_product_entity_group_price", attribute: "group_price",
 		columns: []string{"entity_id", "value_id", "website_id", "all_groups", "customer_group_id", "value"}, order: "value_id",
-		entry: func(entry adapter.Record, r server.Row) { b.setDecimal(entry, "price", r[0]) },
+		entry: func(entry adapter.Record, r row) { b.setDecimal(entry, "price", r[0]) },
 	})
 }
 
@@ -212,7 +211,7 @@ func (b *productBatch) setTierPrices(ctx context.Context) error {
 	return b.setPrices(ctx, priceTable{
 		table: "catalog_product_entity_tier_price", attribute: "tier_price",
 		columns: []string{"entity_id", "value_id", "website_id", "all_groups", "customer_group_id", "value", "qty"}, order: "value_id",
-		entry: func(entry adapter.Record, r server.Row) {
+		entry: func(entry adapter.Record, r row) {
 			b.setDecimal(entry, "price", r[0])
 			b.setDecimal(entry, "price_qty", r[1])
 		},
@@ -223,7 +222,7 @@ func (b *productBatch) setRulePrices(ctx context.Context) error {
 	return b.setPrices(ctx, priceTable{
 		table: "catalogrule_product_price", attribute: "rule_price",
 		columns: []string{"product_id", "rule_product_price_id", "website_id", "0", "customer_group_id", "rule_price", "rule_date"}, order: "rule_product_price_id",
-		entry: func(entry adapter.Record, r server.Row) {
+		entry: func(entry adapter.Record, r row) {
 			b.setDecimal(entry, "price", r[0])
 			day, _ := b.d.conn.valueOf(entry.Schema.Attributes[mustIndex(entry.Schema, "rule_date")].Kind, r[1])
 			entry.Set("rule_date", day)
@@ -251,7 +250,7 @@ func (b *productBatch) setCustomOptions(ctx context.Context) error {
 		return nil
 	}
 	return b.eachRow(ctx, "catalog_product_option", "SELECT DISTINCT o.product_id FROM "+b.d.conn.Table("catalog_product_option")+" o JOIN "+b.d.conn.Table("catalog_product_entity")+
-		" e ON e.entity_id = o.product_id AND e.has_options = 1 WHERE "+b.has("o.product_id"), func(i int, _ server.Row) {
+		" e ON e.entity_id = o.product_id AND e.has_options = 1 WHERE "+b.has("o.product_id"), func(i int, _ row) {
 		b.aggregates[i].Record.Set("has_custom_options", adapter.IntegerValue(1))
 	})
 }
@@ -275,7 +274,7 @@ func (b *productBatch) setReviews(ctx context.Context) error {
 	approved := " FROM " + b.d.conn.Table("review") + " r JOIN " + b.d.conn.Table("review_entity") + " e ON e.entity_id = r.entity_id AND e.entity_code = 'product'"
 	where := " WHERE r.status_id = 1 AND " + b.has("r.entity_pk_value")
 	err = b.eachRow(ctx, "review", "SELECT r.entity_pk_value, 0, COUNT(*)"+approved+where+" GROUP BY r.entity_pk_value UNION ALL SELECT r.entity_pk_value, s.store_id, COUNT(*)"+
-		approved+" JOIN "+b.d.conn.Table("review_store")+" s ON s.review_id = r.review_id AND s.store_id > 0"+where+" GROUP BY r.entity_pk_value, s.store_id", func(i int, r server.Row) {
+		approved+" JOIN "+b.d.conn.Table("review_store")+" s ON s.review_id = r.review_id AND s.store_id > 0"+where+" GROUP BY r.entity_pk_value, s.store_id", func(i int, r row) {
 		if found[i] == nil {
 			found[i] = &counts{views: map[int64]int64{}}
 		}
@@ -301,7 +300,7 @@ func (b *productBatch) setReviews(ctx context.Context) error {
 func (b *productBatch) setStockStatus(ctx context.Context) error {
 	const table = "cataloginventory_stock_status"
 	return b.eachRow(ctx, table, "SELECT product_id, website_id, stock_status FROM "+b.d.conn.Table(table)+" WHERE "+b.has("product_id")+
-		" ORDER BY stock_id DESC", func(i int, r server.Row) {
+		" ORDER BY stock_id DESC", func(i int, r row) {
 		if !b.isWebsite(r.ID(1), table, "product "+string(r[0])) {
 			return
 		}

@@ -8,13 +8,12 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // TestProducts reads products of all types, with prices, assignments and values of store
 // views.
 func TestProducts(t *testing.T) {
-	s := openRich(t, magento1.Options{Options: server.Options{Prefix: "x_"}},
+	s := openRich(t, magento1.Options{ServerOptions: magento1.ServerOptions{Prefix: "x_"}},
 		"INSERT INTO x_catalog_product_entity_int (entity_type_id, attribute_id, store_id, entity_id, value) VALUES (4, 98, 5, 1, 2), (4, 9999, 0, 1, 5), (4, 98, 0, 24, 1), (4, 98, 0, 900, 1)",
 		"INSERT INTO x_catalog_product_entity_decimal (entity_type_id, attribute_id, store_id, entity_id, value) VALUES (4, 77, 3, 1, 7.5)",
 		"INSERT INTO x_catalog_product_website VALUES (1, 3)", "INSERT INTO x_catalog_category_product VALUES (1, 1, 1), (98, 1, 1)",

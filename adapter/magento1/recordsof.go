@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // MaxKeys is the number of keys that RecordsOf and KeysOf accept at a time.
@@ -96,7 +95,7 @@ func (d *Database) KeysOf(ctx context.Context, p, of Part, keys ...adapter.Key) 
 	table, key, owner := source[0], source[1], source[2]
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		found = nil
-		return d.conn.Each(ctx, tx, "SELECT DISTINCT "+key+" FROM "+d.conn.Table(table)+" WHERE "+window{ids: ids}.has(owner)+" ORDER BY "+key, func(r server.Row) error {
+		return d.conn.Each(ctx, tx, "SELECT DISTINCT "+key+" FROM "+d.conn.Table(table)+" WHERE "+window{ids: ids}.has(owner)+" ORDER BY "+key, func(r row) error {
 			if id := r.ID(0); id > 0 {
 				found = append(found, adapter.Key(id))
 			}

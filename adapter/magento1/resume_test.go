@@ -14,7 +14,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // TestRecordsAfter starts in the middle of every part.
@@ -147,13 +146,13 @@ func TestOldShop(t *testing.T) {
 // at once.
 func TestRate(t *testing.T) {
 	dsn, _ := magento1test.New(t, "")
-	d := open(t, magento1.Options{Options: server.Options{DSN: dsn, Rate: 1}, Schemas: schemas(t)})
+	d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Rate: 1}, Schemas: schemas(t)})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := lastError(d.Records(ctx, magento1.Customers)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want a pause that is too long", err)
 	}
-	if _, err := magento1.Open(t.Context(), magento1.Options{Options: server.Options{DSN: dsn, Rate: -1}}); err == nil {
+	if _, err := magento1.Open(t.Context(), magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Rate: -1}}); err == nil {
 		t.Error("a negative rate was accepted")
 	}
 }

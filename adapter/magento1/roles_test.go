@@ -1,11 +1,10 @@
 package magento1_test
 
 import (
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
 // TestAdminLimits reads roles with what no role should have. What is said of them is one line that

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/restroles"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A Setting is what the old shop's configuration says about one of Portico's settings.
@@ -32,7 +30,7 @@ type Setting struct {
 	// Attribute is the attribute that an entry of "attributes" adds; nil otherwise.
 	Attribute *Attribute
 	// Fields is the entry of "fields"; nil otherwise.
-	Fields *restroles.FieldList
+	Fields *FieldList
 }
 
 // An Attribute is an attribute that the old shop has besides those of the contract.
@@ -96,7 +94,7 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	region, _ := config.get(pathTaxRegion)
 	code := ""
 	if id, _ := d.conn.valueOf(adapter.KindInteger, sql.RawBytes(region)); id.Int() > 0 {
-		err = d.conn.Each(ctx, tx, "SELECT code FROM "+d.conn.Table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r server.Row) error {
+		err = d.conn.Each(ctx, tx, "SELECT code FROM "+d.conn.Table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r row) error {
 			code = d.conn.TextOf(r[0])
 			return nil
 		})
@@ -112,7 +110,7 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 // sets returns the settings that are lists of what the tables hold.
 func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
 	column := func(text string) (values []string, err error) {
-		err = d.conn.Each(ctx, tx, text, func(r server.Row) error {
+		err = d.conn.Each(ctx, tx, text, func(r row) error {
 			values = append(values, d.conn.TextOf(r[0]))
 			return nil
 		})

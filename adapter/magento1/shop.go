@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A wholeReader reads the records of a part that is small in one batch.
@@ -33,7 +32,7 @@ type wholeParts struct {
 // list returns a record of a resource for every row of a statement whose columns have the
 // names of the attributes, the key first. Columns of other names are for accept, which is
 // told of each record and reports whether it is to be kept; nil keeps all.
-func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resource, table string, columns []string, from string, accept func(adapter.Record, server.Row) bool) (all []adapter.Record, err error) {
+func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Resource, table string, columns []string, from string, accept func(adapter.Record, row) bool) (all []adapter.Record, err error) {
 	schema := w.schemas.Of(r)
 	var names, expressions []string
 	for _, column := range columns {
@@ -43,7 +42,7 @@ func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Reso
 		}
 		names, expressions = append(names, name), append(expressions, expression)
 	}
-	err = w.conn.Each(ctx, tx, "SELECT "+strings.Join(expressions, ", ")+" FROM "+from, func(columns server.Row) error {
+	err = w.conn.Each(ctx, tx, "SELECT "+strings.Join(expressions, ", ")+" FROM "+from, func(columns row) error {
 		record := adapter.NewRecord(schema)
 		for i, name := range names {
 			at, ok := schema.Index(name)
@@ -94,7 +93,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 		[]string{"website_id = w.website_id", "code = w.code", "name = w.name", "is_default = IF(w.is_default = 1, 1, 0)", "default_store_id = s.store_id"},
 		w.conn.Table("core_website")+" w LEFT JOIN "+w.conn.Table("core_store_group")+" g ON g.group_id = w.default_group_id AND g.website_id = w.website_id LEFT JOIN "+
 			w.conn.Table("core_store")+" s ON s.store_id = g.default_store_id AND s.website_id = w.website_id WHERE w.website_id <> 0 ORDER BY w.website_id",
-		func(r adapter.Record, _ server.Row) bool {
+		func(r adapter.Record, _ row) bool {
 			id := keyOf(r)
 			zone := config.website(id, pathTimezone)
 			if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
@@ -113,7 +112,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 	stores, err := w.list(ctx, tx, Websites, adapter.Stores, "core_store",
 		[]string{"store_id = s.store_id", "website_id = s.website_id", "code = s.code", "name = s.name", "there = w.website_id"},
 		w.conn.Table("core_store")+" s LEFT JOIN "+w.conn.Table("core_website")+" w ON w.website_id = s.website_id AND "+between("w.website_id", 0, maxKey)+" WHERE s.store_id <> 0 ORDER BY s.store_id",
-		func(r adapter.Record, columns server.Row) bool {
+		func(r adapter.Record, columns row) bool {
 			if columns[4] == nil {
 				w.conn.skip(Websites, "core_store", fmt.Sprintf("store %d, website %d", keyOf(r), r.Get("website_id").Int()), ReasonNoWebsite)
 			}
@@ -128,7 +127,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 func (w wholeParts) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
 	number := int64(0)
 	countries, err := w.list(ctx, tx, Directory, adapter.Countries, "directory_country",
-		[]string{"country_id = country_id", "iso3_code = iso3_code"}, w.conn.Table("directory_country")+" ORDER BY BINARY country_id", func(r adapter.Record, _ server.Row) bool {
+		[]string{"country_id = country_id", "iso3_code = iso3_code"}, w.conn.Table("directory_country")+" ORDER BY BINARY country_id", func(r adapter.Record, _ row) bool {
 			number++
 			r.Set("country_number", adapter.IntegerValue(number))
 			return true
@@ -168,7 +167,7 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 	return w.list(ctx, tx, Taxes, adapter.TaxRates, "tax_calculation", columns,
 		w.conn.Table("tax_calculation")+" c LEFT JOIN "+w.conn.Table("tax_calculation_rate")+" r ON r.tax_calculation_rate_id = c.tax_calculation_rate_id LEFT JOIN "+
 			w.conn.Table("tax_calculation_rule")+" l ON l.tax_calculation_rule_id = c.tax_calculation_rule_id LEFT JOIN "+
-			w.conn.Table("directory_country_region")+" g ON g.region_id = r.tax_region_id ORDER BY c.tax_calculation_id", func(r adapter.Record, columns server.Row) bool {
+			w.conn.Table("directory_country_region")+" g ON g.region_id = r.tax_region_id ORDER BY c.tax_calculation_id", func(r adapter.Record, columns row) bool {
 			if columns.ID(1) == 0 {
 				w.conn.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonNoRecord)
 				return false

@@ -9,7 +9,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // shopSchemas returns schemas with the attributes that the shop Rich has besides those of
@@ -133,7 +132,7 @@ func level(a adapter.Aggregate, store, part int64) adapter.Record {
 
 // TestShop reads the records that all others refer to.
 func TestShop(t *testing.T) {
-	s := openRich(t, magento1.Options{Options: server.Options{Prefix: "mg_"}},
+	s := openRich(t, magento1.Options{ServerOptions: magento1.ServerOptions{Prefix: "mg_"}},
 		"DELETE FROM mg_core_config_data WHERE path = 'general/locale/timezone' AND scope = 'default'",
 		"UPDATE mg_tax_calculation_rate SET tax_region_id = 9999 WHERE tax_calculation_rate_id = 6",
 		"INSERT INTO mg_core_config_data (scope, scope_id, path, value) VALUES ('websites', 2, 'general/locale/timezone', 'Mars/Phobos')",

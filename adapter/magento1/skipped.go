@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A Skipped is something in the tables that no record holds.
@@ -41,13 +40,13 @@ const (
 
 // A connection is one to the server that also keeps what is skipped until the batch has been read in which it is.
 type connection struct {
-	*server.Conn
+	*conn
 	skipped func(Skipped)
 	pending []Skipped // what this batch has skipped
 	once    map[Skipped]bool
 }
 
-// retry is [server.Conn.Retry]. What a transaction has skipped that fails does not count.
+// retry is [conn.Retry]. What a transaction has skipped that fails does not count.
 func (c *connection) retry(ctx context.Context, f func(*sql.Tx) error) error {
 	return c.Retry(ctx, func(tx *sql.Tx) error {
 		c.pending = c.pending[:0]
@@ -56,7 +55,7 @@ func (c *connection) retry(ctx context.Context, f func(*sql.Tx) error) error {
 }
 
 // eachIfTable is each for a statement that reads a table which may be missing.
-func (c *connection) eachIfTable(ctx context.Context, tx *sql.Tx, table, text string, f func(server.Row) error) error {
+func (c *connection) eachIfTable(ctx context.Context, tx *sql.Tx, table, text string, f func(row) error) error {
 	there, err := c.ColumnsOf(ctx, tx, table)
 	if err != nil {
 		return err

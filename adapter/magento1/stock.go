@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // defaultStock is the stock of the contract. Old shops have one.
@@ -50,7 +49,7 @@ func (s *stockReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter
 	}
 	lost := map[int64]bool{}
 	err = s.d.conn.Each(ctx, tx, "SELECT i.item_id FROM "+s.d.conn.Table("cataloginventory_stock_item")+" i LEFT JOIN "+s.d.conn.Table("catalog_product_entity")+
-		" e ON e.entity_id = i.product_id WHERE "+w.until(last).has("i.item_id")+" AND e.entity_id IS NULL", func(r server.Row) error {
+		" e ON e.entity_id = i.product_id WHERE "+w.until(last).has("i.item_id")+" AND e.entity_id IS NULL", func(r row) error {
 		lost[r.ID(0)] = true
 		return nil
 	})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // maxNumberBytes bounds the text of a number.
@@ -17,7 +16,7 @@ const maxNumberBytes = 64
 // valueOf converts a column to a value of an attribute's kind: null for NULL and for text
 // that is not a value of that kind. The problem is one of the constants Reason…, or "".
 // Zero dates are null without being a problem.
-func valueOf(d server.TextDecoder, kind adapter.Kind, column sql.RawBytes) (v adapter.Value, problem string) {
+func valueOf(d textDecoder, kind adapter.Kind, column sql.RawBytes) (v adapter.Value, problem string) {
 	if column == nil {
 		return adapter.NullValue(), ""
 	}

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 func TestValue(t *testing.T) {
@@ -39,12 +38,12 @@ func TestValue(t *testing.T) {
 		{"text with a zero byte and invalid UTF-8", adapter.KindText, "a\x00b\xff", adapter.TextValue("a\uFFFDb\uFFFD")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, _ := valueOf(server.TextDecoder{}, c.kind, sql.RawBytes(c.text)); got != c.want {
+			if got, _ := valueOf(textDecoder{}, c.kind, sql.RawBytes(c.text)); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
 	}
-	if got, _ := valueOf(server.TextDecoder{}, adapter.KindText, nil); got.Kind() != adapter.Null {
+	if got, _ := valueOf(textDecoder{}, adapter.KindText, nil); got.Kind() != adapter.Null {
 		t.Errorf("NULL is %v", got)
 	}
 	if got := splitLines("a\r\nb\rc\nd"); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
@@ -59,7 +58,7 @@ func FuzzValue(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		valueOf := func(kind adapter.Kind, text string) adapter.Value {
-			v, _ := valueOf(server.TextDecoder{}, kind, sql.RawBytes(text))
+			v, _ := valueOf(textDecoder{}, kind, sql.RawBytes(text))
 			return v
 		}
 		if v := valueOf(adapter.KindDecimal, text); v.Kind() == adapter.Text {
@@ -91,7 +90,7 @@ func FuzzText(f *testing.F) {
 		f.Add("/../\xff/a.png", charset)
 	}
 	f.Fuzz(func(t *testing.T, text, charset string) {
-		d, err := server.NewTextDecoder(charset)
+		d, err := newTextDecoder(charset)
 		if err != nil {
 			return
 		}
@@ -103,7 +102,7 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q is %q without a problem", text, s)
 		}
 		isEncodedTwice(s)
-		b := &imageBatch{imageReader: &imageReader{d: &Database{conn: &connection{Conn: &server.Conn{Text: d}}}}}
+		b := &imageBatch{imageReader: &imageReader{d: &Database{conn: &connection{conn: &conn{Text: d}}}}}
 		if file, ok := b.fileOf(sql.RawBytes(text)); ok && (!filepath.IsLocal(file) || file == ".") {
 			t.Errorf("file %q of %q", file, text)
 		}

@@ -3,7 +3,6 @@ package reststore
 import (
 	"crypto/sha256"
 	"fmt"
-
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/portico-commerce/portico/config/suggest"
 )
 
 // A Decoder decodes a file and collects its faults.
@@ -264,7 +262,7 @@ func (d *Decoder) decodeMembers(p Place, v reflect.Value) {
 func (d *Decoder) addUnknown(p Place, name string, known []string) {
 	similar := ""
 	if len(d.faults) < maxFaults {
-		similar = suggest.DidYouMean(name, known)
+		similar = DidYouMean(name, known)
 	}
 	d.Fault(p, "is unknown; known members are %s%s", strings.Join(known, ", "), similar)
 }

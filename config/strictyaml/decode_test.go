@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/portico-commerce/portico/config/strictyaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // A garden is a file of the tests.

@@ -17,4 +17,12 @@
 //
 // With files that have one or several faults. The packages that read files with it test their
 // formats, and fuzz them.
+//
+// # Suggest
+//
+// Package suggest finds the name that a person probably meant by a misspelled one.
+//
+// Its only function computes Levenshtein distances, so callers bound how often they ask
+// about one hostile file. It is tested by a table of names and by the packages that read
+// files of people.
 package strictyaml

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/magento1test/oldshop"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
@@ -379,7 +379,7 @@ func (m *faultyMirror) testSold(t *testing.T) {
 	})
 	m.mustWrite(t, http.MethodPut, item, `{"qty": 50}`)
 	<-stored
-	if _, err := m.PlaceOrder(t.Context(), 1, oldshop.Line{Product: soldProduct, Quantity: 2}); err != nil {
+	if _, err := m.PlaceOrder(t.Context(), 1, magento1test.OrderLine{Product: soldProduct, Quantity: 2}); err != nil {
 		t.Fatal(err)
 	}
 	apptest.Await(t, "a failure", func() bool { return failures() > before })

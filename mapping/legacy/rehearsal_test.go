@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/magento1test/oldshop"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
@@ -384,9 +383,9 @@ func (r *rehearsal) create(n int) {
 // order orders something, as a customer does in the legacy store.
 func (r *rehearsal) order() {
 	one := sale{quantity: 1 + rand.Int64N(2), began: time.Now()}
-	_, err := r.shop.PlaceOrder(context.WithoutCancel(r.Context()), 1+2*rand.Int64N(2), oldshop.Line{Product: soldProduct, Quantity: one.quantity}, oldshop.Line{Product: 7, Quantity: 1})
+	_, err := r.shop.PlaceOrder(context.WithoutCancel(r.Context()), 1+2*rand.Int64N(2), magento1test.OrderLine{Product: soldProduct, Quantity: one.quantity}, magento1test.OrderLine{Product: 7, Quantity: 1})
 	switch {
-	case errors.Is(err, oldshop.ErrOutOfStock):
+	case errors.Is(err, magento1test.ErrOutOfStock):
 		return
 	case err != nil:
 		r.Errorf("order: %v", err)

@@ -13,10 +13,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // minRetention is how long a server should keep its log: over a long weekend.
@@ -305,7 +302,7 @@ func isLocal(network, address string) bool {
 
 // checkTables checks whether the tables may be read whose changes count.
 func (c *checker) checkTables(ctx context.Context) error {
-	for _, name := range rowchanges.TableNames() {
+	for _, name := range TableNames() {
 		if _, denied, err := c.firstOf(ctx, "SELECT 1 FROM `"+c.Prefix+name+"` LIMIT 0"); err != nil {
 			return err
 		} else if denied {
@@ -320,7 +317,7 @@ func (c *checker) checkTables(ctx context.Context) error {
 // checkReading begins to read the log as a replica.
 func (c *checker) checkReading(ctx context.Context) error {
 	options := c.Options
-	options.From = server.Position{}
+	options.From = magento1.Position{}
 	reader, err := Open(ctx, options)
 	switch {
 	case err == nil:

@@ -12,10 +12,7 @@ import (
 
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
-
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // Events of MariaDB 10.11: the description of the format, and an update of product 1 in
@@ -33,13 +30,13 @@ func newTestReader(tb testing.TB) (*Reader, *replication.BinlogParser) {
 	tb.Helper()
 	r := &Reader{prefix: "mg_", database: "test_1", heartbeat: time.Hour, returned: time.Now(), wake: make(chan struct{}, 1), opened: make(chan struct{})}
 	const id = 0x6b
-	r.stream = stream{open: rowchanges.NewSet(10), found: map[Finding]bool{}, layouts: map[uint64]*layout{
-		id: {table: rowchanges.TableOf("catalog_product_website"), places: []int{0}, types: []byte{gomysql.MYSQL_TYPE_LONG, gomysql.MYSQL_TYPE_SHORT}},
+	r.stream = stream{open: NewSet(10), found: map[Finding]bool{}, layouts: map[uint64]*layout{
+		id: {table: TableOf("catalog_product_website"), places: []int{0}, types: []byte{gomysql.MYSQL_TYPE_LONG, gomysql.MYSQL_TYPE_SHORT}},
 	}}
 	if err := r.setGTIDs(gomysql.MariaDBFlavor, ""); err != nil {
 		tb.Fatal(err)
 	}
-	r.ready.changes = rowchanges.NewSet(10)
+	r.ready.changes = NewSet(10)
 	parser := replication.NewBinlogParser()
 	parser.SetFlavor(gomysql.MariaDBFlavor)
 	parser.SetRowsEventDecodeFunc(r.decodeRows)
@@ -185,7 +182,7 @@ func TestAdvance(t *testing.T) {
 		{"made by the server", 1000, replication.EventHeader{LogPos: 2000, Flags: replication.LOG_EVENT_ARTIFICIAL_F}, 1000},
 		{"heartbeat", 1000, replication.EventHeader{LogPos: 2000, EventType: replication.HEARTBEAT_EVENT}, 1000},
 	} {
-		s := stream{position: server.Position{Offset: c.offset}}
+		s := stream{position: magento1.Position{Offset: c.offset}}
 		if s.advance(&c.header); s.position.Offset != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, s.position.Offset, c.want)
 		}
@@ -218,7 +215,7 @@ func xid() *replication.BinlogEvent {
 }
 
 // taken returns the changes that are ready, of which no keys need be looked up.
-func taken(t *testing.T, r *Reader) (b batch, changes []rowchanges.Change) {
+func taken(t *testing.T, r *Reader) (b batch, changes []Change) {
 	t.Helper()
 	b, ok, err := r.take()
 	if !ok || err != nil {
@@ -235,10 +232,10 @@ func TestNobodyTakes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		products int
-		want     []rowchanges.Change
+		want     []Change
 	}{
-		{"a few products, often", 2, []rowchanges.Change{{Part: magento1.Products, Key: 1}, {Part: magento1.Products, Key: 2}}},
-		{"more products than are named", 1000, []rowchanges.Change{{Part: magento1.Products}}},
+		{"a few products, often", 2, []Change{{Part: magento1.Products, Key: 1}, {Part: magento1.Products, Key: 2}}},
+		{"more products than are named", 1000, []Change{{Part: magento1.Products}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, parser := newTestReader(t)
@@ -276,17 +273,17 @@ func TestMySQL(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		events []*replication.BinlogEvent
-		want   []rowchanges.Change
+		want   []Change
 		gtid   string
 	}{
-		{"transaction", []*replication.BinlogEvent{gtid(6), statement("BEGIN"), updateOf(t, parser, 1), xid()}, []rowchanges.Change{{Part: magento1.Products, Key: 1}}, server + ":1-6"},
-		{"changed schema", []*replication.BinlogEvent{gtid(7), statement("ALTER TABLE mg_review ADD x INT")}, []rowchanges.Change{{Part: magento1.Products}}, server + ":1-7"},
+		{"transaction", []*replication.BinlogEvent{gtid(6), statement("BEGIN"), updateOf(t, parser, 1), xid()}, []Change{{Part: magento1.Products, Key: 1}}, server + ":1-6"},
+		{"changed schema", []*replication.BinlogEvent{gtid(7), statement("ALTER TABLE mg_review ADD x INT")}, []Change{{Part: magento1.Products}}, server + ":1-7"},
 		{"compressed transaction", []*replication.BinlogEvent{gtid(8), eventOf(replication.TRANSACTION_PAYLOAD_EVENT, &replication.TransactionPayloadEvent{
-			Events: []*replication.BinlogEvent{statement("BEGIN"), updateOf(t, parser, 2), xid()}})}, []rowchanges.Change{{Part: magento1.Products, Key: 2}}, server + ":1-8"},
+			Events: []*replication.BinlogEvent{statement("BEGIN"), updateOf(t, parser, 2), xid()}})}, []Change{{Part: magento1.Products, Key: 2}}, server + ":1-8"},
 		{"XA transaction", []*replication.BinlogEvent{gtid(9), statement("XA START X'78',X'',1"), updateOf(t, parser, 4), statement("XA END X'78',X'',1"),
-			eventOf(xaPrepareEvent, &replication.GenericEvent{}), gtid(10), statement("XA COMMIT X'78',X'',1")}, []rowchanges.Change{{Part: magento1.Products, Key: 4}}, server + ":1-10"},
+			eventOf(xaPrepareEvent, &replication.GenericEvent{}), gtid(10), statement("XA COMMIT X'78',X'',1")}, []Change{{Part: magento1.Products, Key: 4}}, server + ":1-10"},
 		{"transaction without a number", []*replication.BinlogEvent{eventOf(replication.ANONYMOUS_GTID_EVENT, &replication.GTIDEvent{}), statement("BEGIN"), updateOf(t, parser, 3), xid()},
-			[]rowchanges.Change{{Part: magento1.Products, Key: 3}}, server + ":1-10"},
+			[]Change{{Part: magento1.Products, Key: 3}}, server + ":1-10"},
 	} {
 		for _, e := range c.events {
 			if err := r.handle(e); err != nil {

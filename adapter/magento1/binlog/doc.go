@@ -4,7 +4,7 @@
 // # Principles
 //
 //  1. The log says which records have changed, never what they are like. Its rows are
-//     understood as little as possible: the columns that [rowchanges.Table] names, mostly ids.
+//     understood as little as possible: the columns that [Table] names, mostly ids.
 //     Rows of other tables are not decoded. What records are like now is read from the
 //     tables, in a snapshot that holds the change ([magento1.Database.ReadFrom]). So it
 //     does no harm to read an event twice, or to name a record that has not changed.
@@ -37,4 +37,24 @@
 // decode broken rows and statements. MySQL differs in the statements that ask where the log ends
 // and in its GTIDs: that follows its documentation, is tested with events made by hand, and has
 // not been tried with a server.
+//
+// # Rowchanges
+//
+// Package rowchanges says which records, credentials and settings of a legacy shop a changed row
+// of its database concerns.
+//
+// # Principles
+//
+//  1. Which records a row belongs to, and what foreign keys do when it is deleted, is a table
+//     (tables.go). It follows from what package magento1 reads, and from the foreign keys of a
+//     shop.
+//  2. A [Set] names records, and never says what they are like now. It names more than changes
+//     where that is simpler: reading a record again does no harm. Its size is bounded.
+//  3. Ids that lead to a record only through another table are looked up when the set is read,
+//     so that a row can be added without the database.
+//
+// # How it is tested
+//
+// The meaning of each table of a shop is held, and compared with the shop's foreign keys. Package
+// binlog tests it with the log of a real server.
 package binlog

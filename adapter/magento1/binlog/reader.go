@@ -19,10 +19,7 @@ import (
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
 	"github.com/go-sql-driver/mysql"
-
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 const (
@@ -51,12 +48,12 @@ var (
 
 // Options say which log to read, and from where.
 type Options struct {
-	// DSN, Prefix and OldTLS are those of [server.Options]. With tls=preferred in the DSN the
+	// DSN, Prefix and OldTLS are those of [magento1.ServerOptions]. With tls=preferred in the DSN the
 	// server must offer TLS.
 	DSN, Prefix string
 	OldTLS      bool
 	// From is the position after which to read. Zero: the present end of the log.
-	From server.Position
+	From magento1.Position
 	// ServerID is the id under which the server knows the reader as a replica; no other one
 	// may have it. 0: a random one of 31 bits.
 	ServerID uint32
@@ -68,14 +65,14 @@ type Options struct {
 }
 
 func (o *Options) database() magento1.Options {
-	return magento1.Options{Options: server.Options{DSN: o.DSN, Prefix: o.Prefix, OldTLS: o.OldTLS}}
+	return magento1.Options{ServerOptions: magento1.ServerOptions{DSN: o.DSN, Prefix: o.Prefix, OldTLS: o.OldTLS}}
 }
 
 // A Batch is what whole transactions of the source have changed. Nothing in it says what
 // records are like now: read that from a [magento1.Database] with ReadFrom(Position).
 type Batch struct {
 	// Changes are sorted by part, in the order of [magento1.Parts], and then by key.
-	Changes []rowchanges.Change
+	Changes []Change
 	// Credentials: administrators, consumers or tokens have changed.
 	Credentials bool
 	// Settings say where something has changed that [magento1.Database.Settings] reads, as
@@ -86,7 +83,7 @@ type Batch struct {
 	// Findings say why some changes name more than what has changed. Each is in one batch.
 	Findings []Finding
 	// Position is the end of the last transaction.
-	Position server.Position
+	Position magento1.Position
 	// At is when the oldest transaction with changes was written, by the clock of the
 	// source. It is zero if there are no changes.
 	At time.Time
@@ -117,10 +114,10 @@ type Reader struct {
 
 // A batch is a Batch of which keys must still be looked up.
 type batch struct {
-	changes  *rowchanges.Set
+	changes  *Set
 	schema   bool
 	findings []Finding
-	position server.Position
+	position magento1.Position
 	at       time.Time
 	beat     bool // there is a reason to return it although it has no changes
 }
@@ -160,9 +157,9 @@ func newReader(ctx context.Context, o Options, tables *magento1.Database) (*Read
 	}
 	end := id.Position()
 	switch {
-	case end == server.Position{}:
+	case end == magento1.Position{}:
 		return nil, ErrNoLog
-	case o.From == server.Position{}:
+	case o.From == magento1.Position{}:
 		o.From = end
 	case o.From.Server != end.Server:
 		return nil, fmt.Errorf("%w: it is the log of another server", ErrGap)
@@ -177,8 +174,8 @@ func newReader(ctx context.Context, o Options, tables *magento1.Database) (*Read
 		tables: tables, returned: time.Now(), wake: make(chan struct{}, 1), opened: make(chan struct{}),
 	}
 	limit := cmp.Or(o.MaxKeys, defaultMaxKeys)
-	r.stream = stream{open: rowchanges.NewSet(limit), layouts: map[uint64]*layout{}, found: map[Finding]bool{}, position: o.From}
-	r.ready = batch{changes: rowchanges.NewSet(limit), position: o.From}
+	r.stream = stream{open: NewSet(limit), layouts: map[uint64]*layout{}, found: map[Finding]bool{}, position: o.From}
+	r.ready = batch{changes: NewSet(limit), position: o.From}
 	flavor := gomysql.MySQLFlavor
 	if isMariaDB(id.Version) {
 		flavor = gomysql.MariaDBFlavor
@@ -355,7 +352,7 @@ func (r *Reader) complete(ctx context.Context, b batch) (Batch, error) {
 	}
 	r.tables.ReadFrom(b.position)
 	changes, err := b.changes.Changes(ctx, r.tables)
-	r.tables.ReadFrom(server.Position{}) // columns are read without waiting
+	r.tables.ReadFrom(magento1.Position{}) // columns are read without waiting
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -16,8 +16,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -114,7 +112,7 @@ func (s *shop) read(r *binlog.Reader) (all binlog.Batch, batches int) {
 // "schema" and the names of findings.
 func describe(b binlog.Batch) (all []string) {
 	order := magento1.Parts()
-	slices.SortFunc(b.Changes, func(a, b rowchanges.Change) int {
+	slices.SortFunc(b.Changes, func(a, b binlog.Change) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Part), slices.Index(order, b.Part)), cmp.Compare(a.Key, b.Key))
 	})
 	for _, c := range b.Changes {
@@ -268,7 +266,7 @@ func TestResume(t *testing.T) {
 			s := s.in(t)
 			o := s.options()
 			var err error
-			if o.From, err = server.ParsePosition(before.Position.String()); err != nil {
+			if o.From, err = magento1.ParsePosition(before.Position.String()); err != nil {
 				t.Fatal(err)
 			}
 			if !byGTID {
@@ -376,24 +374,24 @@ func TestGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.exec("UPDATE {p}catalog_product_entity SET sku = 'b' WHERE entity_id = 1")
-	from := func(change func(*server.Position)) binlog.Options {
+	from := func(change func(*magento1.Position)) binlog.Options {
 		o := s.options()
 		o.From = b.Position
 		change(&o.From)
 		return o
 	}
-	same := func(*server.Position) {}
+	same := func(*magento1.Position) {}
 	for _, c := range []struct {
 		name       string
 		statements []string
 		from       binlog.Options
 	}{
-		{"another server", nil, from(func(p *server.Position) { p.Server = "other" })},
-		{"GTID that is not known", nil, from(func(p *server.Position) { p.GTID = "0-1-999999" })},
-		{"GTIDs of MySQL", nil, from(func(p *server.Position) { p.GTID = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5" })},
-		{"file that is not there", nil, from(func(p *server.Position) { p.GTID, p.File = "", "bin.999999" })},
-		{"place after the end", nil, from(func(p *server.Position) { p.GTID, p.Offset = "", 1<<31 })},
-		{"place after 4 GiB", nil, from(func(p *server.Position) { p.GTID, p.Offset = "", 1<<33 })},
+		{"another server", nil, from(func(p *magento1.Position) { p.Server = "other" })},
+		{"GTID that is not known", nil, from(func(p *magento1.Position) { p.GTID = "0-1-999999" })},
+		{"GTIDs of MySQL", nil, from(func(p *magento1.Position) { p.GTID = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5" })},
+		{"file that is not there", nil, from(func(p *magento1.Position) { p.GTID, p.File = "", "bin.999999" })},
+		{"place after the end", nil, from(func(p *magento1.Position) { p.GTID, p.Offset = "", 1<<31 })},
+		{"place after 4 GiB", nil, from(func(p *magento1.Position) { p.GTID, p.Offset = "", 1<<33 })},
 		{"purged", []string{"FLUSH BINARY LOGS", "purge"}, from(same)},
 		{"reset", []string{"RESET MASTER", "UPDATE {p}catalog_product_entity SET sku = 'd' WHERE entity_id = 1"}, from(same)},
 	} {

@@ -10,8 +10,6 @@ import (
 
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
-
-	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
 )
 
 const (
@@ -23,7 +21,7 @@ const (
 
 // A layout says where rows in the log have the columns that count.
 type layout struct {
-	table *rowchanges.Table // nil for one that means nothing
+	table *Table // nil for one that means nothing
 	// places are those of table.Columns(); nil if the columns are not those that the server
 	// has now, so that any row may have changed.
 	places []int
@@ -38,7 +36,7 @@ func (r *Reader) layoutOf(e *replication.TableMapEvent) (*layout, error) {
 	}
 	l := &layout{types: slices.Clone(e.ColumnType)}
 	if name, ok := strings.CutPrefix(strings.ToLower(string(e.Table)), r.prefix); ok && strings.EqualFold(string(e.Schema), r.database) {
-		l.table = rowchanges.TableOf(name)
+		l.table = TableOf(name)
 	}
 	if l.table != nil {
 		names, err := r.columnNames(e, l.table)
@@ -58,7 +56,7 @@ func (r *Reader) layoutOf(e *replication.TableMapEvent) (*layout, error) {
 
 // columnNames returns the names of a table's columns: those in the log, which a server need
 // not write, or those that the table has now.
-func (r *Reader) columnNames(e *replication.TableMapEvent, t *rowchanges.Table) (names []string, err error) {
+func (r *Reader) columnNames(e *replication.TableMapEvent, t *Table) (names []string, err error) {
 	if len(e.ColumnName) > 0 {
 		for _, name := range e.ColumnName {
 			names = append(names, strings.ToLower(string(name)))

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/go-mysql-org/go-mysql/replication"
-	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
 )
 
 // maxPrepared bounds the XA transactions that are known to be prepared.
@@ -17,11 +16,11 @@ const maxPrepared = 1000
 type xaTransactions struct {
 	current  string              // the id of the open one, once its rows are over
 	prepared map[string]struct{} // ids
-	changes  *rowchanges.Set     // of all of these
+	changes  *Set                // of all of these
 }
 
 // prepare takes the changes of the open transaction and leaves an empty set.
-func (x *xaTransactions) prepare(open **rowchanges.Set) {
+func (x *xaTransactions) prepare(open **Set) {
 	if x.prepared == nil || len(x.prepared) >= maxPrepared {
 		x.prepared = map[string]struct{}{} // the commit of one that is forgotten changes anything
 	}
@@ -35,7 +34,7 @@ func (x *xaTransactions) prepare(open **rowchanges.Set) {
 }
 
 // end ends a prepared transaction.
-func (x *xaTransactions) end(id string, committed bool, open *rowchanges.Set) {
+func (x *xaTransactions) end(id string, committed bool, open *Set) {
 	_, known := x.prepared[id]
 	switch {
 	case committed && known:
@@ -89,10 +88,10 @@ func (r *Reader) addNames(first, second, schema string, query []byte) {
 	if !named && !strings.EqualFold(schema, r.database) {
 		return
 	}
-	var tables []*rowchanges.Table
+	var tables []*Table
 	for word := range identifiers(query) {
 		if name, ok := strings.CutPrefix(strings.ToLower(word), r.prefix); ok {
-			if t := rowchanges.TableOf(name); t != nil && !slices.Contains(tables, t) {
+			if t := TableOf(name); t != nil && !slices.Contains(tables, t) {
 				tables = append(tables, t)
 			}
 		}

@@ -10,15 +10,13 @@ import (
 
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
-
-	"github.com/portico-commerce/portico/adapter/magento1/rowchanges"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
+	"github.com/portico-commerce/portico/adapter/magento1"
 )
 
 // A stream is what a Reader knows of the events that it reads.
 type stream struct {
-	position server.Position // of the last event, GTID excepted
-	open     *rowchanges.Set
+	position magento1.Position // of the last event, GTID excepted
+	open     *Set
 	schema   bool      // the open transaction may have changed columns
 	findings []Finding // of the open transaction
 	found    map[Finding]bool

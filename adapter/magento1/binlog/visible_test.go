@@ -16,7 +16,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 )
 
 // A silentReplica is a semi-synchronous replica that does not say that it has got a
@@ -70,7 +69,7 @@ func (s *shop) holdCommits() (release func()) {
 
 func (s *shop) database() *magento1.Database {
 	s.Helper()
-	d, err := magento1.Open(s.Context(), magento1.Options{Options: server.Options{DSN: s.dsn, Prefix: prefix}, Schemas: adapter.NewSchemas()})
+	d, err := magento1.Open(s.Context(), magento1.Options{ServerOptions: magento1.ServerOptions{DSN: s.dsn, Prefix: prefix}, Schemas: adapter.NewSchemas()})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -89,7 +88,7 @@ func TestHeldCommit(t *testing.T) {
 		_, err := s.db.ExecContext(t.Context(), "UPDATE "+prefix+"catalog_product_entity SET sku = 'held' WHERE entity_id = 1")
 		committed <- err
 	}()
-	var position server.Position
+	var position magento1.Position
 	for {
 		b, err := r.Next(t.Context())
 		if err != nil {

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
-	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 // maxTogether bounds the records that are stored in one transaction since each has what the next
@@ -23,7 +23,7 @@ func (s *session) apply(ctx context.Context, named changes) error {
 	if err := s.share(ctx); err != nil {
 		return err
 	}
-	var gone []*transfer.Removal
+	var gone []*importer.Removal
 	for _, p := range magento1.Parts() {
 		for keys := range slices.Chunk(slices.Sorted(maps.Keys(named[p])), magento1.MaxKeys) {
 			absent, err := s.applyKeys(ctx, p, keys)
@@ -31,7 +31,7 @@ func (s *session) apply(ctx context.Context, named changes) error {
 				return fmt.Errorf("%s: %w", p, err)
 			}
 			if len(absent) > 0 {
-				gone = append(gone, &transfer.Removal{Part: p, Resource: p.Resources()[0], Keys: absent})
+				gone = append(gone, &importer.Removal{Part: p, Resource: p.Resources()[0], Keys: absent})
 			}
 		}
 		if p == magento1.Products { // a new one points to images only after these were imported
@@ -56,7 +56,7 @@ func (f *Follower) nameLeftOut(what, reason string) {
 }
 
 // removeGone removes what is gone, and parks what cannot be removed.
-func (s *session) removeGone(ctx context.Context, gone []*transfer.Removal) error {
+func (s *session) removeGone(ctx context.Context, gone []*importer.Removal) error {
 	before := map[magento1.Part]int64{}
 	for _, r := range gone {
 		before[r.Part] = s.Report.Records(r.Part).Removed
@@ -81,10 +81,10 @@ func (s *session) removeGone(ctx context.Context, gone []*transfer.Removal) erro
 }
 
 // hasKeys reports whether the records of a part are read by their keys.
-func hasKeys(p magento1.Part) bool { return !transfer.ReadWhole(p) || p == magento1.Categories }
+func hasKeys(p magento1.Part) bool { return !importer.ReadWhole(p) || p == magento1.Categories }
 
 // refusedRemovals returns what is parked of records that cannot be removed.
-func refusedRemovals(all []*transfer.Removal) (parked []coordination.Parked) {
+func refusedRemovals(all []*importer.Removal) (parked []coordination.Parked) {
 	for _, r := range all {
 		for _, key := range r.Keys {
 			parked = append(parked, coordination.Parked{Part: string(r.Part), Key: key, Reason: "it is gone from the old shop, and " + r.Reasons[key]})
@@ -103,18 +103,18 @@ func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter
 	}
 	var ranges []adapter.Key
 	for _, key := range keys {
-		ranges = append(ranges, transfer.RangeOf(p, key).After)
+		ranges = append(ranges, importer.RangeOf(p, key).After)
 	}
 	// From here on the digests no longer hold: the records are of another time.
 	if err := s.Notes.RemoveRangeDigests(ctx, s.Source.Name, string(p), slices.Compact(ranges)...); err != nil {
 		return nil, err
 	}
-	present := transfer.KeySet{}
-	for batch := range slices.Chunk(records, transfer.BatchSize) {
+	present := importer.KeySet{}
+	for batch := range slices.Chunk(records, importer.BatchSize) {
 		for _, one := range batch {
 			present.Add(one.Record.Key())
 		}
-		if err := b.Store(ctx, batch, slices.Repeat([]*transfer.Range{{}}, len(batch))); err != nil {
+		if err := b.Store(ctx, batch, slices.Repeat([]*importer.Range{{}}, len(batch))); err != nil {
 			return nil, err
 		}
 	}
@@ -156,9 +156,9 @@ func (s *session) recordsOf(ctx context.Context, p magento1.Part, keys []adapter
 
 // A batch stores records for a session, and parks what cannot be stored.
 type batch struct {
-	*transfer.Batch
+	*importer.Batch
 	s        *session
-	refusals []transfer.Refusal
+	refusals []importer.Refusal
 	unparked []adapter.Key
 	counts   map[adapter.ImportOutcome]int
 }
@@ -171,10 +171,10 @@ func (s *session) batch(p magento1.Part) *batch {
 	s.SettingsDigest = s.base
 	if b.Keeps {
 		b.Options.Existing = adapter.KeepExisting
-		s.SettingsDigest = transfer.ShortHash(s.base + " existing records stay")
+		s.SettingsDigest = importer.ShortHash(s.base + " existing records stay")
 	}
 	b.WithoutFile = func(n int) { s.f.o.Metrics.withoutFile.Add(float64(n)) }
-	b.Refused = func(r transfer.Refusal) { b.refusals = append(b.refusals, r) }
+	b.Refused = func(r importer.Refusal) { b.refusals = append(b.refusals, r) }
 	b.Stored = func(one adapter.Aggregate, outcome adapter.ImportOutcome) {
 		b.counts[outcome]++
 		if p == magento1.Products && outcome == adapter.ImportCreated {
@@ -227,7 +227,7 @@ func (b *batch) finish(ctx context.Context) error {
 // storeTogether stores a record that has a unique value of another one together with that
 // one, as both are now, and so on if that one has the value of a third. It reports whether it
 // could.
-func (s *session) storeTogether(ctx context.Context, b *batch, r transfer.Refusal) (stored bool, err error) {
+func (s *session) storeTogether(ctx context.Context, b *batch, r importer.Refusal) (stored bool, err error) {
 	keys := map[adapter.Key]bool{r.Record.Record.Key(): true}
 	refused, cause := []adapter.Record{r.Record.Record}, r.Err
 	for len(keys) < maxTogether {
@@ -263,7 +263,7 @@ func (s *session) storeTogether(ctx context.Context, b *batch, r transfer.Refusa
 			}
 			return true, nil
 		}
-		if _, _, ofRecord := transfer.SkipReason(b.Part, err); !ofRecord {
+		if _, _, ofRecord := importer.SkipReason(b.Part, err); !ofRecord {
 			return false, err
 		}
 		refused, cause = refused[:0], err

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 const (
@@ -30,14 +30,14 @@ type round struct {
 	part   int         // index of the part
 	from   adapter.Key // the next key
 	width  int
-	gone   map[adapter.Resource]*transfer.Removal // of the part
-	all    []*transfer.Removal                    // of the parts before
+	gone   map[adapter.Resource]*importer.Removal // of the part
+	all    []*importer.Removal                    // of the parts before
 	found  map[magento1.Part]int                  // records that have differed
 }
 
 // A comparison decides what is compared with the old shop next, and what of it is gone there.
 type comparison struct {
-	imp     *transfer.Importer
+	imp     *importer.Importer
 	log     *slog.Logger
 	metrics *Metrics
 	round   *round // of everything
@@ -58,10 +58,10 @@ func (c *comparison) hurries() bool { return c.urgent != nil || len(c.soon) > 0 
 
 // newRound begins a round of some parts.
 func (c *comparison) newRound(now time.Time, parts ...magento1.Part) *round {
-	r := &round{parts: parts, began: now, from: 1, width: 1, gone: map[adapter.Resource]*transfer.Removal{}, found: map[magento1.Part]int{}}
+	r := &round{parts: parts, began: now, from: 1, width: 1, gone: map[adapter.Resource]*importer.Removal{}, found: map[magento1.Part]int{}}
 	for _, p := range parts {
 		r.total++
-		if !transfer.ReadWhole(p) {
+		if !importer.ReadWhole(p) {
 			r.total += int(c.imp.Passed[p.Resources()[0]] / magento1.RangeSize)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *session) compareStep(ctx context.Context) error {
 		s.Legacy.Forget()
 	}
 	b := s.batch(p)
-	b.BeforeNotes = func(ctx context.Context, run []*transfer.Range, _ adapter.Key) error {
+	b.BeforeNotes = func(ctx context.Context, run []*importer.Range, _ adapter.Key) error {
 		return s.comparison.findGone(ctx, r, run[0].After, run[len(run)-1].Through, func(resource adapter.Resource, key adapter.Key) bool {
 			at := 0
 			for at < len(run)-1 && key > run[at].Through {
@@ -125,10 +125,10 @@ func (s *session) compareStep(ctx context.Context) error {
 		})
 	}
 	clear(s.Unchanged)
-	ranges := transfer.RangesFrom(p, r.from, r.width)
+	ranges := importer.RangesFrom(p, r.from, r.width)
 	read := b.Done.Read
 	next, err := b.ImportRanges(ctx, ranges)
-	if err == nil && !transfer.ReadWhole(p) {
+	if err == nil && !importer.ReadWhole(p) {
 		err = s.comparison.skipGap(ctx, r, ranges[len(ranges)-1].Through, next)
 	}
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *session) compareStep(ctx context.Context) error {
 		return err
 	}
 	r.done += len(ranges)
-	if r.from = next; next != 0 && !transfer.ReadWhole(p) {
+	if r.from = next; next != 0 && !importer.ReadWhole(p) {
 		return nil
 	}
 	return s.endPart(ctx, r)
@@ -153,9 +153,9 @@ func (s *session) compareStep(ctx context.Context) error {
 // skipGap handles the keys after the ranges of a step of which the old shop has no records.
 func (c *comparison) skipGap(ctx context.Context, r *round, after, next adapter.Key) error {
 	p := r.current()
-	end := transfer.LastKey
+	end := importer.LastKey
 	if next > 0 {
-		end = transfer.RangeOf(p, next).After
+		end = importer.RangeOf(p, next).After
 	}
 	if err := c.imp.ForgetDigests(ctx, p, after, end); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (c *comparison) findGone(ctx context.Context, r *round, after, through adap
 	for _, resource := range p.Resources() {
 		gone := r.gone[resource]
 		if gone == nil {
-			gone = &transfer.Removal{Part: p, Resource: resource}
+			gone = &importer.Removal{Part: p, Resource: resource}
 			r.gone[resource] = gone
 		}
 		err := c.imp.EachNoted(ctx, resource, after, through, func(key adapter.Key) error {
@@ -214,9 +214,9 @@ func (s *session) endPart(ctx context.Context, r *round) error {
 
 // believes reports whether so many records can be gone. If not, none are removed, and the
 // owner is told.
-func (c *comparison) believes(ctx context.Context, gone *transfer.Removal) (bool, error) {
+func (c *comparison) believes(ctx context.Context, gone *importer.Removal) (bool, error) {
 	gone.Noted = 0
-	err := c.imp.EachNoted(ctx, gone.Resource, -1, transfer.LastKey, func(adapter.Key) error {
+	err := c.imp.EachNoted(ctx, gone.Resource, -1, importer.LastKey, func(adapter.Key) error {
 		gone.Noted++
 		return nil
 	})
@@ -226,7 +226,7 @@ func (c *comparison) believes(ctx context.Context, gone *transfer.Removal) (bool
 	if gone.Gone <= fewRemovals && gone.Gone < gone.Noted && c.imp.Options.AllowRemovals < 0 {
 		return true, nil
 	}
-	if err := c.imp.CheckRemovals([]*transfer.Removal{gone}); err != nil {
+	if err := c.imp.CheckRemovals([]*importer.Removal{gone}); err != nil {
 		c.metrics.held(gone.Resource, gone.Gone)
 		c.log.Error("records are not removed: "+err.Error()+" to portico import --update, or to portico follow", "part", gone.Part, "gone", gone.Gone, "imported", gone.Noted)
 		return false, nil
@@ -238,7 +238,7 @@ func (c *comparison) believes(ctx context.Context, gone *transfer.Removal) (bool
 func (s *session) endRound(ctx context.Context, r *round) error {
 	removed := s.Report.Removed()
 	named := changes{}
-	var whole []*transfer.Removal
+	var whole []*importer.Removal
 	for _, gone := range r.all {
 		if hasKeys(gone.Part) {
 			named.add(gone.Part, gone.Keys...) // whose present state counts

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 // A credentialFollower keeps the credentials here equal to those of the old shop.
 type credentialFollower struct {
-	imp     *transfer.Importer
+	imp     *importer.Importer
 	lease   coordination.Lease
 	log     *slog.Logger
 	metrics *Metrics
@@ -42,11 +42,11 @@ func (c *credentialFollower) follow(ctx context.Context) error {
 	if err := c.revokeGone(ctx, before, now); err != nil {
 		return err
 	}
-	done, err := transfer.Credentials(ctx, c.imp.DB, c.imp.Legacy, credentials.ImportOptions{Admins: true, Replace: true, Lease: &c.lease})
+	done, err := importer.Credentials(ctx, c.imp.DB, c.imp.Legacy, credentials.ImportOptions{Admins: true, Replace: true, Lease: &c.lease})
 	if err != nil {
 		return err
 	}
-	if err := c.followPasswords(ctx, before[transfer.AdministratorNotes]); err != nil {
+	if err := c.followPasswords(ctx, before[importer.AdministratorNotes]); err != nil {
 		return err
 	}
 	if err := c.imp.NoteCredentials(ctx, before, now); err != nil {
@@ -98,7 +98,7 @@ func (c *credentialFollower) nameLimited(limited []credentials.LimitedUser) {
 // revokeGone revokes the tokens and removes the consumers here that came from the old shop
 // and that it no longer has.
 func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[string]map[adapter.Key]string) error {
-	tokens, consumers := goneNotes(before[transfer.TokenNotes], now[transfer.TokenNotes]), goneNotes(before[transfer.ConsumerNotes], now[transfer.ConsumerNotes])
+	tokens, consumers := goneNotes(before[importer.TokenNotes], now[importer.TokenNotes]), goneNotes(before[importer.ConsumerNotes], now[importer.ConsumerNotes])
 	if len(tokens)+len(consumers) == 0 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[str
 		return err
 	}
 	for _, grant := range grants {
-		if consumers[transfer.ShortHash(grant.Consumer.Key)] {
+		if consumers[importer.ShortHash(grant.Consumer.Key)] {
 			if _, err := c.imp.DB.Credentials().RemoveConsumer(ctx, grant.Consumer.Key); err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[str
 			continue
 		}
 		for _, t := range grant.Tokens {
-			if t.Revoked || !tokens[transfer.ShortHash(t.Token)] {
+			if t.Revoked || !tokens[importer.ShortHash(t.Token)] {
 				continue
 			}
 			if err := c.imp.DB.Credentials().Revoke(ctx, t.Token); err != nil {
@@ -147,7 +147,7 @@ func (c *credentialFollower) followPasswords(ctx context.Context, before map[ada
 		if err != nil {
 			return err
 		}
-		if was, known := before[adapter.Key(one.ID)]; !known || was == transfer.AdministratorNote(one) || !adapter.KnownPasswordHash(one.PasswordHash) {
+		if was, known := before[adapter.Key(one.ID)]; !known || was == importer.AdministratorNote(one) || !adapter.KnownPasswordHash(one.PasswordHash) {
 			continue
 		}
 		if _, err := c.imp.DB.Admins().SetPassword(ctx, one.Username, one.PasswordHash); err != nil && adapter.KindOf(err) != adapter.NotFound {

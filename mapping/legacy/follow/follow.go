@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 const (
@@ -36,7 +35,7 @@ var ErrFollowed = errors.New("another process follows the old shop into this sto
 type Options struct {
 	// Options are those of an import with Update. DryRun, Admins and both functions for the
 	// progress have no meaning.
-	transfer.Options
+	importer.Options
 	// Interval is the time between two polls.
 	Interval time.Duration
 	// Overlap is how long before the last poll a poll looks for changes again: as long as
@@ -122,8 +121,8 @@ func (f *Follower) failed(ctx context.Context, err error, before int) {
 }
 
 // Once polls, compares everything once, and returns what it found.
-func (f *Follower) Once(ctx context.Context) (*transfer.Report, error) {
-	var report *transfer.Report
+func (f *Follower) Once(ctx context.Context) (*importer.Report, error) {
+	var report *importer.Report
 	err := f.lead(ctx, func(s *session, ctx context.Context) error {
 		report = s.Report
 		return s.once(ctx)
@@ -164,7 +163,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // A session is what a follower does while it has the lease.
 type session struct {
-	*transfer.Importer
+	*importer.Importer
 	f   *Follower
 	log *slog.Logger
 	// base is the digest of the settings for parts whose records are replaced.
@@ -191,7 +190,7 @@ type session struct {
 	named *binlog.Batch
 	// position is where the log has been read to, and moved says that changes are here since
 	// it was stored. behind: not before everything has been compared.
-	position      server.Position
+	position      magento1.Position
 	moved, behind bool
 
 	*importLock
@@ -202,7 +201,7 @@ type session struct {
 func (f *Follower) open(ctx context.Context, lease coordination.Lease) (*session, error) {
 	o := f.o.Options
 	o.From.PauseLater = true // changes are not to wait for the comparison
-	imp, err := transfer.New(ctx, o)
+	imp, err := importer.New(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -217,10 +216,10 @@ func (f *Follower) open(ctx context.Context, lease coordination.Lease) (*session
 }
 
 // newSession returns a session that has an importer.
-func (f *Follower) newSession(imp *transfer.Importer) *session {
+func (f *Follower) newSession(imp *importer.Importer) *session {
 	base := imp.SettingsDigest
 	if f.o.Join != nil { // an import notes what is stored here before the backend has it
-		base = transfer.ShortHash(base + " with a backend")
+		base = importer.ShortHash(base + " with a backend")
 	}
 	return &session{
 		Importer: imp, f: f, log: f.o.Log, base: base, nextResolve: time.Now().Add(resolvePeriod), importLock: &importLock{imports: imp.Notes, turn: f.turn},
@@ -290,7 +289,7 @@ func (s *session) follow(ctx context.Context) (err error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, coordination.ErrLeaseLost), errors.Is(err, server.ErrOtherServer): // which the next session checks
+		case errors.Is(err, coordination.ErrLeaseLost), errors.Is(err, magento1.ErrOtherServer): // which the next session checks
 			return err
 		case importing:
 			if !waits {
@@ -320,7 +319,7 @@ func (s *session) cycle(ctx context.Context) (pause time.Duration, err error) {
 		return 0, err
 	}
 	if now := time.Now(); !now.Before(s.nextResolve) {
-		if joined, ok := s.Target().(transfer.Joined); ok {
+		if joined, ok := s.Target().(importer.Joined); ok {
 			joined.ResolveIntents(ctx) // a process that ended just before this one began was given a minute
 		}
 		s.nextResolve = now.Add(resolvePeriod)

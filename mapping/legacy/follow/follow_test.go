@@ -14,12 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 // A followedShop is an old shop and a store that was filled from it.
@@ -85,7 +84,7 @@ func newLoggedShop(t *testing.T, dsn string) *followedShop {
 // followShop imports an old shop into the store of a DSN.
 func followShop(t *testing.T, from string, old *sql.DB, dsn string) *followedShop {
 	t.Helper()
-	s := &followedShop{old: old, from: magento1.Options{Options: server.Options{DSN: from}, Schemas: adapter.NewSchemas()}, store: openStore(t, dsn)}
+	s := &followedShop{old: old, from: magento1.Options{ServerOptions: magento1.ServerOptions{DSN: from}, Schemas: adapter.NewSchemas()}, store: openStore(t, dsn)}
 	s.importAll(t, s.store)
 	return s
 }
@@ -104,12 +103,12 @@ func openStore(t testing.TB, dsn string) *sqlstore.DB {
 // importAll imports the old shop as it is now.
 func (s *followedShop) importAll(t testing.TB, into *sqlstore.DB) {
 	t.Helper()
-	imp, err := transfer.New(t.Context(), transfer.Options{From: s.from, Store: into, AllowRemovals: -1})
+	imp, err := importer.New(t.Context(), importer.Options{From: s.from, Store: into, AllowRemovals: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = imp.Close() }()
-	if err := imp.Import(t.Context(), transfer.All); err != nil {
+	if err := imp.Import(t.Context(), importer.All); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,7 +120,7 @@ func (s *followedShop) grow(b *testing.B, products int) {
 	if err := magento1test.Grow(b.Context(), old, "", magento1test.Size{Products: products}); err != nil {
 		b.Fatal(err)
 	}
-	s.old, s.from, s.store = old, magento1.Options{Options: server.Options{DSN: from}, Schemas: adapter.NewSchemas()}, openStore(b, sqltest.SQLite(b))
+	s.old, s.from, s.store = old, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: from}, Schemas: adapter.NewSchemas()}, openStore(b, sqltest.SQLite(b))
 	s.importAll(b, s.store)
 }
 
@@ -141,7 +140,7 @@ func (s *followedShop) follower(t testing.TB, change func(*Options)) *Follower {
 	registry := prometheus.NewRegistry()
 	metrics := NewMetrics(registry)
 	o := Options{
-		Options:  transfer.Options{From: s.from, Store: s.store, AllowRemovals: -1},
+		Options:  importer.Options{From: s.from, Store: s.store, AllowRemovals: -1},
 		Interval: 20 * time.Millisecond, Overlap: time.Second, ComparePeriod: 100 * time.Millisecond, Holder: t.Name(),
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Metrics: metrics,
 	}

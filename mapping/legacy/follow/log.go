@@ -3,12 +3,10 @@ package follow
 import (
 	"context"
 	"errors"
-	"slices"
-	"time"
-
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
+	"slices"
+	"time"
 )
 
 const (
@@ -54,13 +52,13 @@ func (s *session) openLog(ctx context.Context) error {
 	reader, err := binlog.Open(ctx, o)
 	if errors.Is(err, binlog.ErrGap) {
 		s.foundGap(err)
-		from, o.From = server.Position{}, server.Position{}
+		from, o.From = magento1.Position{}, magento1.Position{}
 		reader, err = binlog.Open(ctx, o)
 	}
 	if err != nil {
 		return s.pollsWithout(ctx, err)
 	}
-	if from == (server.Position{}) { // what has changed before the log begins is not in it
+	if from == (magento1.Position{}) { // what has changed before the log begins is not in it
 		s.comparison.round = s.comparison.newRound(time.Now(), magento1.Parts()...)
 		s.behind = true
 	} else if s.comparison.round.done == 0 {
@@ -77,15 +75,15 @@ func (s *session) openLog(ctx context.Context) error {
 
 // storedPosition returns where the log was last read to, or the zero Position if it does not go on
 // there.
-func (s *session) storedPosition(ctx context.Context) (server.Position, error) {
+func (s *session) storedPosition(ctx context.Context) (magento1.Position, error) {
 	if s.gap {
-		return server.Position{}, nil
+		return magento1.Position{}, nil
 	}
 	text, err := s.Notes.Position(ctx, s.Source.Name)
 	if err != nil {
-		return server.Position{}, err
+		return magento1.Position{}, err
 	}
-	return server.ParsePosition(text)
+	return magento1.ParsePosition(text)
 }
 
 // foundGap notes that the log does not go on at the stored position.
@@ -190,8 +188,8 @@ func (s *session) lostLog(ctx context.Context, err error) {
 		s.log.Warn("the connection to the binary log did not end in order", "error", err)
 	}
 	s.named, s.polled = nil, ""
-	s.Legacy.ReadFrom(server.Position{}) // the log names it again, if it still has it
-	if s.reopenIn == 0 {                 // it was read for a while
+	s.Legacy.ReadFrom(magento1.Position{}) // the log names it again, if it still has it
+	if s.reopenIn == 0 {                   // it was read for a while
 		s.reopen = time.Now()
 	}
 }
@@ -236,7 +234,7 @@ func (s *session) takeBatch(ctx context.Context) error {
 // storePosition stores the position up to which all changes are here.
 func (s *session) storePosition(ctx context.Context) error {
 	pending := s.behind || s.comparison.hurries()
-	if s.logged == nil || s.position == (server.Position{}) || pending || !s.moved && time.Since(s.logged.noted) < notePosition {
+	if s.logged == nil || s.position == (magento1.Position{}) || pending || !s.moved && time.Since(s.logged.noted) < notePosition {
 		return nil
 	}
 	s.moved, s.logged.noted, s.reopenIn = false, time.Now(), 0

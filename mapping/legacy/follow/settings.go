@@ -2,7 +2,7 @@ package follow
 
 import (
 	"context"
-	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"maps"
 	"slices"
 )
@@ -22,7 +22,7 @@ func (s *session) compareSettings(ctx context.Context) error {
 	}
 	before := s.f.settings
 	if s.f.settings = now; before == nil {
-		for _, one := range transfer.MissingSettings(s.Options.Lists, s.Options.From.Schemas, found) {
+		for _, one := range importer.MissingSettings(s.Options.Lists, s.Options.From.Schemas, found) {
 			s.log.Warn("the old shop uses what the configuration lacks: see portico import attributes", "setting", one.Setting, "lacking", one.Lacking)
 		}
 		return nil

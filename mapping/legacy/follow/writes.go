@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
-	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 const (
@@ -90,7 +90,7 @@ func (f *Follower) Writes() *Writes {
 func (w *Writes) Close() error {
 	w.stop()
 	<-w.ended
-	return errors.Join(w.disconnect(), transfer.EndAnnouncement(w.announcement))
+	return errors.Join(w.disconnect(), importer.EndAnnouncement(w.announcement))
 }
 
 // Await returns when the store has the present state of the records that a write has changed
@@ -341,7 +341,7 @@ func (w *Writes) connect(ctx context.Context) error {
 	}
 	o := w.f.o.Options
 	o.From.Rate = 0
-	imp, err := transfer.New(ctx, o)
+	imp, err := importer.New(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,9 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 )
@@ -26,7 +25,7 @@ func (e *examination) checkLimits(ctx context.Context) []Finding {
 	}
 	defer func() { _ = db.Close() }() // it has only been read
 	legacy, err := magento1.Open(ctx, magento1.Options{
-		Options: server.Options{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
+		ServerOptions: magento1.ServerOptions{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
 	})
 	if err != nil {
 		return one(notChecked("", "the database of the old shop cannot be read: "+errorText(legacysystem.ExplainFollowing(e.cfg, err))))
@@ -41,7 +40,7 @@ func (e *examination) checkLimits(ctx context.Context) []Finding {
 
 // limitFindings compares the rights of users here with those in the old shop.
 func limitFindings(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database) (findings []Finding, err error) {
-	widened, err := transfer.ReadWidened(ctx, db)
+	widened, err := importer.ReadWidened(ctx, db)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +86,7 @@ func enabledAdmins(ctx context.Context, db *sqlstore.DB) (map[string]bool, error
 
 // customerLimits is the finding about tokens of customers that allow more than the old shop does;
 // none if there are no such tokens, or they were accepted.
-func customerLimits(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, widened transfer.Widened) ([]Finding, error) {
+func customerLimits(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, widened importer.Widened) ([]Finding, error) {
 	limits, err := legacy.CustomerLimits(ctx)
 	if err != nil || limits == "" || widened.Customers {
 		return nil, err

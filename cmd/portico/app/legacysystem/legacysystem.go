@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/guard"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
+	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -99,7 +99,7 @@ func (l *System) Close() {
 
 // ExplainFollowing adds to an error of connecting which setting may help.
 func ExplainFollowing(cfg *config.Config, err error) error {
-	if errors.Is(err, server.ErrOldTLS) && !cfg.Follow.OldTLS {
+	if errors.Is(err, magento1.ErrOldTLS) && !cfg.Follow.OldTLS {
 		return fmt.Errorf("%w: add --old-tls, or set follow.old_tls", err)
 	}
 	return err

@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -214,8 +214,8 @@ func (flags *followCommand) override(cmd *cobra.Command, cfg *config.Config) err
 			override()
 		}
 	}
-	if cfg.Follow.Source != "" && !transfer.IsSourceName(cfg.Follow.Source) {
-		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", transfer.MaxSourceName)
+	if cfg.Follow.Source != "" && !importer.IsSourceName(cfg.Follow.Source) {
+		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", importer.MaxSourceName)
 	}
 	if cfg.Follow.Interval <= 0 || cfg.Follow.Overlap < 0 || cfg.Follow.ComparePeriod <= 0 {
 		return errors.New("--interval and --compare-period must be longer than 0, and --overlap must not be negative")
@@ -224,14 +224,14 @@ func (flags *followCommand) override(cmd *cobra.Command, cfg *config.Config) err
 }
 
 // NewFollower returns a follower of the old shop that cfg names. here is as in
-// [transfer.Options.WrittenHere].
+// [importer.Options.WrittenHere].
 func NewFollower(p *program.Program, cfg *config.Config, db *sqlstore.DB, removals int64, here func(resource string) bool, metrics *follow.Metrics, log *slog.Logger) (*follow.Follower, error) {
 	if err := p.RequireOwnRecords(cfg, "follow"); err != nil {
 		return nil, err
 	}
-	var join func(ctx context.Context, local *sqlstore.RecordAdapter) (transfer.Joined, error)
+	var join func(ctx context.Context, local *sqlstore.RecordAdapter) (importer.Joined, error)
 	if p.Backend(cfg.Adapter) != nil {
-		join = func(ctx context.Context, local *sqlstore.RecordAdapter) (transfer.Joined, error) {
+		join = func(ctx context.Context, local *sqlstore.RecordAdapter) (importer.Joined, error) {
 			store, err := p.JoinForImport(ctx, cfg, db, local, log)
 			if err != nil {
 				return nil, err
@@ -245,7 +245,7 @@ func NewFollower(p *program.Program, cfg *config.Config, db *sqlstore.DB, remova
 	}
 	source := importSource{tablePrefix: cfg.Follow.Prefix, charset: cfg.Follow.Charset, oldTLS: cfg.Follow.OldTLS, rate: cfg.Follow.Rate}
 	return follow.New(follow.Options{
-		Options: transfer.Options{
+		Options: importer.Options{
 			From: source.options(cfg.Follow.DSN, schemas), Store: db, Join: join, Media: cfg.Follow.Media, MaxMedia: cfg.Limits.BodyBytes,
 			Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), WrittenHere: here, AllowRemovals: removals, Source: cfg.Follow.Source,
 		},

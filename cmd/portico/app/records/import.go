@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests/report"
@@ -39,7 +39,7 @@ func ImportCommand(p *program.Program) *cobra.Command {
 		Use:       "import --from DSN all | PART...",
 		Short:     "Import a shop from a database of Magento 1 or OpenMage",
 		Long:      importHelp + importSourceHelp + importUpdateHelp,
-		ValidArgs: transfer.GroupNames(),
+		ValidArgs: importer.GroupNames(),
 		Args:      cobra.MatchAll(cobra.MinimumNArgs(1), cobra.OnlyValidArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImport(p, cmd, flags, args)
@@ -155,7 +155,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	}
 	var backend *program.BackendStore // nil: there is none, or it is not joined yet
 	if p.Backend(cfg.Adapter) != nil {
-		options.Join = func(ctx context.Context, local *sqlstore.RecordAdapter) (_ transfer.Joined, err error) {
+		options.Join = func(ctx context.Context, local *sqlstore.RecordAdapter) (_ importer.Joined, err error) {
 			if backend, err = p.JoinForImport(ctx, cfg, db, local, log); err != nil {
 				return nil, err
 			}
@@ -165,7 +165,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
 	options.CredentialsProgress = func(done int) { bar.Show(done, -1, "credentials") }
-	imp, err := transfer.New(ctx, options)
+	imp, err := importer.New(ctx, options)
 	if err != nil {
 		return flags.explain(err)
 	}
@@ -181,7 +181,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	if err == nil && backend != nil {
 		printed.AtBackend, err = createAtBackend(cmd, backend)
 	}
-	if err == nil && !flags.dryRun && slices.Contains(args, transfer.All) {
+	if err == nil && !flags.dryRun && slices.Contains(args, importer.All) {
 		err = noteImport(ctx, db, migration.Import{At: began, Database: imp.Database()})
 	}
 	return errors.Join(program.WriteResult(cmd, printed, printed.print), err)
@@ -189,7 +189,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 
 // importsCredentials reports whether the parts that are to be imported have the credentials.
 func importsCredentials(parts []string) bool {
-	return slices.Contains(parts, transfer.All) || slices.Contains(parts, transfer.CredentialsGroup)
+	return slices.Contains(parts, importer.All) || slices.Contains(parts, importer.CredentialsGroup)
 }
 
 // noteImport stores, where "portico plan" finds it, that everything was imported.
@@ -202,20 +202,20 @@ func noteImport(ctx context.Context, db *sqlstore.DB, done migration.Import) err
 }
 
 // transfer returns the options of an import with the flags.
-func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db *sqlstore.DB) (transfer.Options, error) {
+func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db *sqlstore.DB) (importer.Options, error) {
 	dsn, err := flags.read(cmd)
 	if err != nil {
-		return transfer.Options{}, err
+		return importer.Options{}, err
 	}
 	schemas, err := program.Schemas(cfg)
 	if err != nil {
-		return transfer.Options{}, err
+		return importer.Options{}, err
 	}
-	return transfer.Options{
+	return importer.Options{
 		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
 		Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), MissingFields: missingFields(cfg), WrittenHere: writtenHere(cfg),
 		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins, Widened: flags.widen.admins, WidenCustomers: flags.widen.customers,
-		Progress: func(p magento1.Part, total int64) transfer.Progress {
+		Progress: func(p magento1.Part, total int64) importer.Progress {
 			return newImportProgress(cmd.ErrOrStderr(), string(p), total)
 		},
 	}, nil
@@ -249,8 +249,8 @@ func checkImport(p *program.Program, cfg *config.Config, flags *importCommand, p
 		return errors.New("--allow-removals needs --update: without it nothing is removed")
 	case !flags.widen.isEmpty() && !importsCredentials(parts):
 		return errors.New("--widen and --widen-customers say who is imported with the credentials: name the part credentials, or all")
-	case flags.sourceName != "" && !transfer.IsSourceName(flags.sourceName):
-		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", transfer.MaxSourceName)
+	case flags.sourceName != "" && !importer.IsSourceName(flags.sourceName):
+		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", importer.MaxSourceName)
 	default:
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -24,7 +24,7 @@ func settingLists(cfg *config.Config) map[string][]string {
 }
 
 // settingLines returns settings as lines of a configuration file.
-func settingLines(settings []transfer.MissingSetting) string {
+func settingLines(settings []importer.MissingSetting) string {
 	f := &configWriter{}
 	for _, s := range settings {
 		f.comment(s.From)

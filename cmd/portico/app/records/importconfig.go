@@ -10,7 +10,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/restroles"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -111,7 +110,7 @@ func ownAttributes(settings []magento1.Setting) map[adapter.Resource][]string {
 
 // fieldListEntry returns a list of fields of the old shop as an entry of the table fields, "" if it
 // limits nothing, and the names in it that the contract does not give the role.
-func fieldListEntry(l *restroles.FieldList, own map[adapter.Resource][]string) (entry string, leftOut []string) {
+func fieldListEntry(l *magento1.FieldList, own map[adapter.Resource][]string) (entry string, leftOut []string) {
 	var role contract.Role
 	for _, r := range contract.Roles() {
 		if r.String() == l.Role {
@@ -144,8 +143,8 @@ func fieldListEntry(l *restroles.FieldList, own map[adapter.Resource][]string) (
 
 // missingFields returns a function that returns the entry of the table fields for a list of the old
 // shop, or "" if the list limits nothing or the configuration has an entry of its own.
-func missingFields(cfg *config.Config) func(*restroles.FieldList) string {
-	return func(l *restroles.FieldList) string {
+func missingFields(cfg *config.Config) func(*magento1.FieldList) string {
+	return func(l *magento1.FieldList) string {
 		if slices.ContainsFunc(cfg.Fields, func(f config.FieldList) bool { return f.Resource == string(l.Resource) && f.Role == l.Role }) {
 			return ""
 		}

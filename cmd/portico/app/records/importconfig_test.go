@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
@@ -87,7 +87,7 @@ func TestMissingSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := transfer.MissingSettings(settingLists(cfg), schemas, []magento1.Setting{
+	missing := importer.MissingSettings(settingLists(cfg), schemas, []magento1.Setting{
 		{Name: "store.timezone", Value: "Asia/Tokyo"},
 		{Name: "store.attribute_sets", Value: "4,9,11", From: "eav_attribute_set"},
 		{Name: "store.tax_classes", Value: "0,2"},

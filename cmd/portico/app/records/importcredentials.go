@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	stored "github.com/portico-commerce/portico/adapter/sqlstore/credentials"
-	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/contracttests/report"
@@ -89,7 +89,7 @@ func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.
 	}
 	legacyDB, err := source.open(ctx, cmd, cfg, func(s magento1.Skipped) {
 		if s.Reason == magento1.ReasonVersion {
-			fmt.Fprintln(cmd.ErrOrStderr(), transfer.MissingInVersion(s))
+			fmt.Fprintln(cmd.ErrOrStderr(), importer.MissingInVersion(s))
 		}
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.
 	bar := report.NewBar(cmd.ErrOrStderr())
 	defer bar.Clear()
 	o.Replace, o.DryRun, o.Progress = source.update, source.dryRun, func(done int) { bar.Show(done, -1, "credentials") }
-	done, err := transfer.Credentials(ctx, db, legacyDB, o)
+	done, err := importer.Credentials(ctx, db, legacyDB, o)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
@@ -38,7 +38,7 @@ func (p *importProgress) rate(done int64) float64 {
 }
 
 // Finish removes the bar, or writes the line.
-func (p *importProgress) Finish(done *transfer.Counts) {
+func (p *importProgress) Finish(done *importer.Counts) {
 	p.bar.Clear()
 	if report.IsTerminal(p.w) {
 		return

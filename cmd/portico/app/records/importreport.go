@@ -2,18 +2,17 @@ package records
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/adapter/importer"
+	"github.com/portico-commerce/portico/adapter/magento1"
 	"io"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/transfer"
 )
 
 // printedRecords is the JSON output of "portico import".
 type printedRecords struct {
-	transfer.Report
+	importer.Report
 	// AtBackend is the number of records that a backend has got, with their parts.
 	AtBackend int `json:"at_backend,omitempty"`
 }
@@ -68,7 +67,7 @@ func (r *printedRecords) print(w io.Writer) {
 }
 
 // printCounts writes the counts as a table, followed by the reasons for skipping.
-func printCounts(w io.Writer, dryRun bool, all []*transfer.Counts) {
+func printCounts(w io.Writer, dryRun bool, all []*importer.Counts) {
 	would := func(done string) string { return heading(dryRun, done) }
 	fmt.Fprintf(w, "\tREAD\t%s\t%s\t%s\tUNCHANGED\tSKIPPED\n", would("CREATED"), would("CHANGED"), would("REMOVED"))
 	for _, r := range all {

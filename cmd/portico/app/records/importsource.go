@@ -10,7 +10,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/server"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
@@ -96,12 +95,12 @@ func (o *importSource) open(ctx context.Context, cmd *cobra.Command, cfg *config
 
 // options returns how to read the database of a DSN.
 func (o *importSource) options(dsn string, schemas *adapter.Schemas) magento1.Options {
-	return magento1.Options{Options: server.Options{DSN: dsn, Prefix: o.tablePrefix, Charset: o.charset, OldTLS: o.oldTLS, Rate: o.rate}, Schemas: schemas}
+	return magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Prefix: o.tablePrefix, Charset: o.charset, OldTLS: o.oldTLS, Rate: o.rate}, Schemas: schemas}
 }
 
 // explain adds to an error of connecting which flag may help.
 func (o *importSource) explain(err error) error {
-	if errors.Is(err, server.ErrOldTLS) && !o.oldTLS {
+	if errors.Is(err, magento1.ErrOldTLS) && !o.oldTLS {
 		return fmt.Errorf("%w: add --old-tls", err)
 	}
 	return err

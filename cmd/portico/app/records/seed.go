@@ -12,7 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset"
-	"github.com/portico-commerce/portico/adapter/transfer"
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
@@ -126,7 +126,7 @@ func seedStore(p *program.Program, cmd *cobra.Command, path string, replace, whi
 	if err != nil {
 		return program.ExplainInUse(err)
 	}
-	defer func() { err = errors.Join(err, transfer.EndAnnouncement(announcement)) }()
+	defer func() { err = errors.Join(err, importer.EndAnnouncement(announcement)) }()
 	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
 	if replace {

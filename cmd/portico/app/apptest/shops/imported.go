@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/adapter/transfer"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/contracttests"
 )
@@ -83,7 +83,7 @@ func (s *Imported) Run(t testing.TB, arguments ...string) (report Report) {
 
 // A Report is the JSON output of "portico import".
 type Report struct {
-	transfer.Report
+	importer.Report
 	AtBackend int `json:"at_backend"` // number of records that a backend has got, with their parts
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/magento1/magento1test/oldshop"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config/testenv/programs"
@@ -17,9 +16,9 @@ import (
 
 // A Living is an old shop that people work in and that answers its REST interface.
 type Living struct {
-	*oldshop.Shop                      // its administrators and buyers
-	*Imported                          // its database, and how commands find it
-	Target        contracttests.Target // its REST interface
+	*magento1test.LiveShop                      // its administrators and buyers
+	*Imported                                   // its database, and how commands find it
+	Target                 contracttests.Target // its REST interface
 }
 
 // StartLiving runs an old shop until the end of the test: a program that serves the tables of
@@ -35,7 +34,7 @@ func StartLivingAt(t testing.TB, from string, old *sql.DB, prefix string) *Livin
 	t.Helper()
 	s := &Living{Imported: NewAt(t, from, old, prefix, sqltest.SQLite(t))}
 	s.Run(t, "--admins", "websites", "customer-groups", "customers", "credentials") // tokens need their customers
-	s.Shop = oldshop.New(s.DB, prefix)
+	s.LiveShop = magento1test.NewLiveShop(s.DB, prefix)
 	s.Target = targetOf(t, s.serve(t, prefix))
 	return s
 }
@@ -68,5 +67,5 @@ func Open(ctx context.Context, schemas *adapter.Schemas) (adapter.Adapter, error
 	if err != nil {
 		return nil, err
 	}
-	return oldshop.New(db, os.Getenv(prefixVariable)).Adapter(ctx, dsn, schemas)
+	return magento1test.NewLiveShop(db, os.Getenv(prefixVariable)).Adapter(ctx, dsn, schemas)
 }

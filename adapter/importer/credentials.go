@@ -1,0 +1,137 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
+	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
+)
+
+// Credentials imports consumers and tokens, and administrators if the options say so:
+// everything or nothing. Whom the options widen is noted in the store, and counts in the imports
+// that follow, too.
+func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, o credentials.ImportOptions) (done credentials.ImportReport, err error) {
+	if err := checkWidened(ctx, legacy, o.Widened); err != nil {
+		return done, err
+	}
+	noted, err := ReadWidened(ctx, db)
+	if err != nil {
+		return done, err
+	}
+	from := credentials.Foreign{Admins: legacy.Admins(ctx), Consumers: legacy.Consumers(ctx), Tokens: legacy.Tokens(ctx)}
+	if from.CustomerLimits, err = legacy.CustomerLimits(ctx); err != nil {
+		return done, err
+	}
+	widened := noted.with(o)
+	o.Widened, o.WidenCustomers = widened.Administrators, widened.Customers
+	if done, err = db.Credentials().Import(ctx, from, o); err != nil {
+		return done, noneStored(err)
+	}
+	if o.DryRun || noted.equal(widened) {
+		return done, nil
+	}
+	return done, widened.note(ctx, db)
+}
+
+// noneStored adds to an error what has become of the credentials.
+func noneStored(err error) error { return fmt.Errorf("%w\nno credentials are stored", err) }
+
+// The credentials of the old shop are noted like digests of ranges, under names of their own
+// and the ids that it has given, so that it is noticed when they go. A note is a checksum.
+const (
+	TokenNotes         = "tokens"
+	ConsumerNotes      = "consumers"
+	AdministratorNotes = "administrators"
+)
+
+// AdministratorNote returns what is noted of an administrator.
+func AdministratorNote(a adapter.LegacyAdmin) string {
+	return ShortHash(a.Username + "\x00" + a.PasswordHash)
+}
+
+// PresentCredentials returns what is to be noted of the credentials that the old shop has.
+func (imp *Importer) PresentCredentials(ctx context.Context) (map[string]map[adapter.Key]string, error) {
+	tokens, consumers, administrators := map[adapter.Key]string{}, map[adapter.Key]string{}, map[adapter.Key]string{}
+	for one, err := range imp.Legacy.Tokens(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		tokens[adapter.Key(one.ID)] = ShortHash(one.Token.Token)
+	}
+	for one, err := range imp.Legacy.Consumers(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		consumers[adapter.Key(one.ID)] = ShortHash(one.Key)
+	}
+	for one, err := range imp.Legacy.Admins(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		administrators[adapter.Key(one.ID)] = AdministratorNote(one)
+	}
+	return map[string]map[adapter.Key]string{TokenNotes: tokens, ConsumerNotes: consumers, AdministratorNotes: administrators}, nil
+}
+
+// NotedCredentials returns what is noted of credentials.
+func (imp *Importer) NotedCredentials(ctx context.Context) (map[string]map[adapter.Key]string, error) {
+	all := map[string]map[adapter.Key]string{}
+	for _, kind := range []string{TokenNotes, ConsumerNotes, AdministratorNotes} {
+		found, err := imp.Notes.RangeDigests(ctx, imp.Source.Name, kind, 0, math.MaxInt64)
+		if err != nil {
+			return nil, err
+		}
+		all[kind] = map[adapter.Key]string{}
+		for _, d := range found {
+			all[kind][d.After] = d.Digest
+		}
+	}
+	return all, nil
+}
+
+// NoteCredentials notes credentials that are there. Notes of others stay.
+func (imp *Importer) NoteCredentials(ctx context.Context, before, now map[string]map[adapter.Key]string) error {
+	for kind, notes := range now {
+		for id, hash := range notes {
+			if before[kind][id] == hash {
+				continue
+			}
+			if err := imp.Notes.ReplaceRangeDigests(ctx, imp.Source.Name, kind, id, id+1, coordination.RangeDigest{After: id, Digest: hash}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// importCredentials imports the credentials, and notes what the old shop had before.
+func (imp *Importer) importCredentials(ctx context.Context, o credentials.ImportOptions) (done credentials.ImportReport, err error) {
+	if o.DryRun {
+		return Credentials(ctx, imp.DB, imp.Legacy, o)
+	}
+	now, err := imp.PresentCredentials(ctx)
+	if err != nil {
+		return done, noneStored(err)
+	}
+	if done, err = Credentials(ctx, imp.DB, imp.Legacy, o); err != nil {
+		return done, err
+	}
+	before, err := imp.NotedCredentials(ctx)
+	if err != nil {
+		return done, err
+	}
+	for kind, notes := range now {
+		for id := range before[kind] {
+			delete(notes, id) // a follower has to find out what has changed since it was noted
+		}
+		if kind == AdministratorNotes && !o.Admins {
+			clear(notes)
+		}
+	}
+	return done, imp.NoteCredentials(ctx, before, now)
+}

@@ -1,0 +1,61 @@
+//go:build linux
+
+package importer_test
+
+import (
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
+)
+
+// TestImportEndsCachedReplies imports what an old shop has changed while replicas answer
+// from what they have cached, some with a Redis that they share. After the import all show the
+// changes, also one that was paused meanwhile, and what has not changed is still cached.
+func TestImportEndsCachedReplies(t *testing.T) {
+	t.Parallel()
+	dsn := sqltest.SQLite(t)
+	shop := shops.Import(t, magento1test.Rich, "", dsn)
+	environ := shop.Commands.With("PORTICO_LOG_LEVEL=error", "PORTICO_CACHE_TTL=1h")
+	redis := []string{"PORTICO_CACHE_REDIS_URL=" + apptest.NewRedis(t).URL(), "PORTICO_CACHE_TIMEOUT=5s"}
+	var replicas []*apptest.Process
+	var guests []*apptest.Client
+	for _, more := range [][]string{nil, nil, redis, redis, append(redis, "PORTICO_CACHE_MEMORY_TTL=1h")} {
+		p := apptest.Start(t, environ.With(more...), "--config", shop.Config)
+		replicas, guests = append(replicas, p), append(guests, apptest.NewClient(t, p.Contract, ""))
+	}
+	expect := func(guest *apptest.Client, path, outcome, text string) {
+		t.Helper()
+		got := guest.Get(t, path)
+		if got.Status != http.StatusOK || !strings.Contains(got.Body, text) || outcome != "" && got.Header.Get("X-Cache") != outcome {
+			t.Errorf("%s: %d %s %s, want %s with %q", path, got.Status, got.Header.Get("X-Cache"), got.Body, outcome, text)
+		}
+	}
+	for _, guest := range guests {
+		for _, path := range []string{"/products/1", "/products/2", "/products?limit=5"} {
+			guest.Get(t, path)
+			expect(guest, path, "HIT", "")
+		}
+	}
+	shops.Execute(t, shop.DB, "UPDATE catalog_product_entity_decimal SET value = 1234.5 WHERE entity_id = 1 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'price' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'catalog_product'))")
+	replicas[1].Signal(t, syscall.SIGSTOP)
+	if got := shop.Run(t, "--update", "products").Counts()["products"]; got != "0 created, 1 changed, 0 removed, 0 skipped" {
+		t.Fatal(got)
+	}
+	replicas[1].Signal(t, syscall.SIGCONT)
+	for _, guest := range guests {
+		for _, path := range []string{"/products/1", "/products?limit=5"} {
+			// The one that was stopped may still be about to drop what it has just cached.
+			apptest.Await(t, path+" in the cache", func() bool {
+				expect(guest, path, "", "1234.5")
+				return guest.Get(t, path).Header.Get("X-Cache") == "HIT"
+			})
+		}
+		expect(guest, "/products/2", "HIT", "")
+	}
+}

@@ -1,0 +1,60 @@
+package importer_test
+
+import (
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
+	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/contracttests"
+)
+
+// readsOf returns the cases that only read.
+func readsOf(cases []contracttests.Exchange) (reads []contracttests.Exchange) {
+	for _, c := range cases {
+		readsOnly := true
+		for _, s := range c.Steps {
+			readsOnly = readsOnly && s.Method == "GET"
+		}
+		if readsOnly {
+			reads = append(reads, c)
+		}
+	}
+	return reads
+}
+
+// TestImportedShops imports whole shops and compares what Portico answers from then on with
+// what the originals answered.
+func TestImportedShops(t *testing.T) {
+	t.Parallel()
+	stores := map[string]func(testing.TB) string{
+		"sqlite": sqltest.SQLite,
+	}
+	if nightly.Whole() {
+		stores["postgres"], stores["mariadb"] = sqltest.Postgres, sqltest.MariaDB
+	}
+	for _, c := range []struct {
+		shop      magento1test.Shop
+		prefix    string
+		exchanges func() ([]contracttests.Exchange, error)
+		want      contracttests.Summary
+	}{
+		{magento1test.Rich, "", contracttests.RichExchanges, contracttests.Summary{Passed: 136}},
+		{magento1test.Demo, "mage_", contracttests.Exchanges, contracttests.Summary{Passed: 172}},
+	} {
+		for engine, newDSN := range stores {
+			t.Run(string(c.shop)+" "+engine, func(t *testing.T) {
+				shop := shops.Import(t, c.shop, c.prefix, newDSN(t))
+				cases, err := c.exchanges()
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := contracttests.Replay(t, shop.Target(t), readsOf(cases))
+				if got != c.want && !t.Failed() {
+					t.Errorf("%+v, want %+v", got, c.want)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,53 @@
+//go:build linux
+
+package importer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
+	"github.com/portico-commerce/portico/adapter/reststore/venduretest"
+)
+
+// TestMedusaSuite runs the contract suite against Portico in front of a live Medusa that
+// holds the demo store.
+func TestMedusaSuite(t *testing.T) {
+	runSuite(t, "medusa", medusaBackend(medusatest.Start(t)).settings(), 98)
+}
+
+// TestVendureSuite runs the contract suite against Portico in front of a live Vendure that
+// holds the demo store.
+func TestVendureSuite(t *testing.T) {
+	runSuite(t, "vendure", vendureBackend(venduretest.Start(t)).settings(), 98)
+}
+
+// A liveBackend is a live backend with an empty shop.
+type liveBackend struct {
+	mapping, url, user, secret string
+	vars                       map[string]string
+}
+
+func medusaBackend(m *medusatest.Medusa) liveBackend {
+	return liveBackend{"medusa", m.URL, m.User, m.Password, m.Vars()}
+}
+
+func vendureBackend(v *venduretest.Vendure) liveBackend {
+	return liveBackend{"vendure", v.URL, v.User, v.Password, v.Vars()}
+}
+
+// settings returns the settings of Portico in front of the backend, as in the environment.
+func (b liveBackend) settings() []string {
+	vars := make([]string, 0, len(b.vars))
+	for name, value := range b.vars {
+		vars = append(vars, name+"="+value)
+	}
+	return []string{
+		"PORTICO_ADAPTER=rest", "PORTICO_REST_MAPPING=" + b.mapping, "PORTICO_REST_URL=" + b.url,
+		"PORTICO_REST_USER=" + b.user, "PORTICO_REST_SECRET=" + b.secret, "PORTICO_REST_VARS=" + strings.Join(vars, ","),
+		// On a busy machine slow replies must not open the breaker.
+		"PORTICO_UPSTREAM_TIMEOUT=20s",
+		// The tests do not create records in the backend directly, so scans are not needed.
+		"PORTICO_REST_SCAN_EVERY=24h",
+	}
+}

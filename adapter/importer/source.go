@@ -1,0 +1,190 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
+)
+
+// MaxSourceName is the greatest length of the name of a source, as adapter.ImportOptions has it.
+const MaxSourceName = 64
+
+// IsSourceName reports whether a name can be that of a source in [Options].
+func IsSourceName(name string) bool {
+	return len(name) <= MaxSourceName && asciiName(strings.ReplaceAll(name, "-", "_")) == strings.ReplaceAll(name, "-", "_")
+}
+
+// CheckSource asks the old database who it is, and fails if the store was filled from
+// another one, or if the database looks like an older copy of itself.
+func (imp *Importer) CheckSource(ctx context.Context) error {
+	id, err := imp.Legacy.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	imp.started = id
+	if imp.Passed, err = imp.Legacy.NextKeys(ctx); err != nil {
+		return err
+	}
+	known, err := imp.Notes.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	imp.Source = coordination.ImportSource{
+		Name: cmp.Or(imp.Options.Source, sourceName(id)), Server: id.Server, ServerVersion: id.Version, Database: id.Database, Prefix: id.Prefix,
+		LogFile: id.LogFile, LogPosition: id.LogPosition, GTID: id.GTID, GivenKeys: imp.Passed,
+	}
+	imp.Report.Source = imp.Source.Name
+	at := slices.IndexFunc(known, func(s coordination.ImportSource) bool { return s.Name == imp.Source.Name })
+	switch {
+	case at >= 0:
+		return imp.checkAge(&known[at], id)
+	case len(known) > 0 && imp.Options.Source == "":
+		return otherShop(known, imp.Source.Name)
+	default:
+		return nil
+	}
+}
+
+// otherShop returns the error for a store that was filled from another database.
+func otherShop(known []coordination.ImportSource, name string) error {
+	names := make([]string, len(known))
+	for i, s := range known {
+		names[i] = fmt.Sprintf("%s (database %s, last imported on %s)", s.Name, s.Database, s.NotedAt.Format("2006-01-02"))
+	}
+	return fmt.Errorf("the store was filled from %s, and this is another database, %s: nothing was imported. "+
+		"If it is the same shop on another server, add --source %s; if it is another shop that the store is to have, too, add --source %s",
+		strings.Join(names, " and "), name, known[0].Name, name)
+}
+
+// checkAge compares the database with what it was at an earlier import. With --update it
+// fails if the database was older than then: then it is probably a restored backup, in which
+// records are missing that nobody has removed.
+func (imp *Importer) checkAge(before *coordination.ImportSource, now magento1.Identity) error {
+	var signs []string
+	if before.Server == now.Server && before.LogFile != "" && now.LogFile != "" && logBefore(now.LogFile, now.LogPosition, before.LogFile, before.LogPosition) {
+		signs = append(signs, fmt.Sprintf("its binary log has gone back from %s:%d to %s:%d", before.LogFile, before.LogPosition, now.LogFile, now.LogPosition))
+	}
+	for _, r := range slices.Sorted(maps.Keys(before.GivenKeys)) {
+		given, ok := imp.Passed[r]
+		if ok && given < before.GivenKeys[r] {
+			signs = append(signs, fmt.Sprintf("the last id of %s has gone back from %d to %d", r, before.GivenKeys[r], given))
+		}
+	}
+	imp.keepPosition(before)
+	if len(signs) == 0 || !imp.Options.Update || imp.Options.AllowRemovals >= 0 {
+		return nil
+	}
+	return fmt.Errorf("the old database looks like an older copy of itself: %s. Nothing was changed. If that is right, "+
+		"add --allow-removals with the number of records that may be removed", strings.Join(signs, ", and "))
+}
+
+// keepPosition keeps what is noted of the source and still holds: changes may be missing
+// from the place on where the log was before the first import, until one is complete.
+func (imp *Importer) keepPosition(before *coordination.ImportSource) {
+	if before.LogFile != "" || before.GTID != "" {
+		imp.Source.LogFile, imp.Source.LogPosition, imp.Source.GTID = before.LogFile, before.LogPosition, before.GTID
+	}
+	if imp.Options.AllowRemovals >= 0 {
+		return // the owner knows that the keys have gone back
+	}
+	given := maps.Clone(imp.Passed)
+	for r, key := range before.GivenKeys {
+		given[r] = max(given[r], key)
+	}
+	imp.Source.GivenKeys = given
+}
+
+// logBefore reports whether a place in the binary log is before another one.
+func logBefore(file string, position int64, otherFile string, otherPosition int64) bool {
+	base, number, ok := logNumber(file)
+	otherBase, otherNumber, otherOK := logNumber(otherFile)
+	if !ok || !otherOK || base != otherBase {
+		return false
+	}
+	return number < otherNumber || number == otherNumber && position < otherPosition
+}
+
+// logNumber splits the name of a file of the binary log, such as mysql-bin.000012.
+func logNumber(file string) (base string, number int64, ok bool) {
+	at := strings.LastIndex(file, ".")
+	if at < 0 {
+		return "", 0, false
+	}
+	number, err := strconv.ParseInt(file[at+1:], 10, 64)
+	return file[:at], number, err == nil
+}
+
+// NoteSource notes the source in the store before the first record is imported, and keeps
+// the store from giving keys that the old shop has given.
+func (imp *Importer) NoteSource(ctx context.Context) error {
+	if imp.Options.DryRun {
+		return nil
+	}
+	if err := imp.Notes.NoteSource(ctx, imp.Source); err != nil {
+		return err
+	}
+	_, err := imp.Store.Import(ctx, nil, adapter.ImportOptions{Passed: imp.Passed})
+	return err
+}
+
+// noteComplete notes, after an import of everything with --update, that changes may be
+// missing only from where the log was at its beginning.
+func (imp *Importer) noteComplete(ctx context.Context) error {
+	if imp.Options.DryRun || !imp.Options.Update {
+		return nil
+	}
+	imp.Source.LogFile, imp.Source.LogPosition, imp.Source.GTID = imp.started.LogFile, imp.started.LogPosition, imp.started.GTID
+	return imp.Notes.NoteSource(ctx, imp.Source)
+}
+
+// settingsDigest returns a checksum of what decides, besides the old shop, which records an
+// import makes of it: an unchanged range is left out only if this has not changed either.
+func (o *Options) settingsDigest() string {
+	_, parameters, _ := strings.Cut(o.From.DSN[strings.LastIndex(o.From.DSN, "/")+1:], "?")
+	query, err := url.ParseQuery(parameters)
+	if err != nil {
+		query = url.Values{"time_zone": {parameters}}
+	}
+	text := fmt.Sprintf("form 2\ncharset %q\ntime zone %q\nimages %t\n", o.From.Charset, query.Get("time_zone"), o.Media != "")
+	for _, one := range o.Settings {
+		text += one + "\n"
+	}
+	return ShortHash(text)
+}
+
+// shortHashBytes is long enough for texts that do not differ on purpose.
+const shortHashBytes = 10
+
+// ShortHash returns the beginning of the SHA-256 of a text, in hexadecimal.
+func ShortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:shortHashBytes])
+}
+
+// sourceName returns the name under which a store notes the old shop, at most 64 bytes: the
+// beginning of the database's name, to tell shops apart at a glance, and a checksum of what
+// identifies it.
+func sourceName(id magento1.Identity) string {
+	return fmt.Sprintf("%.40s-%s", asciiName(id.Database), ShortHash(id.Server+"\x00"+id.Database+"\x00"+id.Prefix))
+}
+
+// asciiName replaces everything in a name but letters, digits and underscores.
+func asciiName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+}
