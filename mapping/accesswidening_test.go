@@ -10,8 +10,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // idSpellings returns id in all spellings that the store takes for the same number, and
@@ -204,7 +204,7 @@ func (m *labeledShop) checkWidening(t *testing.T, rule *readCase, c caller, quer
 // checkStatus checks that a modifier does not decide whether a record is found. It may be
 // refused or be one on which the original crashes, and a filter may leave an order
 // without addresses, whose list is then not found (stock_orders 5).
-func (m *labeledShop) checkStatus(t *testing.T, path string, plain int, got calls.Response) {
+func (m *labeledShop) checkStatus(t *testing.T, path string, plain int, got resource.Response) {
 	t.Helper()
 	crash := !m.documented() && got.Status == 500 && len(got.Body) == 0
 	looked := plain == 200 || plain == 404

@@ -9,8 +9,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // addedAttributes returns added attributes of every kind.
@@ -243,13 +243,13 @@ func TestRestrictedWrites(t *testing.T) {
 }
 
 // write sends a JSON body.
-func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body string) calls.Response {
+func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body string) resource.Response {
 	t.Helper()
 	r := httptest.NewRequest(method, "/api/rest"+path, strings.NewReader(body))
 	for name, value := range map[string]string{"Accept": asJSON, "Content-Type": asJSON, "Authorization": shop.headers[as]} {
 		r.Header.Set(name, value)
 	}
-	return shop.services[dialect].Serve(t.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil)
+	return shop.services[dialect].Serve(t.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // TestAddedFieldWrites changes a record step by step, in each dialect.

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // countReplies counts replies by their status, followed by the first entry of an error
 // reply or of the errors in a batch reply.
-func countReplies(t *testing.T, replies []calls.Response) map[string]int {
+func countReplies(t *testing.T, replies []resource.Response) map[string]int {
 	t.Helper()
 	counted := map[string]int{}
 	for _, r := range replies {
@@ -62,7 +62,7 @@ func TestConcurrentAssignments(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				var all sync.WaitGroup
-				replies := make([]calls.Response, clients)
+				replies := make([]resource.Response, clients)
 				for i := range replies {
 					all.Go(func() { replies[i] = s.write(contract.Admin, c.method, c.target, c.body) })
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A countingBody counts how many of its bytes are read.
@@ -57,7 +57,7 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 			if tt.authorization != "" {
 				r.Header.Set("Authorization", tt.authorization)
 			}
-			if got := shop.service.Serve(t.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil); got.Status != tt.status || body.read > tt.maxRead {
+			if got := shop.service.Serve(t.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil); got.Status != tt.status || body.read > tt.maxRead {
 				t.Errorf("%d after %d bytes, want %d after at most %d: %.200s", got.Status, body.read, tt.status, tt.maxRead, got.Body)
 			}
 		})
@@ -68,7 +68,7 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 		r.ContentLength = -1
 		r.Header.Set("Content-Type", urlencoded)
 		r.Header.Set("Authorization", "OAuth")
-		if got := shop.service.Serve(t.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil); got.Status != 400 || body.read > auth.MaxForm+1 {
+		if got := shop.service.Serve(t.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil); got.Status != 400 || body.read > auth.MaxForm+1 {
 			t.Errorf("%d after %d bytes", got.Status, body.read)
 		}
 	})
@@ -117,14 +117,14 @@ func TestListsInFlight(t *testing.T) {
 	shop := openShopWith(t, contract.Documented(), limits, nil)
 	shop.service.SetBatchRows(1)
 	const all = "/products?limit=0"
-	guests := make([]calls.Response, 3)
+	guests := make([]resource.Response, 3)
 	for i := range guests {
 		guests[i] = shop.serve(contract.Guest, "GET", all, "")
 	}
 	if guests[0].Stream == nil || guests[1].Stream == nil || guests[2].Status != 503 || guests[2].RetryAfter < 1 {
 		t.Fatalf("the third list of Guests: %d, retry after %d", guests[2].Status, guests[2].RetryAfter)
 	}
-	admins := []calls.Response{shop.serve(contract.Admin, "GET", all, ""), shop.serve(contract.Admin, "GET", all, "")}
+	admins := []resource.Response{shop.serve(contract.Admin, "GET", all, ""), shop.serve(contract.Admin, "GET", all, "")}
 	if admins[0].Stream == nil || admins[1].Stream == nil {
 		t.Fatal("an Admin gets no slot while Guests hold theirs")
 	}
@@ -164,7 +164,7 @@ func TestGuestMaxRows(t *testing.T) {
 			limits := settings()
 			limits.GuestMaxRows = tt.limit
 			shop := openShopWith(t, d, limits, nil)
-			get := func(role contract.Role, target string) calls.Response {
+			get := func(role contract.Role, target string) resource.Response {
 				return withFullBody(t, shop.serve(role, "GET", target, "", "Accept", "application/json"))
 			}
 			for _, batch := range []int64{1, shown - 1, shown, 500} {
@@ -256,9 +256,9 @@ func TestWaitForBudget(t *testing.T) {
 	shop.service.SetBatchRows(1)
 	const all = "/stockitems?limit=0"
 	first, second := shop.serve(contract.Admin, "GET", all, ""), shop.serve(contract.Admin, "GET", all, "")
-	waited := make(chan calls.Response)
+	waited := make(chan resource.Response)
 	go func() { waited <- shop.serveWith(context.Background(), contract.Admin, "GET", all, "") }()
-	for _, r := range []calls.Response{first, second} {
+	for _, r := range []resource.Response{first, second} {
 		if _, err := r.Stream(t.Context(), io.Discard); err != nil {
 			t.Error(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // TestClientErrors checks which replies of 500 and above count as caused by the client,
@@ -103,7 +103,7 @@ func TestLegacyNotAcceptable(t *testing.T) {
 	for accept, want := range map[string]bool{"image/png": true, "": true, "application/json": false} {
 		r := httptest.NewRequest("GET", "/api/rest/products", nil)
 		r.Header.Set("Accept", accept)
-		if a, _, ok := s.service.AuthorizeLegacy(t.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil); !ok || a.NotAcceptable != want {
+		if a, _, ok := s.service.AuthorizeLegacy(t.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil); !ok || a.NotAcceptable != want {
 			t.Errorf("Accept %q: authorized %t, not acceptable %t, want %t", accept, ok, a.NotAcceptable, want)
 		}
 	}

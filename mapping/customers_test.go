@@ -10,9 +10,9 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A customerShop serves the demo store in both dialects, with additional customers that
@@ -83,7 +83,7 @@ func (shop *customerShop) get(t *testing.T, dialect, as, path, accept string) (s
 	if header != "" {
 		r.Header.Set("Authorization", header)
 	}
-	response := shop.services[dialect].Serve(t.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil)
+	response := shop.services[dialect].Serve(t.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil)
 	return response.Status, string(response.Body)
 }
 

@@ -12,12 +12,12 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // write sends a JSON body as role.
-func (s *shop) write(role contract.Role, method, target, body string) calls.Response {
+func (s *shop) write(role contract.Role, method, target, body string) resource.Response {
 	return s.serve(role, method, target, body, "Accept", "application/json", "Content-Type", "application/json")
 }
 
@@ -181,7 +181,7 @@ func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	}
 	inBothDialectsOnSQLite(t, func(t *testing.T, s *shop) {
 		var all sync.WaitGroup
-		replies := make([]calls.Response, clients)
+		replies := make([]resource.Response, clients)
 		sent := body(t, newCustomer(), "password", "secret77")
 		for i := range replies {
 			all.Go(func() { replies[i] = s.write(contract.Admin, "POST", "/customers", sent) })

@@ -9,8 +9,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A blockingFilterAdapter blocks lists of products that match patterns until the test
@@ -74,7 +74,7 @@ func TestFiltersInFlight(t *testing.T) {
 		slow.Adapter = a
 		return slow
 	})
-	first := make(chan calls.Response, 2)
+	first := make(chan resource.Response, 2)
 	for _, role := range []contract.Role{contract.Guest, contract.Admin} {
 		go func() { first <- shop.serve(role, "GET", filtered("regexp", "a"), "") }()
 		<-slow.entered

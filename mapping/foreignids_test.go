@@ -13,9 +13,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A watchedShop is a labeled shop whose stored rows and files are compared after each
@@ -37,7 +37,7 @@ func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
 
 // checkAndUndo checks that a successful call changed only records of owners, and that a
 // refused one changed nothing. It returns the changes, and reverts them.
-func (w *watchedShop) checkAndUndo(t *testing.T, what string, r calls.Response, owners []string) []change {
+func (w *watchedShop) checkAndUndo(t *testing.T, what string, r resource.Response, owners []string) []change {
 	t.Helper()
 	if !w.watcher.mayHaveChanged(t) {
 		return nil
@@ -57,7 +57,7 @@ func (w *watchedShop) checkAndUndo(t *testing.T, what string, r calls.Response, 
 }
 
 // newID returns the id of the record that a call created, or "".
-func newID(r calls.Response) string { return r.Location[strings.LastIndex(r.Location, "/")+1:] }
+func newID(r resource.Response) string { return r.Location[strings.LastIndex(r.Location, "/")+1:] }
 
 // TestForeignIDSpellingsInWrites sends writes with odd spellings of all ids in their
 // paths. The records of others must not be found in any spelling, and the caller's own id

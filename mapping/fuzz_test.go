@@ -14,8 +14,8 @@ import (
 
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 var (
@@ -88,7 +88,7 @@ func FuzzTarget(f *testing.F) {
 			if signed := s.authorizations[contract.Role(role%3)]; signed != "" {
 				request.Header.Set("Authorization", signed)
 			}
-			got := s.service.Serve(t.Context(), &calls.Request{HTTP: request, Scheme: "http"}, nil)
+			got := s.service.Serve(t.Context(), &resource.Request{HTTP: request, Scheme: "http"}, nil)
 			if request.Header.Get("Accept") == "application/json" { // the target does not end the request line
 				s.checkContractReply(t, s.dialect.Name+" "+target, got)
 			}
@@ -139,7 +139,7 @@ func recordedBodies(t testing.TB, calls []bodyCall) []recordedBody {
 }
 
 // checkWellFormed parses a body according to its content type.
-func checkWellFormed(t testing.TB, what string, r calls.Response) {
+func checkWellFormed(t testing.TB, what string, r resource.Response) {
 	t.Helper()
 	var err error
 	switch r.ContentType {

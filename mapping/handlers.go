@@ -9,96 +9,90 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/portico-commerce/portico/mapping/calls"
-	"github.com/portico-commerce/portico/mapping/customers"
-	"github.com/portico-commerce/portico/mapping/orders"
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/pipeline"
-	"github.com/portico-commerce/portico/mapping/products"
-	"github.com/portico-commerce/portico/mapping/products/assignments"
-	"github.com/portico-commerce/portico/mapping/products/images"
-	"github.com/portico-commerce/portico/mapping/products/writes"
-	"github.com/portico-commerce/portico/mapping/stockitems"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // handlerSet holds the handlers of all resources.
 type handlerSet struct {
-	customers         *customers.Customers
-	customerAddresses *customers.Addresses
-	products          *products.Products
-	productWrites     *writes.Writes
-	productImages     *images.Images
-	productWebsites   *assignments.Websites
-	productCategories *assignments.Categories
-	stockItems        *stockitems.Items
-	orders            *orders.Orders
+	customers         *handlers.Customers
+	customerAddresses *handlers.Addresses
+	products          *handlers.Products
+	productWrites     *handlers.ProductWrites
+	productImages     *handlers.Images
+	productWebsites   *handlers.WebsiteAssignments
+	productCategories *handlers.CategoryAssignments
+	stockItems        *handlers.StockItems
+	orders            *handlers.Orders
 }
 
 // table returns the method that handles each call in the route table, with the file of package
 // rules that has what its writes entail, "" for none.
 func (h *handlerSet) table() *handlerTable {
 	t := &handlerTable{map[string]pipeline.Handler{}, map[string]string{}, map[string]string{}}
-	register(t, h.customers, "records.go", map[string]method[*customers.Customers]{
-		"getCustomer":    (*customers.Customers).GetCustomer,
-		"listCustomers":  (*customers.Customers).ListCustomers,
-		"createCustomer": (*customers.Customers).CreateCustomer,
-		"updateCustomer": (*customers.Customers).UpdateCustomer,
-		"deleteCustomer": (*customers.Customers).DeleteCustomer,
+	register(t, h.customers, "records.go", map[string]method[*handlers.Customers]{
+		"getCustomer":    (*handlers.Customers).GetCustomer,
+		"listCustomers":  (*handlers.Customers).ListCustomers,
+		"createCustomer": (*handlers.Customers).CreateCustomer,
+		"updateCustomer": (*handlers.Customers).UpdateCustomer,
+		"deleteCustomer": (*handlers.Customers).DeleteCustomer,
 	})
-	register(t, h.customerAddresses, "customers.go", map[string]method[*customers.Addresses]{
-		"getCustomerAddress":    (*customers.Addresses).GetCustomerAddress,
-		"listCustomerAddresses": (*customers.Addresses).ListCustomerAddresses,
-		"createCustomerAddress": (*customers.Addresses).CreateCustomerAddress,
-		"updateCustomerAddress": (*customers.Addresses).UpdateCustomerAddress,
-		"deleteCustomerAddress": (*customers.Addresses).DeleteCustomerAddress,
+	register(t, h.customerAddresses, "customers.go", map[string]method[*handlers.Addresses]{
+		"getCustomerAddress":    (*handlers.Addresses).GetCustomerAddress,
+		"listCustomerAddresses": (*handlers.Addresses).ListCustomerAddresses,
+		"createCustomerAddress": (*handlers.Addresses).CreateCustomerAddress,
+		"updateCustomerAddress": (*handlers.Addresses).UpdateCustomerAddress,
+		"deleteCustomerAddress": (*handlers.Addresses).DeleteCustomerAddress,
 	})
-	register(t, h.products, "", map[string]method[*products.Products]{
-		"getProduct":         (*products.Products).GetProduct,
-		"listProducts":       (*products.Products).ListProducts,
-		"getProductCategory": (*products.Products).GetProductCategory,
+	register(t, h.products, "", map[string]method[*handlers.Products]{
+		"getProduct":         (*handlers.Products).GetProduct,
+		"listProducts":       (*handlers.Products).ListProducts,
+		"getProductCategory": (*handlers.Products).GetProductCategory,
 	})
-	register(t, h.productWrites, "products.go", map[string]method[*writes.Writes]{
-		"createProduct": (*writes.Writes).CreateProduct,
-		"updateProduct": (*writes.Writes).UpdateProduct,
-		"deleteProduct": (*writes.Writes).DeleteProduct,
+	register(t, h.productWrites, "products.go", map[string]method[*handlers.ProductWrites]{
+		"createProduct": (*handlers.ProductWrites).CreateProduct,
+		"updateProduct": (*handlers.ProductWrites).UpdateProduct,
+		"deleteProduct": (*handlers.ProductWrites).DeleteProduct,
 	})
-	register(t, h.productImages, "images.go", map[string]method[*images.Images]{
-		"listProductImages":  (*images.Images).ListProductImages,
-		"getProductImage":    (*images.Images).GetProductImage,
-		"createProductImage": (*images.Images).CreateProductImage,
-		"updateProductImage": (*images.Images).UpdateProductImage,
-		"deleteProductImage": (*images.Images).DeleteProductImage,
+	register(t, h.productImages, "images.go", map[string]method[*handlers.Images]{
+		"listProductImages":  (*handlers.Images).ListProductImages,
+		"getProductImage":    (*handlers.Images).GetProductImage,
+		"createProductImage": (*handlers.Images).CreateProductImage,
+		"updateProductImage": (*handlers.Images).UpdateProductImage,
+		"deleteProductImage": (*handlers.Images).DeleteProductImage,
 	})
-	register(t, h.productWebsites, "assignments.go", map[string]method[*assignments.Websites]{
-		"listProductWebsites":   (*assignments.Websites).ListProductWebsites,
-		"createProductWebsites": (*assignments.Websites).CreateProductWebsites,
-		"deleteProductWebsite":  (*assignments.Websites).DeleteProductWebsite,
+	register(t, h.productWebsites, "assignments.go", map[string]method[*handlers.WebsiteAssignments]{
+		"listProductWebsites":   (*handlers.WebsiteAssignments).ListProductWebsites,
+		"createProductWebsites": (*handlers.WebsiteAssignments).CreateProductWebsites,
+		"deleteProductWebsite":  (*handlers.WebsiteAssignments).DeleteProductWebsite,
 	})
-	register(t, h.productCategories, "assignments.go", map[string]method[*assignments.Categories]{
-		"listProductCategories": (*assignments.Categories).ListProductCategories,
-		"createProductCategory": (*assignments.Categories).CreateProductCategory,
-		"deleteProductCategory": (*assignments.Categories).DeleteProductCategory,
+	register(t, h.productCategories, "assignments.go", map[string]method[*handlers.CategoryAssignments]{
+		"listProductCategories": (*handlers.CategoryAssignments).ListProductCategories,
+		"createProductCategory": (*handlers.CategoryAssignments).CreateProductCategory,
+		"deleteProductCategory": (*handlers.CategoryAssignments).DeleteProductCategory,
 	})
-	register(t, h.stockItems, "stock.go", map[string]method[*stockitems.Items]{
-		"getStockItem":     (*stockitems.Items).GetStockItem,
-		"listStockItems":   (*stockitems.Items).ListStockItems,
-		"updateStockItem":  (*stockitems.Items).UpdateStockItem,
-		"updateStockItems": (*stockitems.Items).UpdateStockItems,
+	register(t, h.stockItems, "stock.go", map[string]method[*handlers.StockItems]{
+		"getStockItem":     (*handlers.StockItems).GetStockItem,
+		"listStockItems":   (*handlers.StockItems).ListStockItems,
+		"updateStockItem":  (*handlers.StockItems).UpdateStockItem,
+		"updateStockItems": (*handlers.StockItems).UpdateStockItems,
 	})
-	register(t, h.orders, "orders.go", map[string]method[*orders.Orders]{
-		"getOrder":           (*orders.Orders).GetOrder,
-		"listOrders":         (*orders.Orders).ListOrders,
-		"listOrderItems":     (*orders.Orders).ListOrderItems,
-		"getOrderAddress":    (*orders.Orders).GetOrderAddress,
-		"listOrderAddresses": (*orders.Orders).ListOrderAddresses,
-		"getOrderComment":    (*orders.Orders).GetOrderComment,
-		"listOrderComments":  (*orders.Orders).ListOrderComments,
-		"createOrderComment": (*orders.Orders).CreateOrderComment,
+	register(t, h.orders, "orders.go", map[string]method[*handlers.Orders]{
+		"getOrder":           (*handlers.Orders).GetOrder,
+		"listOrders":         (*handlers.Orders).ListOrders,
+		"listOrderItems":     (*handlers.Orders).ListOrderItems,
+		"getOrderAddress":    (*handlers.Orders).GetOrderAddress,
+		"listOrderAddresses": (*handlers.Orders).ListOrderAddresses,
+		"getOrderComment":    (*handlers.Orders).GetOrderComment,
+		"listOrderComments":  (*handlers.Orders).ListOrderComments,
+		"createOrderComment": (*handlers.Orders).CreateOrderComment,
 	})
 	return t
 }
 
 // A method is a method of a handler H that handles one call.
-type method[H any] func(H, context.Context, *calls.Call) (*calls.Reply, error)
+type method[H any] func(H, context.Context, *resource.Call) (*resource.Reply, error)
 
 // A handlerTable holds the function that handles each call, its file and line, and the file of
 // the rules of its writes, both relative to the root of the module.
@@ -114,7 +108,7 @@ func register[H any](t *handlerTable, h H, rule string, methods map[string]metho
 		if rule != "" {
 			t.rules[call] = "adapter/rules/" + rule
 		}
-		t.functions[call] = func(ctx context.Context, c *calls.Call) (*calls.Reply, error) { return handle(h, ctx, c) }
+		t.functions[call] = func(ctx context.Context, c *resource.Call) (*resource.Reply, error) { return handle(h, ctx, c) }
 		f := runtime.FuncForPC(reflect.ValueOf(handle).Pointer())
 		file, line := f.FileLine(f.Entry())
 		if at := strings.LastIndex(file, "mapping/"); at >= 0 {

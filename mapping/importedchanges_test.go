@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/shopconfig"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // imported returns a record as an import brings it. values are names and values in turn.
@@ -45,7 +45,7 @@ func TestCachedRepliesAfterImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	with := settings()
-	with.Prices = shopconfig.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
+	with.Prices = resource.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
 	fresh := func() *shop { return serveShop(t, contract.Documented(), with, demotest.Data(t), store, store) }
 	watch := openFile(t, sqlstore.Options{DSN: "sqlite:" + store.path}).Changes().NewWatch()
 	with.AwaitChanges = watch.Await

@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/shopconfig"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // openImportedStore opens the demo store with the records that only imports bring: types of
@@ -58,7 +58,7 @@ func openImportedStore(t *testing.T) (*store, *adapter.Dataset) {
 func openImportedShop(t *testing.T) *customerShop {
 	t.Helper()
 	store, data := openImportedStore(t)
-	with := mapping.Settings{Prices: shopconfig.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}}
+	with := mapping.Settings{Prices: resource.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}}
 	return serveCustomers(t, store, data, contract.StandardFields(), adapter.NewSchemas(), with)
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // An ownerLabel names the callers who may see a record or an attribute. Labels 1 to 3 are
@@ -250,12 +250,12 @@ func (m *labeledShop) productLabel(rec adapter.Record) ownerLabel {
 }
 
 // get sends a GET for a target below /api/rest.
-func (m *labeledShop) get(c caller, target, accept string) calls.Response {
+func (m *labeledShop) get(c caller, target, accept string) resource.Response {
 	return m.ask(c, "GET", target, accept, "", "")
 }
 
 // ask sends a request with any method, with or without a body.
-func (m *labeledShop) ask(c caller, method, target, accept, contentType, body string) calls.Response {
+func (m *labeledShop) ask(c caller, method, target, accept, contentType, body string) resource.Response {
 	r := httptest.NewRequest(method, "/api/rest"+target, strings.NewReader(body))
 	r.Header.Set("Accept", accept)
 	if contentType != "" {
@@ -264,7 +264,7 @@ func (m *labeledShop) ask(c caller, method, target, accept, contentType, body st
 	if c.authorization != "" {
 		r.Header.Set("Authorization", c.authorization)
 	}
-	return m.service.Serve(r.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil)
+	return m.service.Serve(r.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // leaks returns the labels in a body that the caller may not see, or "".

@@ -10,8 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // TestLegacyWrite looks for the records that forwarded writes name.
@@ -54,7 +54,7 @@ func TestLegacyWrite(t *testing.T) {
 	} {
 		for name, body := range map[string]io.Reader{"at once": strings.NewReader(tt.body), "in pieces": iotest.OneByteReader(strings.NewReader(tt.body))} {
 			t.Run(tt.name+" "+name, func(t *testing.T) {
-				r := &calls.Request{HTTP: httptest.NewRequestWithContext(t.Context(), tt.method, "/api/rest"+tt.path, body)}
+				r := &resource.Request{HTTP: httptest.NewRequestWithContext(t.Context(), tt.method, "/api/rest"+tt.path, body)}
 				items := s.service.BatchItems(r)
 				if sent, err := io.ReadAll(r.HTTP.Body); err != nil || string(sent) != tt.body {
 					t.Fatalf("%v: the body is %q", err, sent)

@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A bodyCall is a call that reads a body, for a record of the demo store.
@@ -214,12 +214,12 @@ func (s *bodyShop) restore(t testing.TB) {
 	t.Helper()
 	s.reset(t)
 	s.addImage(t, "/products/1/images")
-	s.mayHaveChanged(t, calls.Response{})
+	s.mayHaveChanged(t, resource.Response{})
 }
 
 // mayHaveChanged reports whether the call that was answered with r may have stored
 // anything.
-func (s *bodyShop) mayHaveChanged(t testing.TB, r calls.Response) bool {
+func (s *bodyShop) mayHaveChanged(t testing.TB, r resource.Response) bool {
 	t.Helper()
 	if s.watcher == nil {
 		return r.Status/100 == 2
@@ -237,7 +237,7 @@ func (s *bodyShop) withUniqueValues(body string) string {
 // sendAndCheck sends a body and checks the properties of all replies: the contract
 // defines it, it is not much larger than the body, a refused call changes nothing, and
 // nothing is an internal error. It returns the reply.
-func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, contentType, body string) calls.Response {
+func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, contentType, body string) resource.Response {
 	t.Helper()
 	r := s.serve(contract.Admin, c.method, c.path, body, "Accept", accept, "Content-Type", contentType)
 	crash := r.Status == 500 && r.ContentType == typeHTML && len(r.Body) == 0 && !s.documented()
@@ -278,7 +278,7 @@ func (c bodyCall) isBatch() bool {
 
 // checkMessages checks that every entry of an error reply has a message, and that none
 // comes from a program.
-func (s *bodyShop) checkMessages(t testing.TB, what string, r calls.Response) {
+func (s *bodyShop) checkMessages(t testing.TB, what string, r resource.Response) {
 	t.Helper()
 	checkWellFormed(t, what, r)
 	if r.ContentType != typeJSON {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A modifiedList is a list and its support for list modifiers (wire 10).
@@ -373,7 +373,7 @@ func (s *shop) checkOddQuery(t *testing.T, target string, want outcome) {
 // checkContractReply checks the properties of every reply: its size is bounded, an error
 // is an envelope, an internal error occurs only where the original crashes, and nothing
 // internal shows.
-func (s *shop) checkContractReply(t *testing.T, target string, got calls.Response) {
+func (s *shop) checkContractReply(t *testing.T, target string, got resource.Response) {
 	t.Helper()
 	const maxReply = 256 << 10
 	crash := !s.documented() && got.Status == 500 && len(got.Body) == 0

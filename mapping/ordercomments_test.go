@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // comment returns a comment as stored: text, status, visibility and notification, with -
 // for null.
-func (s *shop) comment(t testing.TB, r calls.Response) string {
+func (s *shop) comment(t testing.TB, r resource.Response) string {
 	t.Helper()
 	id, found := strings.CutPrefix(r.Location, "/api/rest/orders/comments/")
 	var key int64
@@ -61,7 +61,7 @@ func TestConcurrentComments(t *testing.T) {
 	const clients = 50
 	s := openSQLiteShop(t, contract.Magento())
 	var all sync.WaitGroup
-	replies := make([]calls.Response, clients)
+	replies := make([]resource.Response, clients)
 	for i := range replies {
 		all.Go(func() {
 			replies[i] = s.write(contract.Admin, "POST", "/orders/1/comments", fmt.Sprintf(`{"status":"s%d"}`, i))

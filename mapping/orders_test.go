@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // The orders that the tests add to the demo store's four, of which 1 and 4 belong to
@@ -79,7 +79,7 @@ func addOrders(data *adapter.Dataset) {
 }
 
 // get sends a GET.
-func (s orderShop) get(t *testing.T, as contract.Role, path string) calls.Response {
+func (s orderShop) get(t *testing.T, as contract.Role, path string) resource.Response {
 	t.Helper()
 	return withFullBody(t, s.serve(as, "GET", path, "", "Accept", asJSON))
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // TestAccept checks the format of the reply for an Accept header, on a stock item
@@ -219,7 +219,7 @@ func TestPanic(t *testing.T) {
 				}
 				return nil
 			})
-			send := func() calls.Response {
+			send := func() resource.Response {
 				return s.serve(contract.Admin, call.method, call.target, call.body, "Accept", "application/json", "Content-Type", "application/json")
 			}
 			r := send()
@@ -313,7 +313,7 @@ func TestRetryAfter(t *testing.T) {
 // saved, so that it can be repeated. Once an item has been saved, the reply must name
 // the saved items.
 func TestBatchWithoutBackend(t *testing.T) {
-	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, calls.Response)) {
+	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, resource.Response)) {
 		for _, d := range contract.Dialects() {
 			t.Run(d.Name, func(t *testing.T) {
 				s := openFaulty(t, d, func(op string, key adapter.Key) error {
@@ -326,13 +326,13 @@ func TestBatchWithoutBackend(t *testing.T) {
 			})
 		}
 	}
-	inBothWith(t, 1, func(t *testing.T, r calls.Response) {
+	inBothWith(t, 1, func(t *testing.T, r resource.Response) {
 		checkRefused(t, r, "503 Resource internal error.")
 		if r.RetryAfter != 1 {
 			t.Errorf("retry after %d s", r.RetryAfter)
 		}
 	})
-	inBothWith(t, 2, func(t *testing.T, r calls.Response) {
+	inBothWith(t, 2, func(t *testing.T, r resource.Response) {
 		if r.Status != 207 || strings.Count(string(r.Body), `"success"`) != 1 || strings.Count(string(r.Body), "Resource internal error.") != 2 {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
@@ -378,7 +378,7 @@ func TestClientGone(t *testing.T) {
 		r := httptest.NewRequest(call[0], "/api/rest"+call[1], strings.NewReader(call[2]))
 		r.Header.Set("Authorization", s.authorizations[contract.Admin])
 		r.Header.Set("Content-Type", "application/json")
-		response := s.service.Serve(ctx, &calls.Request{HTTP: r, Scheme: "http"}, nil)
+		response := s.service.Serve(ctx, &resource.Request{HTTP: r, Scheme: "http"}, nil)
 		if response.Status != 503 {
 			t.Errorf("%s %s: got %d %s, want 503", call[0], call[1], response.Status, response.Body)
 		}

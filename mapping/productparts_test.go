@@ -11,9 +11,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/replycache"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // gallery is the data that these tests add to the demo store: images, an inactive category, a
@@ -84,7 +84,7 @@ func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.
 }
 
 // get sends a GET as role, with Accept: application/json unless accept is set.
-func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.Role, path, accept string) calls.Response {
+func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.Role, path, accept string) resource.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "http://shop.example:8080/api/rest"+path, nil)
 	if accept == "" {
@@ -96,7 +96,7 @@ func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.
 			r.Header.Set("Authorization", authorization(s.data, token))
 		}
 	}
-	return service.Serve(t.Context(), &calls.Request{HTTP: r, Scheme: "http"}, nil)
+	return service.Serve(t.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // TestImageInXML checks the elements of an image, including empty ones, and the base URL

@@ -8,7 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/shopconfig"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // TestProductReadQueries checks the store reads of product calls. For one product the SQL
@@ -18,7 +18,7 @@ func TestProductReadQueries(t *testing.T) {
 	moment := time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := settings()
 	s.Now = func() time.Time { return moment }
-	s.Prices = shopconfig.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
+	s.Prices = resource.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
 	shop := openShopWith(t, contract.Documented(), s, func(backend adapter.Adapter) adapter.Adapter {
 		return countingAdapter{backend, &recorded}
 	})

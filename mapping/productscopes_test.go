@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/shopconfig"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // openScopedShop serves the demo store with values for store views, after changes by SQL.
@@ -50,7 +50,7 @@ func openScopedShop(t *testing.T, d *contract.Dialect, changes ...string) *shop 
 		t.Fatal(err)
 	}
 	settings := settings()
-	settings.Prices = shopconfig.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
+	settings.Prices = resource.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
 	return serveDemo(t, d, settings, openSQLite(t, dsn, nil, nil), nil)
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // newProduct returns a body that creates a product: the given members, followed by the
@@ -28,7 +28,7 @@ func newProduct(sku, members string) string {
 }
 
 // send writes a JSON body as Admin.
-func (s *shop) send(method, target, body string) calls.Response {
+func (s *shop) send(method, target, body string) resource.Response {
 	return s.serve(contract.Admin, method, target, body, "Accept", "application/json", "Content-Type", "application/json")
 }
 
@@ -200,7 +200,7 @@ func TestSpecialPriceTimeZone(t *testing.T) {
 func TestConcurrentProductsWithOneSKU(t *testing.T) {
 	const clients = 20
 	s := openSQLiteShop(t, contract.Documented())
-	answers := make([]calls.Response, clients)
+	answers := make([]resource.Response, clients)
 	var running sync.WaitGroup
 	for i := range clients {
 		running.Go(func() {

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // TestTooManyRequests checks that calls beyond a consumer's rate are refused with an envelope
@@ -19,7 +19,7 @@ func TestTooManyRequests(t *testing.T) {
 			with.Now = func() time.Time { return moment }
 			with.ConsumerRate, with.ConsumerBurst = 0.5, 2
 			s := openShopWith(t, d, with, nil)
-			get := func(role contract.Role, target, accept string, header ...string) calls.Response {
+			get := func(role contract.Role, target, accept string, header ...string) resource.Response {
 				return s.serve(role, "GET", target, "", append(header, "Accept", accept)...)
 			}
 			const item = "/stockitems/1"

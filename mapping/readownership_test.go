@@ -8,8 +8,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A readCase is the result of a GET of a route for a caller whom the access table admits.
@@ -293,7 +293,7 @@ func (m *labeledShop) checkRead(t *testing.T, rule *readCase, c caller, p []stri
 }
 
 // entries returns the number of entries in a JSON list.
-func entries(t *testing.T, r calls.Response) int {
+func entries(t *testing.T, r resource.Response) int {
 	t.Helper()
 	var array []json.RawMessage
 	if json.Unmarshal(r.Body, &array) == nil {

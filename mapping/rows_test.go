@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // addRows adds three records to every list of the demo store, with the owner of record 1
@@ -65,7 +65,7 @@ func listPaths() (paths []listPath) {
 var formKey = regexp.MustCompile(`form_key.{1,3}[A-Z0-9]{16}`)
 
 // withFullBody returns a response with its stream read into Body.
-func withFullBody(t *testing.T, r calls.Response) calls.Response {
+func withFullBody(t *testing.T, r resource.Response) resource.Response {
 	t.Helper()
 	if r.Stream != nil {
 		if r.Body != nil {

@@ -7,29 +7,20 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/budget"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/customers"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
-	"github.com/portico-commerce/portico/mapping/orders"
+	"github.com/portico-commerce/portico/mapping/handlers"
+	"github.com/portico-commerce/portico/mapping/limits"
 	"github.com/portico-commerce/portico/mapping/pipeline"
-	"github.com/portico-commerce/portico/mapping/products"
-	"github.com/portico-commerce/portico/mapping/products/assignments"
-	"github.com/portico-commerce/portico/mapping/products/images"
-	"github.com/portico-commerce/portico/mapping/products/lookup"
-	"github.com/portico-commerce/portico/mapping/products/writes"
-	"github.com/portico-commerce/portico/mapping/records"
 	"github.com/portico-commerce/portico/mapping/replycache"
-	"github.com/portico-commerce/portico/mapping/shopconfig"
-	"github.com/portico-commerce/portico/mapping/stockitems"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // Settings are the parts of the configuration that affect the answers to calls.
 type Settings struct {
 	pipeline.Settings
-	records.FilterSettings
+	resource.FilterSettings
 	replycache.ReplySettings
-	gate.LegacySettings
+	LegacySettings
 	// ImagePixels limits the pixels of a new image, and of all images that are checked at
 	// the same time.
 	ImagePixels int64
@@ -37,42 +28,42 @@ type Settings struct {
 	// bcrypt.DefaultCost.
 	PasswordCost int
 	// Stock holds the shop's stock settings.
-	Stock stockitems.Settings
+	Stock handlers.StockSettings
 	// Prices holds the settings that prices depend on.
-	Prices shopconfig.PriceSettings
+	Prices resource.PriceSettings
 	// Products holds the values that products may refer to.
-	Products writes.Settings
+	Products handlers.ProductSettings
 }
 
 // A Service answers the calls of the contract in one dialect from one backend. It is safe
 // for concurrent use.
 type Service struct {
 	*pipeline.Pipeline
-	*gate.Gate
+	*Gate
 	dialect  *contract.Dialect
 	settings Settings
-	backend  *records.Backend
-	lists    *records.ListCache
-	filters  *records.FilterLimiter
+	backend  *resource.Backend
+	lists    *resource.ListCache
+	filters  *resource.FilterLimiter
 	caches   *replycache.Invalidating
-	shops    *shopconfig.Cache
+	shops    *resource.ShopCache
 }
 
 // New returns a service for dialect d on a backend. Replies show the given fields. The
 // schemas must have an attribute for every field that is not computed. See [Offers] for
 // resources that the backend has no store for.
 func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
-	lists, err := records.NewListCache(settings.Now)
+	lists, err := resource.NewListCache(settings.Now)
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{dialect: d, settings: settings, lists: lists, filters: records.NewFilterLimiter(settings.FilterSettings)}
+	s := &Service{dialect: d, settings: settings, lists: lists, filters: resource.NewFilterLimiter(settings.FilterSettings)}
 	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache)
-	s.backend = records.NewBackend(s.caches, schemas, lists, s.filters)
-	if s.shops, err = shopconfig.New(s.backend, settings.Prices, settings.Now); err != nil {
+	s.backend = resource.NewBackend(s.caches, schemas, lists, s.filters)
+	if s.shops, err = resource.NewShopCache(s.backend, settings.Prices, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop configuration: %w", err)
 	}
-	finder, err := lookup.New(d, s.backend, s.shops)
+	finder, err := handlers.NewFinder(d, s.backend, s.shops)
 	if err != nil {
 		return nil, fmt.Errorf("products: %w", err)
 	}
@@ -89,42 +80,42 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	if err != nil {
 		return nil, err
 	}
-	s.Gate = gate.New(gate.Parts{
+	s.Gate = newGate(gateParts{
 		Dialect: d, Authenticator: authenticator, Log: log, Now: settings.Now, Products: finder, Pipeline: s.Pipeline, ReplyCache: replies,
 	}, settings.LegacySettings)
 	return s, nil
 }
 
 // newHandlers returns the handlers of all resources.
-func (s *Service) newHandlers(fields *contract.Fields, finder *lookup.Finder, authenticator *auth.Authenticator, log *slog.Logger) (*handlerSet, error) {
+func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductFinder, authenticator *auth.Authenticator, log *slog.Logger) (*handlerSet, error) {
 	d, backend, settings := s.dialect, s.backend, &s.settings
 	h := &handlerSet{}
 	var err error
-	if h.customers, err = customers.New(d, fields, backend, s.shops, settings.PasswordCost, authenticator.PurgeCredentials); err != nil {
+	if h.customers, err = handlers.NewCustomers(d, fields, backend, s.shops, settings.PasswordCost, authenticator.PurgeCredentials); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)
 	}
-	if h.customerAddresses, err = customers.NewAddresses(d, fields, backend); err != nil {
+	if h.customerAddresses, err = handlers.NewAddresses(d, fields, backend); err != nil {
 		return nil, fmt.Errorf("customer addresses: %w", err)
 	}
-	if h.stockItems, err = stockitems.New(d, fields, backend, settings.Stock, settings.Now, log); err != nil {
+	if h.stockItems, err = handlers.NewStockItems(d, fields, backend, settings.Stock, settings.Now, log); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
 	}
-	if h.productImages, err = images.New(d, fields, backend, finder, settings.PublicURL, settings.ImagePixels); err != nil {
+	if h.productImages, err = handlers.NewImages(d, fields, backend, finder, settings.PublicURL, settings.ImagePixels); err != nil {
 		return nil, fmt.Errorf("product images: %w", err)
 	}
-	if h.products, err = products.New(d, fields, backend, finder, h.productImages.Resource, settings.Stock.ManageStock, settings.PublicURL, settings.Now); err != nil {
+	if h.products, err = handlers.NewProducts(d, fields, backend, finder, h.productImages.Resource, settings.Stock.ManageStock, settings.PublicURL, settings.Now); err != nil {
 		return nil, fmt.Errorf("products: %w", err)
 	}
-	if h.productWrites, err = writes.New(d, fields, backend, finder, &h.stockItems.Rules, settings.Products, settings.Prices, settings.Now); err != nil {
+	if h.productWrites, err = handlers.NewProductWrites(d, fields, backend, finder, &h.stockItems.Rules, settings.Products, settings.Prices, settings.Now); err != nil {
 		return nil, fmt.Errorf("writes of products: %w", err)
 	}
-	if h.productWebsites, err = assignments.NewWebsites(d, fields, backend, s.shops, log); err != nil {
+	if h.productWebsites, err = handlers.NewWebsiteAssignments(d, fields, backend, s.shops, log); err != nil {
 		return nil, fmt.Errorf("product websites: %w", err)
 	}
-	if h.productCategories, err = assignments.NewCategories(d, fields, backend, finder); err != nil {
+	if h.productCategories, err = handlers.NewCategoryAssignments(d, fields, backend, finder); err != nil {
 		return nil, fmt.Errorf("product categories: %w", err)
 	}
-	if h.orders, err = orders.New(d, fields, backend); err != nil {
+	if h.orders, err = handlers.NewOrders(d, fields, backend); err != nil {
 		return nil, fmt.Errorf("orders: %w", err)
 	}
 	return h, nil
@@ -151,7 +142,7 @@ func (s *Service) WithSettings(settings Settings) (*Service, error) {
 }
 
 // Budgets returns the budgets that limit concurrent requests, for metrics.
-func (s *Service) Budgets() []*budget.Budget {
+func (s *Service) Budgets() []*limits.Budget {
 	filters := s.filters.Budgets()
 	return append(s.Pipeline.Budgets(), filters.All, filters.Guests)
 }

@@ -29,11 +29,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/pipeline"
-	"github.com/portico-commerce/portico/mapping/products/writes"
-	"github.com/portico-commerce/portico/mapping/stockitems"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // now is the time of every save in these tests.
@@ -99,8 +98,8 @@ func settings() mapping.Settings {
 		},
 		ImagePixels:  1 << 20,
 		PasswordCost: bcrypt.MinCost,
-		Stock:        stockitems.Settings{NotifyQty: 1, ManageStock: true},
-		Products:     writes.Settings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
+		Stock:        handlers.StockSettings{NotifyQty: 1, ManageStock: true},
+		Products:     handlers.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
 	}
 }
 
@@ -321,12 +320,12 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 
 // serve sends a request as role and returns the response. target is below /api/rest, or
 // begins with /api/. header holds names and values in turn.
-func (s *shop) serve(role contract.Role, method, target, body string, header ...string) calls.Response {
+func (s *shop) serve(role contract.Role, method, target, body string, header ...string) resource.Response {
 	return s.serveWith(context.Background(), role, method, target, body, header...)
 }
 
 // serveWith is like serve, with a context.
-func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target, body string, header ...string) calls.Response {
+func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target, body string, header ...string) resource.Response {
 	if !strings.HasPrefix(target, "/api/") {
 		target = "/api/rest" + target
 	}
@@ -337,11 +336,11 @@ func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target
 	for pair := range slices.Chunk(header, 2) {
 		r.Header[http.CanonicalHeaderKey(pair[0])] = append(r.Header.Values(pair[0]), pair[1])
 	}
-	return s.service.Serve(ctx, &calls.Request{HTTP: r, Scheme: "http"}, nil)
+	return s.service.Serve(ctx, &resource.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // put updates stock as Admin with a body of the given type, and requests JSON.
-func (s *shop) put(target, contentType, body string) calls.Response {
+func (s *shop) put(target, contentType, body string) resource.Response {
 	return s.serve(contract.Admin, "PUT", target, body, "Accept", "application/json", "Content-Type", contentType)
 }
 
@@ -417,7 +416,7 @@ func (s *shop) checkItem(t testing.TB, id int, want ...string) {
 }
 
 // faults returns the entries of a JSON error envelope, each as "400 text".
-func faults(t testing.TB, r calls.Response) []string {
+func faults(t testing.TB, r resource.Response) []string {
 	t.Helper()
 	list, err := faultsIn(r)
 	if err != nil {
@@ -427,7 +426,7 @@ func faults(t testing.TB, r calls.Response) []string {
 }
 
 // faultsIn is like faults for a reply of any kind.
-func faultsIn(r calls.Response) ([]string, error) {
+func faultsIn(r resource.Response) ([]string, error) {
 	var envelope struct {
 		Messages struct {
 			Error []struct {
@@ -448,7 +447,7 @@ func faultsIn(r calls.Response) ([]string, error) {
 
 // checkRefused compares the entries of an error reply, each as "400 text"; the last one
 // determines the status.
-func checkRefused(t testing.TB, r calls.Response, want ...string) {
+func checkRefused(t testing.TB, r resource.Response, want ...string) {
 	t.Helper()
 	if got := faults(t, r); !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -458,7 +457,7 @@ func checkRefused(t testing.TB, r calls.Response, want ...string) {
 	}
 }
 
-func checkSaved(t testing.TB, r calls.Response) {
+func checkSaved(t testing.TB, r resource.Response) {
 	t.Helper()
 	if r.Status != 200 || len(r.Body) != 0 || r.Location != "" {
 		t.Errorf("got %d %s, location %q, want 200 with an empty body", r.Status, r.Body, r.Location)
@@ -466,7 +465,7 @@ func checkSaved(t testing.TB, r calls.Response) {
 }
 
 // checkReply compares the status, content type and body of a reply.
-func checkReply(t testing.TB, r calls.Response, status int, contentType, body string) {
+func checkReply(t testing.TB, r resource.Response, status int, contentType, body string) {
 	t.Helper()
 	if r.Status != status || r.ContentType != contentType || string(r.Body) != body {
 		t.Errorf("got  %d %s %s\nwant %d %s %s", r.Status, r.ContentType, r.Body, status, contentType, body)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/stockitems"
+	"github.com/portico-commerce/portico/mapping/handlers"
 )
 
 const (
@@ -347,7 +347,7 @@ func TestShopStockSettings(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			with := settings()
-			with.Stock = stockitems.Settings{MinQty: 10, NotifyQty: 20.5, Backorders: 0}
+			with.Stock = handlers.StockSettings{MinQty: 10, NotifyQty: 20.5, Backorders: 0}
 			s := openShopWith(t, d, with, nil)
 			s.storeItem(t, 1, nil)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":20}`))
@@ -355,7 +355,7 @@ func TestShopStockSettings(t *testing.T) {
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":10}`))
 			s.checkItem(t, 1, "is_in_stock", "0", "stock_status_changed_auto", "1")
 
-			with.Stock = stockitems.Settings{Backorders: 2}
+			with.Stock = handlers.StockSettings{Backorders: 2}
 			s = openShopWith(t, d, with, nil)
 			s.storeItem(t, 1, nil)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":"-0.5"}`))

@@ -13,8 +13,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A transcript is a file of testdata/transcripts that holds calls and their replies:
@@ -132,7 +132,7 @@ func (c *transcribedCall) make(t *testing.T, s *shop) string {
 }
 
 // transcribedReply returns a reply as transcripts show it.
-func transcribedReply(r calls.Response) string {
+func transcribedReply(r resource.Response) string {
 	if list, err := faultsIn(r); err == nil && len(list) > 0 && strings.HasPrefix(list[len(list)-1], fmt.Sprint(r.Status)) {
 		return quoteControls(strings.Join(list, " | "))
 	}

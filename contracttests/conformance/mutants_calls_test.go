@@ -2,13 +2,12 @@ package conformance
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/mapping/codec"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/portico-commerce/portico/mapping/codec"
 )
 
 // This file has faults that change a call or its caller, and faults that remember replies.

@@ -1,11 +1,10 @@
 package conformance
 
 import (
+	"github.com/portico-commerce/portico/mapping/codec"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/portico-commerce/portico/mapping/codec"
 )
 
 // This file has the functions that make faults of replies. In the path of a field, a.b is

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // Errors of [ContentType] (wire 6.1).
@@ -117,7 +116,7 @@ type acceptGroup struct {
 }
 
 func newAcceptGroup(quality string, place int) *acceptGroup {
-	number, ok := numeric.Parse(quality)
+	number, ok := ParseNumber(quality)
 	return &acceptGroup{quality: quality, number: number, numeric: ok, place: place}
 }
 

@@ -2,8 +2,6 @@ package codec
 
 import (
 	"strconv"
-
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // A Kind is the kind of a [Node].
@@ -83,11 +81,11 @@ func (n *Node) String() string {
 	case True:
 		return "1"
 	case Number:
-		i, f, whole := numeric.Literal(n.Text)
+		i, f, whole := ParseLiteral(n.Text)
 		if whole {
 			return strconv.FormatInt(i, 10)
 		}
-		return numeric.Text(f)
+		return NumberText(f)
 	case Text:
 		return n.Text
 	default:

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // Append appends a reply body to dst: n, a Struct, in format f (wire 7 and 8).
@@ -96,14 +95,14 @@ func jsonNumber(n *Node) string {
 	if isAmount(n.Text) {
 		return n.Text
 	}
-	_, f, whole := numeric.Literal(n.Text)
+	_, f, whole := ParseLiteral(n.Text)
 	switch {
 	case whole:
 		return n.String()
 	case math.IsInf(f, 0):
 		return n.Text
 	default:
-		return numeric.JSON(f)
+		return JSONNumber(f)
 	}
 }
 

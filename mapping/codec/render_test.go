@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -200,8 +199,8 @@ func TestAmounts(t *testing.T) {
 		if got := isAmount(text); got != want {
 			t.Errorf("%q: %t", text, got)
 		}
-		if _, f, whole := numeric.Literal(text); want && !whole && numeric.JSON(f) != text {
-			t.Errorf("%q: %s", text, numeric.JSON(f))
+		if _, f, whole := ParseLiteral(text); want && !whole && JSONNumber(f) != text {
+			t.Errorf("%q: %s", text, JSONNumber(f))
 		} else if n := NumberNode(text); want && whole && n.String() != text {
 			t.Errorf("%q: %s", text, n.String())
 		}

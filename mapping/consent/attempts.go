@@ -5,8 +5,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-
-	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/limits"
 )
 
 // Limits on failed log-ins: how many may fail in a row, and the interval at which another
@@ -33,23 +32,23 @@ type loginAttempt struct {
 
 // attempts counts failed log-ins, of all processes if they share their counts.
 type attempts struct {
-	byPair    *ratelimit.Limiter[loginAttempt]
-	byClient  *ratelimit.Limiter[netip.Prefix]
-	byAccount *ratelimit.Limiter[string]
+	byPair    *limits.Limiter[loginAttempt]
+	byClient  *limits.Limiter[netip.Prefix]
+	byAccount *limits.Limiter[string]
 	// loggedIn has the clients that have logged in to an account, probably its user.
 	// Attempts of other clients do not block them.
 	loggedIn *lru.Cache[loginAttempt, struct{}]
 }
 
-func newAttempts(now func() time.Time, shared ratelimit.Shared) (a *attempts, err error) {
+func newAttempts(now func() time.Time, shared limits.SharedRates) (a *attempts, err error) {
 	a = &attempts{}
-	if a.byPair, err = ratelimit.New[loginAttempt](1/pairPause.Seconds(), pairBurst, now); err != nil {
+	if a.byPair, err = limits.NewLimiter[loginAttempt](1/pairPause.Seconds(), pairBurst, now); err != nil {
 		return nil, err
 	}
-	if a.byClient, err = ratelimit.New[netip.Prefix](1/clientPause.Seconds(), clientBurst, now); err != nil {
+	if a.byClient, err = limits.NewLimiter[netip.Prefix](1/clientPause.Seconds(), clientBurst, now); err != nil {
 		return nil, err
 	}
-	if a.byAccount, err = ratelimit.New[string](1/accountPause.Seconds(), accountBurst, now); err != nil {
+	if a.byAccount, err = limits.NewLimiter[string](1/accountPause.Seconds(), accountBurst, now); err != nil {
 		return nil, err
 	}
 	a.byPair.Share("login pair", shared)

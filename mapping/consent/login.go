@@ -10,7 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/limits"
 )
 
 const (
@@ -36,7 +36,7 @@ func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error
 		return s.askAgain(ctx, w, v, expiredForm)
 	}
 	name, password := v.form[nameField], v.form[passwordField]
-	wait, end := s.attempts.begin(loginAttempt{v.userKind.cookie + " " + accountKey(name), ratelimit.Network(v.client)})
+	wait, end := s.attempts.begin(loginAttempt{v.userKind.cookie + " " + accountKey(name), limits.Network(v.client)})
 	if wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(wait))
 		return s.askAgain(ctx, w, v, tooMany)

@@ -20,7 +20,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/limits"
 )
 
 // defaultMaxQuery is the default of Options.MaxQuery.
@@ -38,7 +38,7 @@ type Options struct {
 	// sessions end with the process.
 	Secret []byte
 	// SharedCounts, unless nil, adds up failed log-ins over processes.
-	SharedCounts ratelimit.Shared
+	SharedCounts limits.SharedRates
 	// MaxQuery is the maximum length of a query in bytes; 0 means 64 KiB.
 	MaxQuery int
 	// PublicURL is the base URL of the shop; "" means the base URL of each request.

@@ -18,15 +18,13 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/budget"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/landing"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
-	"github.com/portico-commerce/portico/mapping/products/images"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/limits"
+	"github.com/portico-commerce/portico/mapping/openapi"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // Options are the settings of the API.
@@ -56,7 +54,7 @@ type Options struct {
 	// client gets the reply: it makes reads that this side answers show what the write has
 	// changed, or gives up. It is called even while Rules let Legacy answer all reads: another
 	// process may answer some already.
-	FollowWrite func(ctx context.Context, write gate.Write)
+	FollowWrite func(ctx context.Context, write mapping.GateWrite)
 	// BeginWrite, unless nil, is called before each call that writes. It says which system
 	// gets it, given the rule of Rules for it, and waits while that changes. The API calls
 	// end when the write has ended.
@@ -64,7 +62,7 @@ type Options struct {
 	// Consent serves the OAuth pages outside the interface; nil serves none.
 	Consent *consent.Site
 	// Landing is the page for browsers that open the address of the shop; nil serves none.
-	Landing *landing.Page
+	Landing *openapi.LandingPage
 	// ReplyBytes limits the memory of all large replies that are being sent, SpoolBytes the
 	// size of the temporary files below SpoolDir that hold the others. 0 means no limit;
 	// SpoolDir "" means the system's folder for temporary files.
@@ -82,7 +80,7 @@ type Options struct {
 	// the /64 of an IPv6 address.
 	GuestRate float64
 	// SharedCounts, unless nil, adds up the calls of Guests over processes.
-	SharedCounts ratelimit.Shared
+	SharedCounts limits.SharedRates
 	GuestBurst   int
 }
 
@@ -101,9 +99,9 @@ type API struct {
 	Options
 	placeholder []byte
 	states      sync.Pool
-	replies     *budget.Budget // bytes in memory
+	replies     *limits.Budget // bytes in memory
 	spool       spool
-	guests      *ratelimit.Limiter[netip.Prefix]
+	guests      *limits.Limiter[netip.Prefix]
 	isShared    func() bool // whether the engine has middleware that is not Portico's
 	requestLog  *requestLog // to Log
 }
@@ -113,8 +111,8 @@ func New(service *mapping.Service, options Options) (*API, error) {
 	a := &API{service: service, Options: options}
 	log, below := withIDs(a.Log.Handler())
 	a.Log, a.requestLog = log, newRequestLog(below, service.Table().ResourcesOfCalls())
-	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
-	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
+	a.replies = limits.NewBudget("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
+	a.spool = spool{a.SpoolDir, limits.NewBudget("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
 	if err := a.spool.check(); err != nil {
 		return nil, fmt.Errorf("%w\nset lists.spool_dir (PORTICO_LISTS_SPOOL_DIR) to a folder that the program may write to", err)
 	}
@@ -149,8 +147,8 @@ func (a *API) With(service *mapping.Service, options Options) (*API, error) {
 }
 
 // newGuestRates returns the limiter of the calls of Guests.
-func newGuestRates(o *Options) (*ratelimit.Limiter[netip.Prefix], error) {
-	rates, err := ratelimit.New[netip.Prefix](o.GuestRate, o.GuestBurst, time.Now)
+func newGuestRates(o *Options) (*limits.Limiter[netip.Prefix], error) {
+	rates, err := limits.NewLimiter[netip.Prefix](o.GuestRate, o.GuestBurst, time.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -256,9 +254,9 @@ func (a *API) serveCall(c *gin.Context, s *state) error {
 // serveOutside answers a request that is not a call of the interface.
 func (a *API) serveOutside(c *gin.Context, s *state) {
 	leaveTrail(c, s)
-	if wanted := images.ParseMedia(c.Request); wanted != (images.MediaRequest{}) {
+	if wanted := handlers.ParseMedia(c.Request); wanted != (handlers.MediaRequest{}) {
 		a.serveMedia(c, wanted)
-		s.response = calls.Response{Call: mediaCall, Status: c.Writer.Status()}
+		s.response = resource.Response{Call: mediaCall, Status: c.Writer.Status()}
 		return
 	}
 	if a.Consent != nil {
@@ -284,7 +282,7 @@ func (a *API) serveLanding(c *gin.Context, s *state) {
 		a.reply(c, s, plain(http.StatusInternalServerError, "Internal error\n", s.buffer[:0]))
 		return
 	}
-	s.response = calls.Response{Call: landingCall, Status: c.Writer.Status()}
+	s.response = resource.Response{Call: landingCall, Status: c.Writer.Status()}
 }
 
 // withDeadline returns a context that ends when only the time for an error reply is left.

@@ -1,17 +1,16 @@
 package httpapi
 
 import (
+	"github.com/portico-commerce/portico/mapping/resource"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/calls"
 )
 
 // setCacheHeaders sets the headers that say whether a reply for Guests came from the cache, and
 // how the client may cache it: it must revalidate each time, because a write may have
 // invalidated the reply.
-func setCacheHeaders(header *headers, r *calls.Response) {
+func setCacheHeaders(header *headers, r *resource.Response) {
 	value := xCache(r.CacheOutcome)
 	if value == "" {
 		return

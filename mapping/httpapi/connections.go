@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/portico-commerce/portico/mapping/budget"
+	"github.com/portico-commerce/portico/mapping/limits"
 )
 
 const (
@@ -40,8 +39,8 @@ type ConnectionLimits struct {
 type Connections struct {
 	limits  ConnectionLimits
 	slots   chan struct{} // one value for each open connection
-	headers *budget.Budget
-	unread  *budget.Budget // connections
+	headers *limits.Budget
+	unread  *limits.Budget // connections
 
 	mu      sync.Mutex
 	drained map[*countedConn]struct{} // what their clients send is read and dropped
@@ -51,8 +50,8 @@ type Connections struct {
 // NewConnections returns Connections for one server.
 func NewConnections(most ConnectionLimits) *Connections {
 	return &Connections{
-		limits: most, slots: make(chan struct{}, most.Most), headers: budget.New("headers", headerBytes, 0),
-		unread: budget.New("unread", int64(max(1, most.Most/unreadPart)), 0), drained: map[*countedConn]struct{}{},
+		limits: most, slots: make(chan struct{}, most.Most), headers: limits.NewBudget("headers", headerBytes, 0),
+		unread: limits.NewBudget("unread", int64(max(1, most.Most/unreadPart)), 0), drained: map[*countedConn]struct{}{},
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // serveConsent answers a request for an OAuth endpoint or page. call is its name in logs and
@@ -22,7 +22,7 @@ func (a *API) serveConsent(c *gin.Context, s *state, call string) {
 	if err == nil {
 		c.Writer.WriteHeaderNow() // of a reply without a body
 		// The contract demands a status of 500 for some errors of the program.
-		s.response = calls.Response{Call: call, Status: c.Writer.Status(), Problem: problem, ClientError: true}
+		s.response = resource.Response{Call: call, Status: c.Writer.Status(), Problem: problem, ClientError: true}
 		return
 	}
 	response := plain(http.StatusBadRequest, "The form cannot be read\n", s.buffer[:0])

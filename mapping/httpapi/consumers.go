@@ -9,10 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/calls"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
 	"github.com/portico-commerce/portico/mapping/redact"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // maxConsumers is the maximum number of consumers that have metrics of their own.
@@ -77,7 +77,7 @@ func (m *consumerMetrics) add(name string) *consumerSeries {
 
 // observe counts the reply to a call of the contract. consumer is the name of the consumer that
 // the call claims, "" without a signature.
-func (m *consumerMetrics) observe(consumer string, response *calls.Response) {
+func (m *consumerMetrics) observe(consumer string, response *resource.Response) {
 	s := m.of(consumer, response)
 	switch cause(response) {
 	case "client":
@@ -89,10 +89,10 @@ func (m *consumerMetrics) observe(consumer string, response *calls.Response) {
 	}
 }
 
-func (m *consumerMetrics) of(name string, response *calls.Response) *consumerSeries {
+func (m *consumerMetrics) of(name string, response *resource.Response) *consumerSeries {
 	known := *m.series.Load()
 	if name == "" {
-		if response.Role == "" || response.Role == gate.UnknownRole || response.Role == redact.Guest {
+		if response.Role == "" || response.Role == mapping.UnknownRole || response.Role == redact.Guest {
 			return known[redact.Guest]
 		}
 		return known[keyConsumer]

@@ -7,12 +7,11 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/resource"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/portico-commerce/portico/mapping/calls"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
 )
 
 // consumerCounts returns the calls that are counted, by consumer and outcome, without zeros.
@@ -42,32 +41,32 @@ func gather(t *testing.T, c prometheus.Collector) []*dto.Metric {
 func TestConsumerMetrics(t *testing.T) {
 	t.Parallel()
 	const known = `OAuth oauth_consumer_key="0123456789abcdef0123456789abcdef", oauth_signature="x"`
-	accepted := calls.Response{Status: 200, Role: "admin"}
+	accepted := resource.Response{Status: 200, Role: "admin"}
 	for _, tt := range []struct {
 		name, authorization, target string
-		response                    calls.Response
+		response                    resource.Response
 		want                        string // consumer and outcome
 	}{
-		{"a Guest", "", "/", calls.Response{Status: 200, Role: "guest"}, "guest ok"},
-		{"a Guest with a key in the query", "", "/?oauth_consumer_key=invented", calls.Response{Status: 200, Role: "guest"}, "guest ok"},
-		{"a Guest of the legacy system", "", "/", calls.Response{Status: 404, Role: gate.UnknownRole}, "guest client_error"},
+		{"a Guest", "", "/", resource.Response{Status: 200, Role: "guest"}, "guest ok"},
+		{"a Guest with a key in the query", "", "/?oauth_consumer_key=invented", resource.Response{Status: 200, Role: "guest"}, "guest ok"},
+		{"a Guest of the legacy system", "", "/", resource.Response{Status: 404, Role: mapping.UnknownRole}, "guest client_error"},
 		{"a known consumer", known, "/", accepted, "01234567 ok"},
-		{"its mistake", known, "/", calls.Response{Status: 400, Role: "admin"}, "01234567 client_error"},
-		{"its wrong signature", known, "/", calls.Response{Status: 401, Role: "guest"}, "01234567 client_error"},
-		{"its call that fails", known, "/", calls.Response{Status: 503, Role: "admin"}, "01234567 server_error"},
-		{"its mistake with a status of a failure", known, "/", calls.Response{Status: 500, ClientError: true}, "01234567 client_error"},
-		{"one that the legacy system accepts", `oauth oauth_consumer_key="ffff"`, "/", calls.Response{Status: 201, Role: gate.UnknownRole}, "ffff ok"},
-		{"a stranger", `OAuth oauth_consumer_key="invented"`, "/", calls.Response{Status: 401}, "other client_error"},
+		{"its mistake", known, "/", resource.Response{Status: 400, Role: "admin"}, "01234567 client_error"},
+		{"its wrong signature", known, "/", resource.Response{Status: 401, Role: "guest"}, "01234567 client_error"},
+		{"its call that fails", known, "/", resource.Response{Status: 503, Role: "admin"}, "01234567 server_error"},
+		{"its mistake with a status of a failure", known, "/", resource.Response{Status: 500, ClientError: true}, "01234567 client_error"},
+		{"one that the legacy system accepts", `oauth oauth_consumer_key="ffff"`, "/", resource.Response{Status: 201, Role: mapping.UnknownRole}, "ffff ok"},
+		{"a stranger", `OAuth oauth_consumer_key="invented"`, "/", resource.Response{Status: 401}, "other client_error"},
 		{"a key that cannot be shown", `OAuth oauth_consumer_key="a<b"`, "/", accepted, "other ok"},
 		{"a key that is a Guest's name", `OAuth oauth_consumer_key="guest"`, "/", accepted, "other ok"},
 		{"a key that is the name of API keys", `OAuth oauth_consumer_key="api_key"`, "/", accepted, "other ok"},
 		{"a key that is the name of others", `OAuth oauth_consumer_key="other"`, "/", accepted, "other ok"},
 		{"an API key", "Bearer secret", "/", accepted, "api_key ok"},
-		{"a wrong API key", "Bearer secret", "/", calls.Response{Status: 401, Role: "guest"}, "guest client_error"},
+		{"a wrong API key", "Bearer secret", "/", resource.Response{Status: 401, Role: "guest"}, "guest client_error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newConsumerMetrics(promauto.With(nil))
-			call := func(authorization, target string, response calls.Response) {
+			call := func(authorization, target string, response resource.Response) {
 				r := httptest.NewRequest(http.MethodGet, target, nil)
 				r.Header.Set("Authorization", authorization)
 				m.observe(claimedConsumer(r), &response)
@@ -94,7 +93,7 @@ func TestConsumersAreBounded(t *testing.T) {
 		for i := range all {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.Header.Set("Authorization", fmt.Sprintf(`OAuth oauth_consumer_key="key%d"`, i))
-			m.observe(claimedConsumer(r), &calls.Response{Status: 200, Role: "admin"})
+			m.observe(claimedConsumer(r), &resource.Response{Status: 200, Role: "admin"})
 		}
 	}
 	counts := consumerCounts(t, m)
@@ -112,7 +111,7 @@ func TestConsumersAreBounded(t *testing.T) {
 func TestExemplars(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics(prometheus.NewRegistry())
-	observe := func(call, trace string) { m.observe(&calls.Response{Call: call, Status: 200}, false, 20e6, trace) }
+	observe := func(call, trace string) { m.observe(&resource.Response{Call: call, Status: 200}, false, 20e6, trace) }
 	observe("traced", traceID)
 	observe("traced", "")
 	observe("untraced", "")

@@ -10,10 +10,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 const (
@@ -47,7 +47,7 @@ func (a *API) forward(c *gin.Context, s *state) error {
 	leaveTrail(c, s)
 	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
-	response := calls.Response{Call: noCall}
+	response := resource.Response{Call: noCall}
 	notAcceptable := false
 	call := passthrough.Call{Address: *a.service.Address(&s.request), Scheme: s.request.Scheme, Trusted: a.trusted(c.Request.RemoteAddr)}
 	if s.isCall {
@@ -114,7 +114,7 @@ func (a *API) forwardError(c *gin.Context, s *state, err error) {
 	if errors.Is(err, passthrough.ErrRequestBody) {
 		err = pipeline.ErrUnreadableBody
 	}
-	var response calls.Response
+	var response resource.Response
 	switch {
 	case s.isCall:
 		response = a.service.ErrorResponse(ctx, &s.request, err, s.buffer[:0])
@@ -129,8 +129,8 @@ func (a *API) forwardError(c *gin.Context, s *state, err error) {
 }
 
 // plain returns a text reply to a request outside the interface.
-func plain(status int, text string, buf []byte) calls.Response {
-	return calls.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: append(buf, text...), Call: noCall}
+func plain(status int, text string, buf []byte) resource.Response {
+	return resource.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: append(buf, text...), Call: noCall}
 }
 
 // formatOf returns the format of a reply by its Content-Type, for use as a label.

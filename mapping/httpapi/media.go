@@ -15,8 +15,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/pipeline"
-	"github.com/portico-commerce/portico/mapping/products/images"
 )
 
 // mediaCall is the name of requests for image files in logs and metrics.
@@ -28,7 +28,7 @@ const mediaCaching = "public, max-age=3600"
 
 // serveMedia answers a request for an image file. The file was verified to be an image when
 // it was stored; the headers prevent clients from interpreting it as anything else.
-func (a *API) serveMedia(c *gin.Context, wanted images.MediaRequest) {
+func (a *API) serveMedia(c *gin.Context, wanted handlers.MediaRequest) {
 	header := c.Writer.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	if wanted.Placeholder {

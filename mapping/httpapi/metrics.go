@@ -9,12 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/limits"
+	"github.com/portico-commerce/portico/mapping/resource"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/budget"
-	"github.com/portico-commerce/portico/mapping/calls"
 )
 
 // Metrics counts and times requests.
@@ -105,7 +104,7 @@ func (m *Metrics) of(a answer) *series {
 
 // observe counts an answered request; cut reports that its body is incomplete. traceID is the id of
 // the sampled trace that the request belongs to, or "" for none.
-func (m *Metrics) observe(r *calls.Response, cut bool, took time.Duration, traceID string) {
+func (m *Metrics) observe(r *resource.Response, cut bool, took time.Duration, traceID string) {
 	of := m.of(answer{r.Call, r.Role, r.Format, r.Status, cause(r)})
 	of.requests.Inc()
 	if exemplars, ok := of.duration.(prometheus.ExemplarObserver); ok && traceID != "" {
@@ -126,7 +125,7 @@ func (m *Metrics) observe(r *calls.Response, cut bool, took time.Duration, trace
 
 // cause returns who is responsible for an error reply, "client" or "server", and "" for a
 // status below 400.
-func cause(r *calls.Response) string {
+func cause(r *resource.Response) string {
 	switch {
 	case r.Status < http.StatusBadRequest:
 		return ""
@@ -138,7 +137,7 @@ func cause(r *calls.Response) string {
 }
 
 // addBudgets registers the metrics of budgets. It panics if they are registered already.
-func (m *Metrics) addBudgets(budgets ...*budget.Budget) {
+func (m *Metrics) addBudgets(budgets ...*limits.Budget) {
 	m.registry.MustRegister(budgetMetrics{
 		budgets: budgets,
 		limit: prometheus.NewDesc("portico_budget_limit",
@@ -150,7 +149,7 @@ func (m *Metrics) addBudgets(budgets ...*budget.Budget) {
 
 // budgetMetrics collects the metrics of budgets on each scrape.
 type budgetMetrics struct {
-	budgets              []*budget.Budget
+	budgets              []*limits.Budget
 	limit, used, refused *prometheus.Desc
 }
 

@@ -12,12 +12,12 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/limits"
 	"github.com/portico-commerce/portico/mapping/pipeline"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A state is what the middleware and the handler know of one request. It is the request's
@@ -28,11 +28,11 @@ type state struct {
 	api      *API
 	shared   bool // other middleware may use the state, even after the request
 	id       string
-	request  calls.Request
-	isCall   bool           // the request is for the API
-	response calls.Response // the reply, for the log and metrics
-	broken   bool           // the body of the reply is incomplete
-	end      time.Time      // of the reply
+	request  resource.Request
+	isCall   bool              // the request is for the API
+	response resource.Response // the reply, for the log and metrics
+	broken   bool              // the body of the reply is incomplete
+	end      time.Time         // of the reply
 	took     time.Duration
 	buffer   []byte // for the body; kept for other requests
 	trail    *trail // nil until something that the request calls may log
@@ -99,7 +99,7 @@ func (a *API) begin(c *gin.Context) {
 	}
 	c.Next()
 	role := s.response.Role
-	if role == gate.UnknownRole {
+	if role == mapping.UnknownRole {
 		role = ""
 	}
 	exchange.SetResult(c.Request.Context(), role, s.response.Legacy)
@@ -158,7 +158,7 @@ func (a *API) measure(c *gin.Context) {
 	s.end = time.Now()
 	s.took = s.end.Sub(start)
 	if s.response.Status == 0 { // not answered by Portico
-		s.response = calls.Response{Status: s.Status(), Call: s.call()}
+		s.response = resource.Response{Status: s.Status(), Call: s.call()}
 	}
 	exemplar := ""
 	if s.sampled {
@@ -222,7 +222,7 @@ func (a *API) match(c *gin.Context) {
 		a.refuse(c, plain(http.StatusNotFound, notFound, s.buffer[:0]))
 		return
 	}
-	s.isCall = calls.IsAPIRequest(c.Request)
+	s.isCall = resource.IsAPIRequest(c.Request)
 	if s.shared {
 		leaveTrail(c, s)              // for the lines of other middleware
 		a.service.Address(&s.request) // before several goroutines ask for it
@@ -235,14 +235,14 @@ func (a *API) limitGuests(c *gin.Context) {
 	if !a.guests.Active() || !s.isCall || !a.service.Anonymous(c.Request) {
 		return
 	}
-	if wait, ok := a.guests.Take(ratelimit.Network(s.request.Client)); !ok {
+	if wait, ok := a.guests.Take(limits.Network(s.request.Client)); !ok {
 		exceeded := &pipeline.RateLimitError{RetryAfter: wait}
 		a.refuse(c, a.service.ErrorResponse(c.Request.Context(), &s.request, exceeded, s.buffer[:0]))
 	}
 }
 
 // refuse answers a request in place of the handlers that follow.
-func (a *API) refuse(c *gin.Context, response calls.Response) {
+func (a *API) refuse(c *gin.Context, response resource.Response) {
 	c.Abort()
 	a.reply(c, stateOf(c), response)
 }

@@ -8,8 +8,7 @@ import (
 	"strconv"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/portico-commerce/portico/mapping/calls"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 const (
@@ -87,20 +86,20 @@ func (a *API) sendSpooled(c *gin.Context, s *state, fill func(io.Writer) error) 
 }
 
 // reply writes a response and makes it the reply of s.
-func (a *API) reply(c *gin.Context, s *state, response calls.Response) {
+func (a *API) reply(c *gin.Context, s *state, response resource.Response) {
 	s.response = response
 	a.write(c, &s.response)
 }
 
 // write writes the headers and the body of a response.
-func (a *API) write(c *gin.Context, response *calls.Response) {
+func (a *API) write(c *gin.Context, response *resource.Response) {
 	a.writeHeaders(c, response, int64(len(response.Body)))
 	// Errors are ignored: a client that disconnects still counts with its status.
 	_, _ = c.Writer.Write(response.Body)
 }
 
 // writeHeaders writes the headers of a response with a body of the given length.
-func (a *API) writeHeaders(c *gin.Context, response *calls.Response, length int64) {
+func (a *API) writeHeaders(c *gin.Context, response *resource.Response, length int64) {
 	header := headers{c.Writer.Header(), make([]string, 0, maxHeaders)}
 	header.set("Cache-Control", "no-store")
 	if response.Location != "" {

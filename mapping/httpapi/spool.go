@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/budget"
+	"github.com/portico-commerce/portico/mapping/limits"
 )
 
 // A spool stores replies in temporary files while they are being sent: replies whose length
@@ -15,7 +15,7 @@ import (
 // clients are slow.
 type spool struct {
 	dir   string // "" is the system's folder for temporary files
-	bytes *budget.Budget
+	bytes *limits.Budget
 }
 
 // check creates the folder and fails if no file can be created in it.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // The largest month, day and year of a date, and the number of digits from which the
@@ -69,7 +68,7 @@ func bareNumberFault(n *codec.Node, text string) contract.FaultKey {
 		}
 		return 0
 	}
-	number := math.Abs(numeric.Leading(text))
+	number := math.Abs(codec.LeadingNumber(text))
 	negativeExponent := n.Kind != codec.True && strings.ContainsAny(n.Text, "eE") && strings.Contains(n.Text, "-")
 	switch {
 	case text == "0", text == "-0", negativeExponent && number < tinyNumber:

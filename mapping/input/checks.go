@@ -7,7 +7,6 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // satisfies reports whether a value that was sent satisfies a rule, whose options are codes
@@ -22,7 +21,7 @@ func satisfies(rule *contract.Rule, codes []string, n *codec.Node) bool {
 	case contract.Positive:
 		return ok && number > 0
 	case contract.NumberOption:
-		return ok && slices.ContainsFunc(codes, func(code string) bool { return numeric.Leading(code) == number })
+		return ok && slices.ContainsFunc(codes, func(code string) bool { return codec.LeadingNumber(code) == number })
 	case contract.Between:
 		return isBetween(n, rule.Min, rule.Max)
 	case contract.Float:
@@ -53,7 +52,7 @@ func isBetween(n *codec.Node, low, high float64) bool {
 		return number >= low && number <= high
 	}
 	text := n.String()
-	return text != "" && text >= numeric.Text(low) && text <= numeric.Text(high)
+	return text != "" && text >= codec.NumberText(low) && text <= codec.NumberText(high)
 }
 
 var floatForm = regexp.MustCompile(`^[+-]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$`)

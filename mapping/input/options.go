@@ -5,7 +5,6 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // codesOf returns the codes that a rule accepts, among which is that of n if it is valid.
@@ -89,7 +88,7 @@ func (b *Body) option(rule *Rule, codes []string, n *codec.Node) (code string, o
 	number, isNumber := Number(n)
 	text := n.String()
 	for _, code := range codes {
-		if option, ok := numeric.Parse(code); isNumber && ok && option == number || code == text {
+		if option, ok := codec.ParseNumber(code); isNumber && ok && option == number || code == text {
 			if rule.PreservesSpelling(b.dialect) {
 				return text, true
 			}

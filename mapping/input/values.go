@@ -9,7 +9,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // The functions in this file convert values that were sent, for all resources (wire 6.2,
@@ -67,7 +66,7 @@ func Truthy(n *codec.Node) bool {
 	case codec.Null, codec.False:
 		return false
 	case codec.Number:
-		_, number, _ := numeric.Literal(n.Text)
+		_, number, _ := codec.ParseLiteral(n.Text)
 		return number != 0
 	case codec.Text:
 		return n.Text != "" && n.Text != "0"
@@ -110,7 +109,7 @@ func Number(n *codec.Node) (float64, bool) {
 	case codec.Number:
 		return NumberLiteral(n), true
 	case codec.Text:
-		return numeric.Parse(n.Text)
+		return codec.ParseNumber(n.Text)
 	default:
 		return 0, false
 	}
@@ -122,7 +121,7 @@ func IntegerPart(n *codec.Node) (whole int64, ok bool) {
 	if n.Kind != codec.Number && n.Kind != codec.Text {
 		return 0, false
 	}
-	number, ok := numeric.Parse(n.Text)
+	number, ok := codec.ParseNumber(n.Text)
 	if !ok {
 		return 0, false
 	}
@@ -192,7 +191,7 @@ const MaxDecimal = 99999999.9999
 
 // Decimal returns the value of a decimal attribute that is nearest to a number.
 func Decimal(number float64) adapter.Value {
-	return adapter.TextValue(numeric.Decimal(max(-MaxDecimal, min(number, MaxDecimal))))
+	return adapter.TextValue(codec.DecimalText(max(-MaxDecimal, min(number, MaxDecimal))))
 }
 
 // DropUnset makes the values of a new record that ask for the removal of a value absent, as
@@ -231,7 +230,7 @@ func LeadingNumber(n *codec.Node) float64 {
 	if n.Kind == codec.Number {
 		return NumberLiteral(n)
 	}
-	return numeric.Leading(n.String())
+	return codec.LeadingNumber(n.String())
 }
 
 // isWhole reports whether a value is a number without a fraction, or a text that reads as
@@ -241,7 +240,7 @@ func isWhole(n *codec.Node) bool {
 	case codec.Number:
 		return isInteger(NumberLiteral(n))
 	case codec.Text:
-		number, ok := numeric.Parse(n.Text)
+		number, ok := codec.ParseNumber(n.Text)
 		return ok && isInteger(number)
 	default:
 		return false
@@ -253,7 +252,7 @@ func isInteger(f float64) bool { return f == math.Trunc(f) && f >= math.MinInt64
 
 // NumberLiteral returns the value of a number node.
 func NumberLiteral(n *codec.Node) float64 {
-	_, number, _ := numeric.Literal(n.Text)
+	_, number, _ := codec.ParseLiteral(n.Text)
 	return number
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/listquery"
+	"github.com/portico-commerce/portico/mapping/input"
 )
 
 // Names of components.
@@ -135,8 +135,8 @@ func (b *builder) addParameters() {
 	p.Set("page", &Parameter{Name: "page", In: "query", Schema: &Schema{Type: Types{"integer"}, Minimum: new(0), Default: 1},
 		Description: "Number of the page, from 1. A page beyond the end is the last page."})
 	p.Set("limit", &Parameter{Name: "limit", In: "query",
-		Schema:      &Schema{Type: Types{"integer"}, Minimum: new(0), Maximum: new(listquery.MaxLimit), Default: listquery.DefaultLimit},
-		Description: fmt.Sprintf("Records of a page, at most %d; 0 for all records on one page.", listquery.MaxLimit)})
+		Schema:      &Schema{Type: Types{"integer"}, Minimum: new(0), Maximum: new(input.MaxLimit), Default: input.DefaultLimit},
+		Description: fmt.Sprintf("Records of a page, at most %d; 0 for all records on one page.", input.MaxLimit)})
 	p.Set("dir", &Parameter{Name: "dir", In: "query", Schema: ref(dirSchema),
 		Description: "Direction of order, in either letter case; desc if it is not sent."})
 	p.Set("filter", &Parameter{Name: "filter", In: "query", Style: "deepObject", Explode: new(true),
@@ -158,7 +158,7 @@ func emptyRecords(d *contract.Dialect) string {
 // nested alternatives; generators make simple types of this schema.
 func filterCondition() *Schema {
 	conditions := properties("attribute", &Schema{Type: Types{"string"}, Description: "Name of the field."})
-	for _, operator := range listquery.Operators() {
+	for _, operator := range input.Operators() {
 		conditions.Set(operator, text(""))
 	}
 	for _, operator := range []string{"in", "nin"} {

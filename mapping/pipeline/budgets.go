@@ -2,18 +2,17 @@ package pipeline
 
 import (
 	"context"
+	"github.com/portico-commerce/portico/mapping/limits"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/budget"
 )
 
 // requestBudgets limit the memory that requests hold, in bytes.
 type requestBudgets struct {
 	// memory covers bodies, query strings and their decoded forms, from the moment they are
 	// read until the call has been answered.
-	memory budget.Pair
+	memory limits.BudgetPair
 	// forms covers the bodies that are read only to authenticate the caller.
-	forms *budget.Budget
+	forms *limits.Budget
 }
 
 const (

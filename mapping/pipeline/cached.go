@@ -9,20 +9,19 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/tracing"
-	"github.com/portico-commerce/portico/mapping/calls"
-	"github.com/portico-commerce/portico/mapping/records"
 	"github.com/portico-commerce/portico/mapping/replycache"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // serveThroughCache answers c from the cache, filling it if necessary. ok is false if the
 // cache has no usable reply.
-func (s *Pipeline) serveThroughCache(ctx context.Context, c *Run, at int, buf []byte) (response calls.Response, ok bool) {
+func (s *Pipeline) serveThroughCache(ctx context.Context, c *Run, at int, buf []byte) (response resource.Response, ok bool) {
 	ctx, span := tracing.Start(ctx, tracing.Internal, "reply cache", "")
 	defer span.End()
 	fingerprint, _ := s.replyCache.Fingerprint(c.HTTP, c.Scheme)
 	value, outcome, age, err := s.replyCache.Get(ctx, fingerprint, s.replyCache.CacheKey(&c.Call, at), s.replyCache.Tags(&c.Call, at),
 		func(ctx context.Context, generation [16]byte) ([]byte, time.Duration, error) {
-			return s.fillReply(records.WithSharedGeneration(ctx, generation), c, at)
+			return s.fillReply(resource.WithSharedGeneration(ctx, generation), c, at)
 		})
 	span.SetString("portico.cache", outcome)
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *Pipeline) fillReply(ctx context.Context, c *Run, at int) (value []byte,
 	if err != nil && (adapter.KindOf(err) == adapter.Unavailable || errors.Is(err, context.DeadlineExceeded)) {
 		return nil, 0, err
 	}
-	var response calls.Response
+	var response resource.Response
 	switch {
 	case err != nil:
 		response = s.renderError(ctx, c, err, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/records"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // ErrUnreadableBody is the error of a request whose body cannot be read.
@@ -38,7 +38,7 @@ func (s *Pipeline) faultsOf(c *Run, err error) (faults contract.Faults, unexpect
 		return contract.Faults{s.dialect.Fault(contract.UnverifiableSignature)}, false
 	case errors.Is(err, ErrUnreadableBody):
 		return contract.Faults{s.dialect.Fault(contract.RequestInvalid)}, false
-	case errors.Is(err, records.ErrTooManyRows):
+	case errors.Is(err, resource.ErrTooManyRows):
 		return contract.Faults{s.dialect.Fault(contract.LimitError)}, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true

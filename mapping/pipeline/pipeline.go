@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/budget"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
-	"github.com/portico-commerce/portico/mapping/records"
+	"github.com/portico-commerce/portico/mapping/limits"
 	"github.com/portico-commerce/portico/mapping/replycache"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A Handler does the specific work of one call. It returns a reply, or an error that
 // faultsOf can translate: a fault of the contract or an error of the adapter.
-type Handler = func(context.Context, *calls.Call) (*calls.Reply, error)
+type Handler = func(context.Context, *resource.Call) (*resource.Reply, error)
 
 // Settings limit the resources that calls may take.
 type Settings struct {
@@ -39,7 +37,7 @@ type Settings struct {
 	// are not consumers and not limited by it.
 	ConsumerRate float64
 	// SharedCounts, unless nil, adds up the calls of consumers over processes.
-	SharedCounts  ratelimit.Shared
+	SharedCounts  limits.SharedRates
 	ConsumerBurst int
 	// JSONWithoutAccept answers calls without an Accept header in JSON, in the dialect
 	// without default formats.
@@ -62,15 +60,15 @@ type Pipeline struct {
 	auth       *auth.Authenticator
 	settings   Settings
 	log        *slog.Logger
-	limits     records.Limits
+	limits     resource.Limits
 	steps      []step
 	handlers   map[string]Handler
-	rates      *ratelimit.Limiter[int64] // by consumer
+	rates      *limits.Limiter[int64] // by consumer
 	requests   requestBudgets
-	lists      budget.Pair        // of lists longer than one batch
+	lists      limits.BudgetPair  // of lists longer than one batch
 	replyCache *replycache.Guests // nil: replies are not cached
 	// limits of lists with expensive conditions, by caller
-	callerFilters, guestFilters *records.FilterLimits
+	callerFilters, guestFilters *resource.FilterLimits
 }
 
 // A step is one check of the pipeline.

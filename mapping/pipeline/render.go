@@ -10,12 +10,12 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/tracing"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-func (s *Pipeline) renderReply(ctx context.Context, c *Run, reply *calls.Reply, buf []byte) calls.Response {
-	response := calls.Response{Status: reply.Status, Location: reply.Location, ContentType: calls.HTMLType}
+func (s *Pipeline) renderReply(ctx context.Context, c *Run, reply *resource.Reply, buf []byte) resource.Response {
+	response := resource.Response{Status: reply.Status, Location: reply.Location, ContentType: resource.HTMLType}
 	response.Status = cmp.Or(response.Status, http.StatusOK)
 	switch {
 	case reply.NextBatch != nil:
@@ -41,10 +41,10 @@ func (s *Pipeline) renderReply(ctx context.Context, c *Run, reply *calls.Reply, 
 	return response
 }
 
-func (s *Pipeline) renderError(ctx context.Context, c *Run, err error, buf []byte) calls.Response {
+func (s *Pipeline) renderError(ctx context.Context, c *Run, err error, buf []byte) resource.Response {
 	faults, unexpected := s.faultsOf(c, err)
 	if unexpected && shouldLog(err) {
-		calls.LogFailure(ctx, s.log, c.Name(), "call failed", err)
+		resource.LogFailure(ctx, s.log, c.Name(), "call failed", err)
 	}
 	last := faults[len(faults)-1]
 	clientError := !unexpected || errors.Is(err, context.Canceled)
@@ -53,9 +53,9 @@ func (s *Pipeline) renderError(ctx context.Context, c *Run, err error, buf []byt
 		refusal = failure(err)
 	}
 	if last.Bare {
-		return calls.Response{Status: last.Status(), ContentType: calls.HTMLType, Body: append(buf, last.Message...), ClientError: clientError, Refusal: refusal}
+		return resource.Response{Status: last.Status(), ContentType: resource.HTMLType, Body: append(buf, last.Message...), ClientError: clientError, Refusal: refusal}
 	}
-	response := calls.Response{
+	response := resource.Response{
 		Status:      last.Status(),
 		ContentType: c.Format.ContentType(),
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),

@@ -1,10 +1,10 @@
 package pipeline
 
-import "github.com/portico-commerce/portico/mapping/calls"
+import "github.com/portico-commerce/portico/mapping/resource"
 
 // A Run is a call with the data that only the pipeline needs.
 type Run struct {
-	calls.Call
+	resource.Call
 	clientAddress string // the client's network address, if known
 	body          []byte
 	form          []byte // a form-encoded body that authentication has read

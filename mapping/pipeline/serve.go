@@ -6,17 +6,15 @@ import (
 	"net/http"
 
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/budget"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
-	"github.com/portico-commerce/portico/mapping/records"
+	"github.com/portico-commerce/portico/mapping/limits"
 	"github.com/portico-commerce/portico/mapping/replycache"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // Address returns the address of r in the contract. For a request outside the API only the
 // fields that describe the method are set.
-func (s *Pipeline) Address(r *calls.Request) *contract.Address { return r.AddressIn(s.table) }
+func (s *Pipeline) Address(r *resource.Request) *contract.Address { return r.AddressIn(s.table) }
 
 // Anonymous reports whether r carries no credentials, so that its caller is a Guest.
 func (s *Pipeline) Anonymous(r *http.Request) bool {
@@ -26,7 +24,7 @@ func (s *Pipeline) Anonymous(r *http.Request) bool {
 // ServeCached answers r, which must be an API request, from the memory tier of the reply
 // cache. It runs no step of the pipeline, but returns the same response as
 // [pipeline.Serve]. It may use buf for the body. ok is false if there is no such reply.
-func (s *Pipeline) ServeCached(r *calls.Request, buf []byte) (response calls.Response, ok bool) {
+func (s *Pipeline) ServeCached(r *resource.Request, buf []byte) (response resource.Response, ok bool) {
 	if s.replyCache == nil {
 		return response, false
 	}
@@ -43,7 +41,7 @@ func (s *Pipeline) ServeCached(r *calls.Request, buf []byte) (response calls.Res
 
 // Serve answers r, which must be an API request. It appends the body to buf, which a
 // Stream also uses as its buffer.
-func (s *Pipeline) Serve(ctx context.Context, r *calls.Request, buf []byte) calls.Response {
+func (s *Pipeline) Serve(ctx context.Context, r *resource.Request, buf []byte) resource.Response {
 	c := s.newRun(ctx, r)
 	defer s.requests.release(c)
 	response := s.respond(ctx, c, buf)
@@ -52,10 +50,10 @@ func (s *Pipeline) Serve(ctx context.Context, r *calls.Request, buf []byte) call
 }
 
 // newRun returns the call for r before any step.
-func (s *Pipeline) newRun(ctx context.Context, r *calls.Request) *Run {
+func (s *Pipeline) newRun(ctx context.Context, r *resource.Request) *Run {
 	shadowRead, _ := ctx.Value(shadowReadKey{}).(bool)
 	return &Run{
-		Call:          calls.Call{Address: *s.Address(r), HTTP: r.HTTP, Scheme: r.Scheme, Limits: s.limits},
+		Call:          resource.Call{Address: *s.Address(r), HTTP: r.HTTP, Scheme: r.Scheme, Limits: s.limits},
 		clientAddress: r.Client, shadowRead: shadowRead,
 	}
 }
@@ -71,7 +69,7 @@ func WithShadowRead(ctx context.Context) context.Context {
 
 // respond runs c and renders its response. If it panics, the client gets an internal
 // error, and the log a stack trace.
-func (s *Pipeline) respond(ctx context.Context, c *Run, buf []byte) (response calls.Response) {
+func (s *Pipeline) respond(ctx context.Context, c *Run, buf []byte) (response resource.Response) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.LogPanic(ctx, c, p)
@@ -108,11 +106,11 @@ type Parts struct {
 }
 
 // New returns a pipeline. filters are the limits of lists with expensive conditions.
-func New(parts Parts, settings Settings, filters records.FilterSettings) (*Pipeline, error) {
+func New(parts Parts, settings Settings, filters resource.FilterSettings) (*Pipeline, error) {
 	s := &Pipeline{
 		dialect: parts.Dialect, table: parts.Table, notOffered: parts.NotOffered, auth: parts.Authenticator, log: parts.Log,
 		steps: steps(), handlers: parts.Handlers,
-		requests: requestBudgets{budget.NewPair("requests", settings.RequestBytes), budget.New("forms", maxConcurrentForms*auth.MaxForm, formWait)}, lists: budget.NewPair("lists", settings.ListsInFlight),
+		requests: requestBudgets{limits.NewBudgetPair("requests", settings.RequestBytes), limits.NewBudget("forms", maxConcurrentForms*auth.MaxForm, formWait)}, lists: limits.NewBudgetPair("lists", settings.ListsInFlight),
 	}
 	s.configure(settings, filters, parts.ReplyCache)
 	var err error
@@ -121,18 +119,18 @@ func New(parts Parts, settings Settings, filters records.FilterSettings) (*Pipel
 }
 
 // configure sets the fields that a reload can change, except the rates of consumers.
-func (s *Pipeline) configure(settings Settings, filters records.FilterSettings, replies *replycache.Guests) {
+func (s *Pipeline) configure(settings Settings, filters resource.FilterSettings, replies *replycache.Guests) {
 	s.settings, s.replyCache = settings, replies
-	s.limits = records.NewLimits(settings.MaxRows)
+	s.limits = resource.NewLimits(settings.MaxRows)
 	if settings.BatchRows > 0 {
 		s.limits.Batch = settings.BatchRows
 	}
-	s.callerFilters, s.guestFilters = records.NewFilterLimits(filters, false), records.NewFilterLimits(filters, true)
+	s.callerFilters, s.guestFilters = resource.NewFilterLimits(filters, false), resource.NewFilterLimits(filters, true)
 }
 
 // WithSettings returns a pipeline with other settings that shares its budgets with s. The
 // counts of consumers are reset if the rate or the burst changes.
-func (s *Pipeline) WithSettings(settings Settings, filters records.FilterSettings, replies *replycache.Guests) (*Pipeline, error) {
+func (s *Pipeline) WithSettings(settings Settings, filters resource.FilterSettings, replies *replycache.Guests) (*Pipeline, error) {
 	next := *s
 	next.configure(settings, filters, replies)
 	if s.settings.ConsumerRate == settings.ConsumerRate && s.settings.ConsumerBurst == settings.ConsumerBurst {
@@ -144,8 +142,8 @@ func (s *Pipeline) WithSettings(settings Settings, filters records.FilterSetting
 }
 
 // newRates returns the limiter of the calls of consumers.
-func newRates(settings Settings) (*ratelimit.Limiter[int64], error) {
-	rates, err := ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now)
+func newRates(settings Settings) (*limits.Limiter[int64], error) {
+	rates, err := limits.NewLimiter[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +154,6 @@ func newRates(settings Settings) (*ratelimit.Limiter[int64], error) {
 func (s *Pipeline) Table() *contract.Table { return s.table }
 
 // Budgets returns the budgets that limit concurrent requests, for metrics.
-func (s *Pipeline) Budgets() []*budget.Budget {
-	return []*budget.Budget{s.requests.memory.All, s.requests.memory.Guests, s.requests.forms, s.lists.All, s.lists.Guests}
+func (s *Pipeline) Budgets() []*limits.Budget {
+	return []*limits.Budget{s.requests.memory.All, s.requests.memory.Guests, s.requests.forms, s.lists.All, s.lists.Guests}
 }

@@ -10,12 +10,10 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/input"
-	"github.com/portico-commerce/portico/mapping/numeric"
-	"github.com/portico-commerce/portico/mapping/records"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // steps returns the checks in the original's order (wire 1). The first failure ends the
@@ -52,15 +50,15 @@ func (s *Pipeline) runSteps(ctx context.Context, c *Run) error {
 }
 
 // handle runs the handler of c, which has passed the steps.
-func (s *Pipeline) handle(ctx context.Context, c *Run) (*calls.Reply, error) {
+func (s *Pipeline) handle(ctx context.Context, c *Run) (*resource.Reply, error) {
 	if s.settings.AwaitChanges != nil {
 		s.awaitChanges(ctx)
 	}
-	return s.handlers[c.Name()](adapter.WithSharedReads(records.WithFilterLimits(ctx, s.filtersOf(c))), &c.Call)
+	return s.handlers[c.Name()](adapter.WithSharedReads(resource.WithFilterLimits(ctx, s.filtersOf(c))), &c.Call)
 }
 
 // filtersOf returns the limits of lists with expensive conditions of c.
-func (s *Pipeline) filtersOf(c *Run) *records.FilterLimits {
+func (s *Pipeline) filtersOf(c *Run) *resource.FilterLimits {
 	if c.IsGuest() {
 		return s.guestFilters
 	}
@@ -322,7 +320,7 @@ func checkBodyShape(_ context.Context, s *Pipeline, c *Run) error {
 	if c.Method != contract.POST || c.Route.Shape != contract.Collection {
 		return nil
 	}
-	_, c.List = numeric.Parse(c.Body.Members[0].Key)
+	_, c.List = codec.ParseNumber(c.Body.Members[0].Key)
 	if c.List && !c.Route.CreatesLists {
 		return s.dialect.Fault(c.Route.Unimplemented)
 	}

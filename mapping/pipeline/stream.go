@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/codec"
-	"github.com/portico-commerce/portico/mapping/records"
+	"github.com/portico-commerce/portico/mapping/resource"
+	"io"
 )
 
 // errClientWrite reports that the writer did not accept a reply: the client has gone, or
@@ -17,7 +15,7 @@ var errClientWrite = errors.New("the reply could not be written")
 
 // stream writes a list that continues after reply.Body in batches, using buf for each of
 // them. written is the number of records that w has accepted.
-func (s *Pipeline) stream(ctx context.Context, c *Run, reply *calls.Reply, buf []byte, w io.Writer) (written int64, err error) {
+func (s *Pipeline) stream(ctx context.Context, c *Run, reply *resource.Reply, buf []byte, w io.Writer) (written int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.LogPanic(ctx, c, p)
@@ -32,14 +30,14 @@ func (s *Pipeline) stream(ctx context.Context, c *Run, reply *calls.Reply, buf [
 // unless the client is the cause. err is the error of [Response.Stream].
 func (s *Pipeline) LogInterruptedList(ctx context.Context, call string, err error) {
 	if !errors.Is(err, errClientWrite) && shouldLog(err) {
-		calls.LogFailure(ctx, s.log, call, "list interrupted", err)
+		resource.LogFailure(ctx, s.log, call, "list interrupted", err)
 	}
 }
 
 // streamList renders and writes a list in batches. While it writes a batch, only the
 // rendering of that batch is in memory, because a client may be slow. It adds the entries
 // of each batch that w has accepted to written.
-func (s *Pipeline) streamList(ctx context.Context, c *Run, reply *calls.Reply, buf []byte, w io.Writer, written *int64) error {
+func (s *Pipeline) streamList(ctx context.Context, c *Run, reply *resource.Reply, buf []byte, w io.Writer, written *int64) error {
 	list := codec.NewEncoder(c.Format, s.dialect.Root, reply.Body.Shape(), reply.Numbered)
 	buf = buf[:0]
 	entries := int64(0) // in buf
@@ -65,7 +63,7 @@ func (s *Pipeline) streamList(ctx context.Context, c *Run, reply *calls.Reply, b
 			return err
 		}
 		var err error
-		if more, err = reply.NextBatch(records.WithFilterLimits(ctx, s.filtersOf(c)), add); err != nil {
+		if more, err = reply.NextBatch(resource.WithFilterLimits(ctx, s.filtersOf(c)), add); err != nil {
 			return err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // cachedHeaderSize is the length of the header before the body of a cached reply:
@@ -30,19 +30,19 @@ const (
 const entityTagSize = 16
 
 // Encode encodes the reply to c, the cached call at the given index.
-func Encode(c *calls.Call, at int, r *calls.Response) []byte {
+func Encode(c *resource.Call, at int, r *resource.Response) []byte {
 	place := len(r.Body)
 	if c.FormKey != "" {
 		if found := bytes.Index(r.Body, []byte(c.FormKey)); found >= 0 {
 			place = found
-			copy(r.Body[place:], make([]byte, calls.FormKeyLength)) // the same hash for every fill
+			copy(r.Body[place:], make([]byte, resource.FormKeyLength)) // the same hash for every fill
 		}
 	}
 	sum := sha256.Sum256(r.Body)
 	value := make([]byte, 0, cachedHeaderSize+len(r.Body))
 	value = binary.BigEndian.AppendUint16(value, uint16(r.Status))
 	value = append(value, byte(at), byte(c.Format), 0)
-	if r.ContentType == calls.HTMLType {
+	if r.ContentType == resource.HTMLType {
 		value[4] |= bareFlag
 	}
 	if r.ClientError {
@@ -56,17 +56,17 @@ func Encode(c *calls.Call, at int, r *calls.Response) []byte {
 // Decode decodes a cached reply. If the reply needs a new form key, its body is
 // appended to buf; otherwise the body is part of value. ok is false if value is not a
 // valid encoding.
-func (g *Guests) Decode(value []byte, outcome string, age time.Duration, buf []byte) (response calls.Response, ok bool) {
+func (g *Guests) Decode(value []byte, outcome string, age time.Duration, buf []byte) (response resource.Response, ok bool) {
 	if len(value) < cachedHeaderSize || int(value[2]) >= len(g.calls) {
 		return response, false
 	}
 	header, body := value[:cachedHeaderSize], value[cachedHeaderSize:]
 	status, place := int(binary.BigEndian.Uint16(header)), int(binary.BigEndian.Uint32(header[5+entityTagSize:]))
-	if status < http.StatusOK || status > 599 || place != len(body) && place+calls.FormKeyLength > len(body) {
+	if status < http.StatusOK || status > 599 || place != len(body) && place+resource.FormKeyLength > len(body) {
 		return response, false
 	}
 	format := contract.Format(header[3])
-	response = calls.Response{
+	response = resource.Response{
 		Status:       status,
 		ContentType:  format.ContentType(),
 		Body:         body,
@@ -78,14 +78,14 @@ func (g *Guests) Decode(value []byte, outcome string, age time.Duration, buf []b
 		ClientError:  header[4]&clientErrorFlag != 0,
 	}
 	if header[4]&bareFlag != 0 {
-		response.ContentType = calls.HTMLType
+		response.ContentType = resource.HTMLType
 	}
 	if g.dialect.Validators && status == http.StatusOK {
 		response.EntityTag = weakETag(header[5 : 5+entityTagSize])
 	}
 	if place < len(body) {
 		response.Body = append(buf, body...)
-		copy(response.Body[len(buf)+place:], calls.NewFormKey())
+		copy(response.Body[len(buf)+place:], resource.NewFormKey())
 	}
 	return response, true
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // newTestCache returns a cache that can only decode replies.
@@ -19,7 +19,7 @@ func newTestCache() *Guests {
 // TestCachedResponse checks that decoding a cached reply returns what was encoded.
 func TestCachedResponse(t *testing.T) {
 	s := newTestCache()
-	key := calls.NewFormKey()
+	key := resource.NewFormKey()
 	for _, c := range []struct {
 		name, formKey, body string
 		status              int
@@ -32,8 +32,8 @@ func TestCachedResponse(t *testing.T) {
 		{"a form key missing from the body", key, "xy", http.StatusOK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			call := &calls.Call{Format: contract.Text, FormKey: c.formKey}
-			value := Encode(call, 2, &calls.Response{Status: c.status, ContentType: "text/plain; charset=utf-8", Body: []byte(c.body)})
+			call := &resource.Call{Format: contract.Text, FormKey: c.formKey}
+			value := Encode(call, 2, &resource.Response{Status: c.status, ContentType: "text/plain; charset=utf-8", Body: []byte(c.body)})
 			got, ok := s.Decode(value, "hit", 0, []byte("before"))
 			body, _ := strings.CutPrefix(string(got.Body), "before")
 			if !ok || got.Status != c.status || got.Call != cachedCalls()[2].name || got.Format != "text" || got.ContentType != "text/plain; charset=utf-8" ||
@@ -46,9 +46,9 @@ func TestCachedResponse(t *testing.T) {
 
 // FuzzCachedResponse checks that decoding any cached value neither fails nor modifies it.
 func FuzzCachedResponse(f *testing.F) {
-	key := calls.NewFormKey()
+	key := resource.NewFormKey()
 	for _, formKey := range []string{"", key} {
-		f.Add(Encode(&calls.Call{FormKey: formKey}, 1, &calls.Response{Status: http.StatusOK, ContentType: calls.HTMLType, Body: []byte("x" + key)}))
+		f.Add(Encode(&resource.Call{FormKey: formKey}, 1, &resource.Response{Status: http.StatusOK, ContentType: resource.HTMLType, Body: []byte("x" + key)}))
 	}
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, value []byte) {

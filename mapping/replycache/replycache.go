@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A Cache caches finished replies to Guests' reads of products. Package cache
@@ -157,12 +156,12 @@ func (g *Guests) Fingerprint(r *http.Request, scheme string) (sum [32]byte, ok b
 // Cacheable returns the index of the cached call that c is. ok is false if its reply is
 // not cached: among others, that of a list without a limit, which may be as long as the
 // catalog.
-func (g *Guests) Cacheable(c *calls.Call) (at int, ok bool) {
+func (g *Guests) Cacheable(c *resource.Call) (at int, ok bool) {
 	if g == nil || !c.IsGuest() || c.Method != contract.GET || len(c.HTTP.URL.RawQuery) > maxCachedQuery {
 		return 0, false
 	}
 	if limit, sent := c.Query.Get("limit"); sent {
-		if n, isNumber := numeric.Parse(limit.Text); isNumber && n == 0 {
+		if n, isNumber := codec.ParseNumber(limit.Text); isNumber && n == 0 {
 			return 0, false
 		}
 	}
@@ -173,7 +172,7 @@ func (g *Guests) Cacheable(c *calls.Call) (at int, ok bool) {
 
 // CacheKey returns a hash of what the reply to c depends on. Different spellings of the
 // same request have the same key.
-func (g *Guests) CacheKey(c *calls.Call, at int) [32]byte {
+func (g *Guests) CacheKey(c *resource.Call, at int) [32]byte {
 	call, sum := &g.calls[at], sha256.New()
 	sum.Write(g.baseHash[:])
 	hashText(sum, call.name)
@@ -213,7 +212,7 @@ func AppendSized(to []byte, text string) []byte {
 }
 
 // Tags returns the tags of the reply to c, the cached call at the given index.
-func (g *Guests) Tags(c *calls.Call, at int) []string {
+func (g *Guests) Tags(c *resource.Call, at int) []string {
 	k := &g.calls[at]
 	if !k.byProduct {
 		if _, sent := c.Query.Get(storeParameter); sent {
@@ -222,7 +221,7 @@ func (g *Guests) Tags(c *calls.Call, at int) []string {
 		return []string{CatalogTag}
 	}
 	text := c.Param("id")
-	if id, ok := numeric.ID(text); ok && numeric.IsCanonical(text) {
+	if id, ok := codec.ParseID(text); ok && codec.IsCanonicalNumber(text) {
 		return []string{ProductTag(id)}
 	}
 	if k.showsStock { // named by its SKU, so the id is not known yet

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/landing"
+	"github.com/portico-commerce/portico/mapping/openapi"
 )
 
 // printStartup prints the addresses of the two listeners. For a demo store, whose data is
@@ -22,7 +22,7 @@ func printStartup(p *program.Program, w io.Writer, cfg *config.Config, contract,
 		base = "https://" + program.DialAddress(contract) + cfg.BasePath()
 	}
 	fmt.Fprintf(w, "Portico %s, dialect %s\n", p.Build.Version, cfg.Dialect)
-	var examples []landing.Example
+	var examples []openapi.LandingExample
 	if data != nil {
 		examples = demoExamples(cfg, base, program.DialAddress(ops), data)
 		printExamples(w, examples[:1])
@@ -48,7 +48,7 @@ func printStartup(p *program.Program, w io.Writer, cfg *config.Config, contract,
 }
 
 // printExamples prints commands to paste.
-func printExamples(w io.Writer, examples []landing.Example) {
+func printExamples(w io.Writer, examples []openapi.LandingExample) {
 	for _, e := range examples {
 		fmt.Fprintf(w, "\n%s:\n", e.Title)
 		for line := range strings.Lines(e.Commands) {
@@ -93,15 +93,15 @@ func consoleURL(cfg *config.Config, ops string) string {
 // demoExamples returns commands to try with a demo store, in lines of at most 98 characters
 // unless the base URL is long. The first needs no credentials, the last undoes all changes. ops
 // is the address of the operators' port.
-func demoExamples(cfg *config.Config, base, ops string, data *adapter.Dataset) []landing.Example {
-	examples := []landing.Example{{
+func demoExamples(cfg *config.Config, base, ops string, data *adapter.Dataset) []openapi.LandingExample {
+	examples := []openapi.LandingExample{{
 		Title:    "Ask as a Guest, without credentials",
 		Commands: fmt.Sprintf("curl -H 'Accept: application/json' '%s/api/rest/products?limit=2'\n", base),
 	}}
 	at := slices.IndexFunc(data.Tokens, func(t adapter.Token) bool { return t.CustomerID == 0 })
 	if !cfg.Auth.RefusePlaintext && at >= 0 { // curl cannot sign with another method
 		consumer, token := data.Consumer, data.Tokens[at]
-		examples = append(examples, landing.Example{
+		examples = append(examples, openapi.LandingExample{
 			Title: "Read and change stock as an administrator, with the credentials in a variable",
 			Commands: `me='OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT"'
 me="$me"', oauth_consumer_key="` + consumer.Key + `"'
@@ -119,5 +119,5 @@ curl -H "Authorization: $me" -H 'Accept: text/xml' -H 'Content-Type: text/xml' -
 	if cfg.OpsToken != "" { // do not print the token
 		reset = `-H "Authorization: Bearer $PORTICO_OPS_TOKEN" ` + reset
 	}
-	return append(examples, landing.Example{Title: "Undo all changes", Commands: "curl " + reset})
+	return append(examples, openapi.LandingExample{Title: "Undo all changes", Commands: "curl " + reset})
 }

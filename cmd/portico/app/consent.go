@@ -11,14 +11,14 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/limits"
 )
 
 // newConsent returns the pages and endpoints with which users authorize programs.
 // Administrators log in with the accounts of ownAccounts, which is the adapter of db
 // behind its guard; customers log in with those of upstream. If upstream has no customers,
 // customers cannot log in.
-func newConsent(cfg *config.Config, db *sqlstore.DB, ownAccounts, upstream adapter.Adapter, permissions map[contract.Role][]contract.Permission, granting *auth.Granting, counts ratelimit.Shared, log *slog.Logger) (*consent.Site, error) {
+func newConsent(cfg *config.Config, db *sqlstore.DB, ownAccounts, upstream adapter.Adapter, permissions map[contract.Role][]contract.Permission, granting *auth.Granting, counts limits.SharedRates, log *slog.Logger) (*consent.Site, error) {
 	o := consent.Options{
 		Granting: granting, Accounts: map[adapter.Resource]adapter.Store{}, Upgrades: map[adapter.Resource]consent.Upgrade{},
 		Secret: cfg.Auth.SecretKey, PasswordCost: cfg.Auth.PasswordCost, MaxQuery: int(cfg.Limits.QueryBytes), PublicURL: cfg.PublicURL, Log: log,

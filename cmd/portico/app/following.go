@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
 )
 
 // followRetry is the time after which "portico serve" tries again to begin to follow.
@@ -17,11 +17,11 @@ const followRetry = time.Minute
 
 // followWrites returns a function that waits until the store has what a write has changed that
 // was forwarded, or nil if replies do not wait and nothing else needs to know.
-func followWrites(cfg *config.Config, writes *follow.Writes) func(context.Context, gate.Write) {
+func followWrites(cfg *config.Config, writes *follow.Writes) func(context.Context, mapping.GateWrite) {
 	if writes == nil || cfg.Follow.Wait == 0 && !program.CanMirror(cfg) {
 		return nil
 	}
-	return func(ctx context.Context, w gate.Write) { writes.Await(ctx, w.Resource, w.Keys...) }
+	return func(ctx context.Context, w mapping.GateWrite) { writes.Await(ctx, w.Resource, w.Keys...) }
 }
 
 // startFollower follows an old shop until stop is called, which waits for the end. If it

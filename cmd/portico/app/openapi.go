@@ -15,9 +15,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/landing"
 	"github.com/portico-commerce/portico/mapping/openapi"
-	"github.com/portico-commerce/portico/mapping/reference"
 )
 
 // openapiCommand returns the command "openapi".
@@ -103,7 +101,7 @@ func openAPI(p *program.Program, cfg *config.Config, isOffered func(*contract.Ro
 // first asked for.
 type interfaceReference struct {
 	document func() ([]byte, error) // in JSON
-	parts    func() (*reference.Parts, error)
+	parts    func() (*openapi.ReferenceParts, error)
 }
 
 // newReference returns the reference of the store that cfg describes.
@@ -117,7 +115,7 @@ func newReference(p *program.Program, cfg *config.Config, isOffered func(*contra
 			}
 			return d.JSON()
 		}),
-		parts: sync.OnceValues(func() (*reference.Parts, error) {
+		parts: sync.OnceValues(func() (*openapi.ReferenceParts, error) {
 			d, err := document()
 			if err != nil {
 				return nil, err
@@ -126,11 +124,11 @@ func newReference(p *program.Program, cfg *config.Config, isOffered func(*contra
 			if err != nil {
 				return nil, err
 			}
-			differences := make([]reference.Difference, len(known))
+			differences := make([]openapi.Difference, len(known))
 			for i, k := range known {
-				differences[i] = reference.Difference{Number: k.Number, Says: k.Says, Section: k.Section, Documented: k.Documented, Magento: k.Magento}
+				differences[i] = openapi.Difference{Number: k.Number, Says: k.Says, Section: k.Section, Documented: k.Documented, Magento: k.Magento}
 			}
-			return reference.Render(d, differences)
+			return openapi.RenderReference(d, differences)
 		}),
 	}
 }
@@ -145,8 +143,8 @@ func (r *interfaceReference) forConsole() (calls, dialects template.HTML, err er
 }
 
 // topics returns the pages of a demo for everybody.
-func (r *interfaceReference) topics() []landing.Topic {
-	return []landing.Topic{
+func (r *interfaceReference) topics() []openapi.LandingTopic {
+	return []openapi.LandingTopic{
 		{Path: "/reference", Title: "All calls with their fields and errors", Content: func() (template.HTML, error) {
 			calls, _, err := r.forConsole()
 			return calls, err

@@ -8,7 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/mapping/landing"
+	"github.com/portico-commerce/portico/mapping/openapi"
 )
 
 // TestOpenAPI: another library finds no fault in what the command prints, examples included.
@@ -76,7 +76,7 @@ func TestOpenAPIOfStore(t *testing.T) {
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	demo, store := serveLocal(t, true), serveLocal(t, false)
-	demo.app.landing.SetDemo(func(string) landing.Demo { return landing.Demo{} }, demo.app.ops.reference.topics()...)
+	demo.app.landing.SetDemo(func(string) openapi.LandingDemo { return openapi.LandingDemo{} }, demo.app.ops.reference.topics()...)
 	for path, part := range map[string]string{"/reference": `id="listProducts"`, "/differences": `id="difference-1"`} {
 		if got := apptest.Send(t, http.MethodGet, demo.contract+path, "", "Accept", acceptOfBrowser); got.Status != http.StatusOK || !strings.Contains(got.Body, part) {
 			t.Errorf("%s: %d\n%.500s", path, got.Status, got.Body)

@@ -27,7 +27,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/httpapi"
-	"github.com/portico-commerce/portico/mapping/landing"
+	"github.com/portico-commerce/portico/mapping/openapi"
 )
 
 // serveCommand returns the command "serve".
@@ -170,8 +170,8 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 	}
 	if data != nil {
 		opsAddress := program.DialAddress(ports.opsListener.Addr())
-		a.landing.SetDemo(func(base string) landing.Demo {
-			return landing.Demo{Console: consoleURL(cfg, opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
+		a.landing.SetDemo(func(base string) openapi.LandingDemo {
+			return openapi.LandingDemo{Console: consoleURL(cfg, opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
 		}, a.ops.reference.topics()...)
 	}
 	printStartup(p, out, cfg, ports.contractListener.Addr(), ports.opsListener.Addr(), data)

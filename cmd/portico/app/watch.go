@@ -21,16 +21,15 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/compare"
 	"github.com/portico-commerce/portico/mapping/legacy/exchange"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
 	"github.com/portico-commerce/portico/mapping/legacy/migration"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 	"github.com/portico-commerce/portico/mapping/legacy/shadow"
 	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/redact"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // errBusy is returned if the other system answers that it cannot serve the call now.
@@ -222,7 +221,7 @@ func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compa
 func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	call := passthrough.Call{Address: e.Address, Scheme: e.Scheme}
-	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, &calls.Request{HTTP: r, Scheme: e.Scheme}, nil)
+	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, &resource.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if !ok {
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}
@@ -240,7 +239,7 @@ func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.
 // is longer than shadow.MaxBody.
 func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
-	response := w.service.Serve(ctx, &calls.Request{HTTP: r, Scheme: e.Scheme}, nil)
+	response := w.service.Serve(ctx, &resource.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if response.Stream != nil {
 		var body limitedBuffer
 		if _, err := response.Stream(ctx, &body); err != nil {
@@ -259,7 +258,7 @@ func (w *watchers) baseURLs(e *exchange.Exchange) [2]string {
 	if public == "" {
 		public = e.Scheme + "://" + e.Request.Host
 	}
-	if w.legacy.Auth == gate.UnchangedSignature {
+	if w.legacy.Auth == mapping.UnchangedSignature {
 		return [2]string{public, public}
 	}
 	return [2]string{w.config.Legacy.URL, public}

@@ -23,10 +23,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/httpapi"
-	"github.com/portico-commerce/portico/mapping/landing"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/openapi"
 )
 
 // An app holds the parts of the program, wired together and ready to be served.
@@ -35,7 +35,7 @@ type app struct {
 	contract http.Handler // the contract's port
 	// connections limits the connections of the contract's port.
 	connections *httpapi.Connections
-	landing     *landing.Page
+	landing     *openapi.LandingPage
 	ops         *ops // the operators' port
 	rules       *ruleSets
 	follower    *follow.Follower // nil: the program follows no old shop

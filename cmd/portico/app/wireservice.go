@@ -20,15 +20,13 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/httpapi"
-	"github.com/portico-commerce/portico/mapping/landing"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
+	"github.com/portico-commerce/portico/mapping/limits"
+	"github.com/portico-commerce/portico/mapping/openapi"
 	"github.com/portico-commerce/portico/mapping/pipeline"
-	"github.com/portico-commerce/portico/mapping/products/writes"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
 	"github.com/portico-commerce/portico/mapping/replycache"
-	"github.com/portico-commerce/portico/mapping/shopconfig"
-	"github.com/portico-commerce/portico/mapping/stockitems"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // openService makes the handlers of calls, and lets them know of changes.
@@ -89,7 +87,7 @@ func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
 
 // sharedCounts returns what adds up the counts of rate limits over all replicas, or nil without Redis:
 // not a nil pointer in an interface, with which every call would make a report for nobody.
-func sharedCounts(c *cache.Cache) ratelimit.Shared {
+func sharedCounts(c *cache.Cache) limits.SharedRates {
 	if buckets := c.Buckets(); buckets != nil {
 		return buckets
 	}
@@ -118,11 +116,11 @@ func (w *wiring) settings() (mapping.Settings, error) {
 			SharedCounts:      sharedCounts(w.cache),
 		},
 		ReplySettings:  replycache.ReplySettings{PublicURL: cfg.PublicURL, ReplyCache: replies},
-		LegacySettings: gate.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
+		LegacySettings: mapping.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
 		ImagePixels:    cfg.Limits.ImagePixels,
 		PasswordCost:   cfg.Auth.PasswordCost,
-		Prices:         shopconfig.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
-		Products:       writes.Settings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
+		Prices:         resource.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
+		Products:       handlers.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
 		Stock:          stock,
 	}
 	settings.FiltersInFlight = cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0))))
@@ -139,7 +137,7 @@ func (w *wiring) openContract(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.landing, err = landing.New(landing.Options{ShopName: cfg.Store.Name, PublicURL: cfg.PublicURL, Dialect: cfg.Dialect}); err != nil {
+	if w.landing, err = openapi.NewLandingPage(openapi.LandingOptions{ShopName: cfg.Store.Name, PublicURL: cfg.PublicURL, Dialect: cfg.Dialect}); err != nil {
 		return err
 	}
 	w.ops = &ops{token: cfg.OpsToken, registry: w.registry, hasCachedReplies: w.cache.HasUsable, pprof: cfg.OpsPprof}
@@ -236,14 +234,14 @@ func (w *wiring) resetDemo(ctx context.Context) error {
 }
 
 // stockSettings converts the stock settings, which config has validated.
-func stockSettings(c config.Stock) (stockitems.Settings, error) {
+func stockSettings(c config.Stock) (handlers.StockSettings, error) {
 	minQty, err := strconv.ParseFloat(c.MinQty, 64)
 	if err != nil {
-		return stockitems.Settings{}, fmt.Errorf("stock.min_qty: %w", err)
+		return handlers.StockSettings{}, fmt.Errorf("stock.min_qty: %w", err)
 	}
 	notifyQty, err := strconv.ParseFloat(c.NotifyQty, 64)
 	if err != nil {
-		return stockitems.Settings{}, fmt.Errorf("stock.notify_qty: %w", err)
+		return handlers.StockSettings{}, fmt.Errorf("stock.notify_qty: %w", err)
 	}
-	return stockitems.Settings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock}, nil
+	return handlers.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock}, nil
 }

@@ -20,12 +20,11 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/programs"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/calls"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
 	"github.com/portico-commerce/portico/mapping/pipeline"
-	"github.com/portico-commerce/portico/mapping/products/writes"
-	"github.com/portico-commerce/portico/mapping/stockitems"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 func TestMain(m *testing.M) { programs.Main(m, nil) }
@@ -115,8 +114,8 @@ func openShops(t testing.TB, d *contract.Dialect) (portico, original *shop) {
 			},
 			ImagePixels:  1 << 16,
 			PasswordCost: bcrypt.MinCost,
-			Stock:        stockitems.Settings{NotifyQty: 1, ManageStock: true},
-			Products:     writes.Settings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
+			Stock:        handlers.StockSettings{NotifyQty: 1, ManageStock: true},
+			Products:     handlers.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
 		}
 		var err error
 		s.service, err = mapping.New(d, fields, recorder{s.Adapter, s}, schemas, authenticator(t), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -164,16 +163,16 @@ func (s *shop) become(t testing.TB, other *shop) {
 }
 
 // send sends a JSON request below /api/rest and returns the response.
-func (s *shop) send(role contract.Role, method, path, body string) calls.Response {
+func (s *shop) send(role contract.Role, method, path, body string) resource.Response {
 	r := httptest.NewRequest(method, "/api/rest"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", s.authorizations[role])
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("Content-Type", "application/json")
-	return s.service.Serve(context.Background(), &calls.Request{HTTP: r, Scheme: "http"}, nil)
+	return s.service.Serve(context.Background(), &resource.Request{HTTP: r, Scheme: "http"}, nil)
 }
 
 // execute sends a request of the mirror as an Admin.
-func (s *shop) execute(r mirror.Request) calls.Response {
+func (s *shop) execute(r mirror.Request) resource.Response {
 	return s.send(contract.Admin, r.Method, r.Path, string(r.Body))
 }
 

@@ -4,10 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"github.com/portico-commerce/portico/mapping/codec"
 	"slices"
 	"sync"
-
-	"github.com/portico-commerce/portico/mapping/codec"
 )
 
 // page returns the read of a page of the list.

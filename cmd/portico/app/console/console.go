@@ -46,7 +46,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/ratelimit"
+	"github.com/portico-commerce/portico/mapping/limits"
 )
 
 // Options are what a [Console] shows and does. Functions may be called concurrently. Errors that
@@ -81,7 +81,7 @@ type Options struct {
 	Cache       Cache
 	Try         Try
 	// SharedCounts, unless nil, adds up attempts to log in over processes.
-	SharedCounts ratelimit.Shared
+	SharedCounts limits.SharedRates
 	// Reference returns the contents of two pages: the calls of the interface, and where its
 	// dialects differ. Both must be safe as they are.
 	Reference func() (calls, dialects template.HTML, err error)
@@ -100,7 +100,7 @@ type Console struct {
 	pages    map[string]*page
 	assets   map[string]*asset
 	sessions *sessions
-	attempts *ratelimit.Limiter[netip.Prefix]
+	attempts *limits.Limiter[netip.Prefix]
 	csrfKey  []byte
 	history  *history
 	streams  chan struct{} // has a place for each open stream
@@ -123,7 +123,7 @@ func New(o Options) (*Console, error) {
 	c := &Console{Options: o, sessions: newSessions(o.Now), csrfKey: make([]byte, 32), history: newHistory(o.Gatherer, o.Now), streams: make(chan struct{}, maxStreams), done: make(chan struct{})}
 	_, _ = rand.Read(c.csrfKey) // never fails
 	var err error
-	if c.attempts, err = ratelimit.New[netip.Prefix](1/loginInterval.Seconds(), loginBurst, o.Now); err != nil {
+	if c.attempts, err = limits.NewLimiter[netip.Prefix](1/loginInterval.Seconds(), loginBurst, o.Now); err != nil {
 		return nil, err
 	}
 	c.attempts.Share("console", o.SharedCounts)

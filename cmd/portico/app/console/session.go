@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"github.com/portico-commerce/portico/mapping/limits"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
 // Limits of sessions.
@@ -186,7 +185,7 @@ func (v *visit) logIn() error {
 		return v.redirect("/", "")
 	}
 	form := loginForm{Next: nextPage(v.r.PostForm.Get("next"))}
-	if wait, ok := v.attempts.Take(ratelimit.Network(clientAddress(v.r))); !ok {
+	if wait, ok := v.attempts.Take(limits.Network(clientAddress(v.r))); !ok {
 		v.w.Header().Set("Retry-After", strconv.Itoa(wait))
 		form.Fault = "Too many attempts: wait " + strconv.Itoa(wait) + " seconds."
 		return v.show(http.StatusTooManyRequests, "login", "Log in", form)

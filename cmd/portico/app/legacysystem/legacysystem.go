@@ -10,9 +10,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/gate"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
 )
 
@@ -30,7 +30,7 @@ const (
 type System struct {
 	Client *passthrough.System
 	guard  *guard.Guard
-	Auth   gate.Auth
+	Auth   mapping.LegacyAuth
 	Signer *auth.Signer
 }
 
@@ -59,15 +59,15 @@ func New(cfg *config.Config, metrics *guard.Metrics, onChange func(domain, state
 	}
 	switch cfg.Legacy.Auth {
 	case "caller":
-		l.Auth = gate.CallerSignature
+		l.Auth = mapping.CallerSignature
 	case "own":
-		l.Auth = gate.AdminSignature
+		l.Auth = mapping.AdminSignature
 		l.Signer = auth.NewSigner(cfg.Legacy.ConsumerKey, cfg.Legacy.ConsumerSecret, cfg.Legacy.Token, cfg.Legacy.TokenSecret)
 	}
 	l.Client = passthrough.New(passthrough.Options{
 		URL:      base,
 		BasePath: cfg.BasePath(),
-		KeepHost: l.Auth == gate.UnchangedSignature,
+		KeepHost: l.Auth == mapping.UnchangedSignature,
 		Timeout:  cfg.Legacy.Timeout,
 		MaxIdle:  cfg.Legacy.MaxInFlight,
 		Guard:    l.guard.Do,
@@ -80,7 +80,7 @@ func New(cfg *config.Config, metrics *guard.Metrics, onChange func(domain, state
 // Otherwise it checks that the breaker of the legacy system is not open.
 func (l *System) WrapPing(ping func(context.Context) error, rules func() passthrough.Rules) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if l.Auth != gate.UnchangedSignature || !rules().AllLegacy() {
+		if l.Auth != mapping.UnchangedSignature || !rules().AllLegacy() {
 			return ping(ctx)
 		}
 		if l.guard.Open() {

@@ -17,8 +17,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
-	"github.com/portico-commerce/portico/mapping/products/urlkey"
 )
 
 // A followCommand holds the flags of "portico follow".
@@ -247,7 +247,7 @@ func NewFollower(p *program.Program, cfg *config.Config, db *sqlstore.DB, remova
 	return follow.New(follow.Options{
 		Options: importer.Options{
 			From: source.options(cfg.Follow.DSN, schemas), Store: db, Join: join, Media: cfg.Follow.Media, MaxMedia: cfg.Limits.BodyBytes,
-			Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), WrittenHere: here, AllowRemovals: removals, Source: cfg.Follow.Source,
+			Settings: settingTexts(cfg), URLKey: handlers.URLKeyFromName, Lists: settingLists(cfg), WrittenHere: here, AllowRemovals: removals, Source: cfg.Follow.Source,
 		},
 		Interval: cfg.Follow.Interval, Overlap: cfg.Follow.Overlap, ComparePeriod: cfg.Follow.ComparePeriod, PollOnly: cfg.Follow.PollOnly(), Wait: cfg.Follow.Wait,
 		Holder: program.HolderName(), Log: log, Metrics: metrics,

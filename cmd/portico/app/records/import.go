@@ -17,9 +17,9 @@ import (
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/handlers"
 	"github.com/portico-commerce/portico/mapping/legacy/migration"
 	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
-	"github.com/portico-commerce/portico/mapping/products/urlkey"
 )
 
 // An importCommand holds the flags of "portico import".
@@ -213,7 +213,7 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 	}
 	return importer.Options{
 		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
-		Settings: settingTexts(cfg), URLKey: urlkey.FromName, Lists: settingLists(cfg), MissingFields: missingFields(cfg), WrittenHere: writtenHere(cfg),
+		Settings: settingTexts(cfg), URLKey: handlers.URLKeyFromName, Lists: settingLists(cfg), MissingFields: missingFields(cfg), WrittenHere: writtenHere(cfg),
 		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins, Widened: flags.widen.admins, WidenCustomers: flags.widen.customers,
 		Progress: func(p magento1.Part, total int64) importer.Progress {
 			return newImportProgress(cmd.ErrOrStderr(), string(p), total)

@@ -1,0 +1,146 @@
+package mapping
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/handlers"
+	"github.com/portico-commerce/portico/mapping/pipeline"
+	"github.com/portico-commerce/portico/mapping/replycache"
+	"github.com/portico-commerce/portico/mapping/resource"
+)
+
+// An LegacyAuth is the way in which a call is signed when it is forwarded to the legacy store.
+type LegacyAuth uint8
+
+const (
+	// UnchangedSignature forwards calls with the client's signature, which only the
+	// legacy store verifies.
+	UnchangedSignature LegacyAuth = iota
+	// CallerSignature verifies calls and signs them again with the consumer and the token
+	// of the caller.
+	CallerSignature
+	// AdminSignature verifies calls and signs the calls of Admins as one Admin of the
+	// legacy store. Calls of Customers are refused.
+	AdminSignature
+)
+
+// UnknownRole stands for the role of a caller whom only the legacy store can identify.
+const UnknownRole = "unknown"
+
+// An authorization decides how a call may be forwarded to the legacy store.
+type authorization struct {
+	Role string // of the caller, suitable as a label
+	// NotAcceptable reports that the caller accepts none of the contract's formats. The
+	// legacy store answers such a call with 500.
+	NotAcceptable bool
+	// Sign returns the Authorization header for the call as it is forwarded to the given
+	// scheme, host and target. It is nil if the call keeps its own header. Sign may read
+	// the body of the request, and replaces it with the bytes that it has read.
+	Sign func(scheme, host, target string) (authorization string, err error)
+}
+
+// LegacySettings configure the answers to calls for the legacy store.
+type LegacySettings struct {
+	// LegacyAuth is the way in which calls for the legacy store are signed. LegacySigner
+	// is the signer for AdminSignature. CacheLegacy also caches replies of the legacy
+	// store to Guests.
+	LegacyAuth   LegacyAuth
+	LegacySigner *auth.Signer
+	CacheLegacy  bool
+}
+
+// A Gate authorizes the calls that the legacy store answers, caches their replies, and
+// names the records that they have written. It is safe for concurrent use.
+type Gate struct {
+	dialect  *contract.Dialect
+	auth     *auth.Authenticator
+	settings LegacySettings
+	log      *slog.Logger
+	now      func() time.Time
+	products *handlers.ProductFinder
+	// These depend on settings that a reload can change.
+	pipeline   *pipeline.Pipeline
+	replyCache *replycache.Guests // nil: replies are not cached
+}
+
+// gateParts are the parts that a gate connects.
+type gateParts struct {
+	Dialect       *contract.Dialect
+	Authenticator *auth.Authenticator
+	Log           *slog.Logger
+	Now           func() time.Time
+	Products      *handlers.ProductFinder
+	Pipeline      *pipeline.Pipeline
+	ReplyCache    *replycache.Guests // nil: replies are not cached
+}
+
+// newGate returns a gate.
+func newGate(p gateParts, settings LegacySettings) *Gate {
+	return &Gate{
+		dialect: p.Dialect, auth: p.Authenticator, settings: settings, log: p.Log, now: p.Now, products: p.Products,
+		pipeline: p.Pipeline, replyCache: p.ReplyCache,
+	}
+}
+
+// WithPipeline returns a gate that runs the steps of another pipeline.
+func (s *Gate) WithPipeline(p *pipeline.Pipeline, replies *replycache.Guests) *Gate {
+	next := *s
+	next.pipeline, next.replyCache = p, replies
+	return &next
+}
+
+// AuthorizeLegacy decides whether r, which must be an API request, may be forwarded to
+// the legacy store, and how it is signed there. If calls are signed again, it runs the
+// first steps of the pipeline. If one of them fails, ok is false and refusal is the
+// response that the service would return. The parameters are as in Serve.
+func (s *Gate) AuthorizeLegacy(ctx context.Context, r *resource.Request, buf []byte) (a authorization, refusal resource.Response, ok bool) {
+	a.Role = contract.Guest.String()
+	if auth.Signed(r.HTTP.Header.Get("Authorization")) {
+		a.Role = UnknownRole
+	}
+	c, unacceptable := s.pipeline.Begin(ctx, r)
+	a.NotAcceptable = unacceptable != nil
+	if s.settings.LegacyAuth == UnchangedSignature {
+		return a, refusal, true
+	}
+	signer, err := s.legacySignerFor(ctx, c)
+	if err != nil {
+		if unacceptable != nil { // the pipeline checks it first
+			err = unacceptable
+		}
+		return a, s.pipeline.Refuse(ctx, c, err, buf), false
+	}
+	a.Role = c.Principal.Role.String()
+	if signer != nil {
+		a.Sign = func(scheme, host, target string) (string, error) {
+			request := s.pipeline.Credentials(ctx, c)
+			request.Scheme, request.Host, request.Target = scheme, host, target
+			return signer.Sign(request, s.now())
+		}
+	}
+	return a, refusal, true
+}
+
+// legacySignerFor runs the steps that c has to pass before it is signed again, and
+// returns its signer, or nil for a Guest.
+func (s *Gate) legacySignerFor(ctx context.Context, c *pipeline.Run) (*auth.Signer, error) {
+	if err := s.pipeline.Identify(ctx, c); err != nil {
+		return nil, err
+	}
+	switch role := c.Principal.Role; {
+	case role == contract.Guest:
+		return nil, nil
+	case s.settings.LegacyAuth == CallerSignature && c.Principal.KeyID != 0:
+		return nil, s.dialect.Fault(contract.AccessDenied) // an API key has no secret to sign with
+	case s.settings.LegacyAuth == CallerSignature:
+		return s.auth.Signer(ctx, s.pipeline.Credentials(ctx, c))
+	case role == contract.Admin:
+		return s.settings.LegacySigner, nil
+	default: // A Customer would get an Admin's access.
+		return nil, s.dialect.Fault(contract.AccessDenied)
+	}
+}

@@ -1,0 +1,97 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
+)
+
+// A buyer is the customer group, the website and the taxes for which prices are computed.
+type buyer struct {
+	group int64
+	// groupGone: there is no such group any more.
+	GroupGone bool
+	website   int64 // of the store view that is read, 0 in the default scope
+	Taxes     resource.ClassTaxes
+	now       string // the current time at the website, in the format of stored times
+	// Expiry is when a price that was computed changes next.
+	resource.Expiry
+}
+
+// buyers find the buyers for whom prices are computed.
+type buyers struct {
+	shops                *resource.ShopCache
+	customers, addresses resource.Source
+	now                  func() time.Time
+}
+
+// newBuyers returns the buyers of a shop.
+func newBuyers(backend *resource.Backend, shops *resource.ShopCache, now func() time.Time) (b *buyers, err error) {
+	b = &buyers{shops: shops, now: now}
+	if b.customers, err = backend.Source(adapter.Customers); err != nil {
+		return nil, err
+	}
+	b.addresses, err = backend.Source(adapter.CustomerAddresses)
+	return b, err
+}
+
+// Guest returns a buyer at a website, without taxes, who is a Guest.
+func (s *buyers) Guest(at *resource.Website) *buyer {
+	return &buyer{group: resource.GuestsID, website: at.Id, now: s.now().In(at.Zone).Format(time.DateTime), Expiry: resource.Expiry{Zone: at.Zone}}
+}
+
+// Find determines the caller's customer group and taxes (products 3.5). A Customer
+// without a default shipping address pays taxes where a Guest does.
+func (s *buyers) Find(ctx context.Context, c *resource.Call, view resource.StoreView) (*buyer, error) {
+	shop, err := s.shops.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := shop.Site(view.WebsiteID)
+	b := s.Guest(at)
+	if c.Principal.Role != contract.Customer {
+		b.Taxes = at.GuestTaxes()
+		return b, nil
+	}
+	group, address, err := s.customerTaxAddress(ctx, c.Principal.CustomerID, at.TaxAddress)
+	if err != nil {
+		return nil, err
+	}
+	class, known := shop.TaxClass(group)
+	b.group, b.GroupGone = group, !known
+	if known {
+		b.Taxes = resource.TaxesAt(shop.Rates, address, class)
+	}
+	return b, nil
+}
+
+// customerTaxAddress returns a customer's group and the place of their default shipping
+// address, or fallback without one. It reads both in one query if there is such an
+// address.
+func (s *buyers) customerTaxAddress(ctx context.Context, id int64, fallback resource.TaxAddress) (group int64, at resource.TaxAddress, err error) {
+	found, err := s.addresses.All(ctx, &adapter.ListParams{
+		Query:   adapter.Query{Where: []adapter.Condition{resource.IntegerEquals("is_default_shipping", 1)}, Limit: 1},
+		OwnerID: id,
+		With:    []string{"customer_group_id"},
+	})
+	if err != nil {
+		return 0, fallback, err
+	}
+	if len(found) > 0 {
+		address := found[0]
+		return address.Get("customer_group_id").Int(), resource.TaxAddress{
+			Country:  adapter.Fold(address.Get("country_id").Text()),
+			Region:   adapter.Fold(address.Get("region").Text()),
+			RegionID: address.Get("region_id").Int(),
+			Postcode: resource.FoldPostcode(address.Get("postcode").Text()),
+		}, nil
+	}
+	customer, err := s.customers.Store.Get(ctx, &adapter.GetParams{Key: adapter.Key(id)})
+	if err != nil {
+		return 0, fallback, err
+	}
+	return customer.Get("group_id").Int(), fallback, nil
+}

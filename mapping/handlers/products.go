@@ -1,0 +1,79 @@
+package handlers
+
+import (
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
+)
+
+// Products is the resource behind /products, in two views: for Admins, and for Customers
+// and Guests.
+type Products struct {
+	resource.Resource // the view of Admins
+	public            resource.Resource
+	// assigned and publicAssigned are the two views of the product in place of a category
+	// assignment.
+	assigned, publicAssigned resource.Resource
+	// stockData is the stock item inside a product.
+	stockData resource.Resource
+	// images are the images in the gallery of a product.
+	images      resource.Resource
+	types       map[string]contract.ProductType // by code
+	finder      *ProductFinder
+	buyers      *buyers
+	categories  resource.Source
+	manageStock bool
+	publicURL   string
+}
+
+// NewProducts returns the handler that reads products. manageStock is the shop's setting, and
+// publicURL the base URL of the shop in replies, if it does not follow from requests.
+func NewProducts(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, images resource.Resource, manageStock bool, publicURL string, now func() time.Time) (*Products, error) {
+	p := &Products{types: map[string]contract.ProductType{}, images: images, finder: finder, manageStock: manageStock, publicURL: publicURL}
+	for _, t := range contract.ProductTypes() {
+		p.types[t.Code] = t
+	}
+	var err error
+	if p.Resource, err = resource.NewResource(d, fields.AdminProducts, backend, adapter.Products); err != nil {
+		return nil, err
+	}
+	for _, view := range []struct {
+		bound  *resource.Resource
+		fields *contract.FieldTable
+	}{
+		{&p.public, fields.PublicProducts},
+		{&p.assigned, fields.AssignedProducts},
+		{&p.publicAssigned, fields.PublicAssignedProducts},
+	} {
+		if *view.bound, err = resource.NewResourceFrom(d, view.fields, p.Source); err != nil {
+			return nil, err
+		}
+	}
+	if p.stockData, err = resource.NewResource(d, fields.ProductStock, backend, adapter.StockItems); err != nil {
+		return nil, err
+	}
+	if p.buyers, err = newBuyers(backend, finder.Shops, now); err != nil {
+		return nil, err
+	}
+	p.categories, err = backend.Source(adapter.Categories)
+	return p, err
+}
+
+// typeOf returns the type of a product. Types that the contract does not know are like simple
+// ones.
+func (p *Products) typeOf(product adapter.Record) contract.ProductType {
+	return p.types[product.Get("type_id").Text()]
+}
+
+// pricing returns the source of the prices of a product.
+func (p *Products) pricing(product adapter.Record) contract.Pricing { return p.typeOf(product).Pricing }
+
+// viewFor returns the view for a role.
+func (p *Products) viewFor(role contract.Role) *resource.Resource {
+	if role == contract.Admin {
+		return &p.Resource
+	}
+	return &p.public
+}

@@ -1,0 +1,356 @@
+package handlers
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
+)
+
+// A productReply renders the products of one reply, with the fields that need more than
+// the product's own attributes (products 3.4).
+type productReply struct {
+	resource.Resource // a copy for this call
+	of                *Products
+	c                 *resource.Call
+	replyShape
+	// needed names the attributes that the fields are made of.
+	needed attributes
+
+	needsBuyer, needsStock, needsGallery bool
+
+	buyer *buyer
+	stock map[int64]adapter.Record // by product
+	// view is the scope at which the products are read; gallery holds the first images of a
+	// single product there.
+	view    resource.StoreView
+	gallery []adapter.Record
+}
+
+// A replyShape says which kind of reply shows products.
+type replyShape struct {
+	inList      bool
+	countsStock bool // is_saleable depends on the stock
+}
+
+// newProductReply returns a reply for the given fields, and determines which data they
+// need.
+func (products *Products) newProductReply(c *resource.Call, r *resource.Resource, fields []int, shape replyShape) *productReply {
+	p := &productReply{Resource: *r, of: products, c: c, replyShape: shape}
+	p.Compute = make(map[string]func(*resource.Call, adapter.Record) (codec.Node, bool))
+	view := c.Route.View(c.Format)
+	for _, at := range fields {
+		field := &r.Fields.Fields[at]
+		switch {
+		case field.Absent(products.Dialect, view):
+			continue
+		case field.Attribute != "":
+			p.needed.Stored = append(p.needed.Stored, field.Attribute)
+			continue
+		}
+		p.Compute[field.Name] = func(_ *resource.Call, product adapter.Record) (codec.Node, bool) {
+			return p.computedField(field.Name, product)
+		}
+		switch field.Name {
+		case "group_price":
+			p.needOnDemand("group_price")
+		case "tier_price":
+			p.needOnDemand("tier_price")
+			p.needsBuyer = p.needsBuyer || p.isPublic()
+		case "stock_data":
+			p.needsStock = true
+		case "is_in_stock":
+			p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
+		case "is_saleable":
+			p.needed.Stored = append(p.needed.Stored, "type_id")
+			if shape.countsStock {
+				p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
+				p.needed.Stored = append(p.needed.Stored, "stock_status")
+			}
+		case "regular_price_with_tax":
+			p.needsBuyer = true
+			p.needed.Stored = append(p.needed.Stored, regularPriceValues()...)
+		case "regular_price_without_tax":
+			p.needed.Stored = append(p.needed.Stored, regularPriceValues()...)
+		case "final_price_with_tax", "final_price_without_tax":
+			p.needOnDemand(finalPriceLists()...)
+			p.needsBuyer = true
+			p.needed.Stored = append(p.needed.Stored, finalPriceValues()...)
+		case "total_reviews_count":
+			p.needed.Stored = append(p.needed.Stored, "reviews_count")
+		case "has_custom_options":
+			p.needed.Stored = append(p.needed.Stored, "has_custom_options")
+		case "image_url":
+			p.needOnDemand("image_file")
+		case "media_gallery":
+			p.needsGallery = true
+		case "url":
+			p.needed.Stored = append(p.needed.Stored, "default_url_key")
+		}
+	}
+	if p.needsBuyer {
+		p.needed.Stored = append(p.needed.Stored, "tax_class_id")
+	}
+	return p
+}
+
+// needOnDemand adds attributes on demand to the needed ones.
+func (p *productReply) needOnDemand(attributes ...string) {
+	for _, name := range attributes {
+		if !slices.Contains(p.needed.OnDemand, name) {
+			p.needed.OnDemand = append(p.needed.OnDemand, name)
+		}
+	}
+}
+
+func (p *productReply) isPublic() bool { return p.c.Principal.Role != contract.Admin }
+
+// stockItemsPerQuery is the number of stock items that one query reads.
+const stockItemsPerQuery = 100
+
+// load reads the data that the fields of products need besides the products. A reply calls
+// it once for each batch; the buyer stays the same for all batches.
+func (p *productReply) load(ctx context.Context, products []adapter.Record) error {
+	if p.needsBuyer && len(products) > 0 {
+		if err := p.findBuyer(ctx); err != nil {
+			return err
+		}
+	}
+	if p.needsGallery {
+		for _, product := range products {
+			images := imageList(product, p.view.Id)
+			images.Query.Limit = p.c.Limits.Batch
+			var err error
+			if p.gallery, err = p.of.images.All(ctx, &images); err != nil {
+				return err
+			}
+		}
+	}
+	if !p.needsStock {
+		return nil
+	}
+	p.stock = make(map[int64]adapter.Record, len(products))
+	for batch := range slices.Chunk(products, stockItemsPerQuery) {
+		ids := make([]string, len(batch))
+		for i, r := range batch {
+			ids[i] = r.Get("entity_id").Text()
+		}
+		items, err := p.of.stockData.All(ctx, &adapter.ListParams{Query: adapter.Query{
+			Where: []adapter.Condition{resource.NewCondition("product_id", adapter.In, ids...)},
+		}})
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			p.stock[item.Get("product_id").Int()] = item
+		}
+	}
+	return nil
+}
+
+// computedField returns the value of a field that no single attribute holds.
+func (p *productReply) computedField(name string, product adapter.Record) (codec.Node, bool) {
+	switch name {
+	case "group_price":
+		return p.groupPrices(product), true
+	case "tier_price":
+		if p.isPublic() {
+			return p.buyer.TierPrices(product), true
+		}
+		return p.tierPrices(product), true
+	case "stock_data":
+		return p.stockData(product)
+	case "is_in_stock":
+		return p.inStock(product), true
+	case "is_saleable":
+		return p.saleable(product), true
+	case "regular_price_with_tax":
+		return centsNode(p.regularPrice(product).WithTax(p.tax(product))), true
+	case "regular_price_without_tax":
+		return centsNode(p.regularPrice(product).Cents()), true
+	case "final_price_with_tax":
+		return centsNode(p.finalPrice(product).WithTax(p.tax(product))), true
+	case "final_price_without_tax":
+		return centsNode(p.finalPrice(product).Cents()), true
+	case "media_gallery":
+		return p.mediaGallery(), true
+	case "image_url":
+		return codec.TextNode(p.baseURL() + imagePath(product)), true
+	case "url":
+		return codec.TextNode(p.baseURL() + productPagePath(product)), true
+	case "buy_now_url":
+		return codec.TextNode(p.buyNowURL(product)), true
+	case "total_reviews_count":
+		return codec.TextNode(strconv.FormatInt(product.Get("reviews_count").Int(), 10)), true
+	case "has_custom_options":
+		return boolNode(product.Get("has_custom_options").Int() != 0), true
+	default:
+		return codec.Node{}, false
+	}
+}
+
+// findBuyer determines the buyer for whom the reply shows prices, unless the buyer is known
+// already.
+func (p *productReply) findBuyer(ctx context.Context) (err error) {
+	if p.buyer == nil {
+		p.buyer, err = p.of.buyers.Find(ctx, p.c, p.view)
+		if err == nil {
+			p.c.Expiry = &p.buyer.Expiry
+		}
+	}
+	return err
+}
+
+func (p *productReply) tax(product adapter.Record) resource.TaxFactor {
+	return p.buyer.Taxes.On(product.Get("tax_class_id").Int())
+}
+
+func (p *productReply) regularPrice(product adapter.Record) resource.Money {
+	return regularPrice(product, p.of.pricing(product), p.inList)
+}
+
+func (p *productReply) finalPrice(product adapter.Record) resource.Money {
+	return p.buyer.FinalPrice(product, p.of.pricing(product), p.inList)
+}
+
+func boolNode(is bool) codec.Node {
+	if is {
+		return codec.Node{Kind: codec.True}
+	}
+	return codec.Node{Kind: codec.False}
+}
+
+// saleable renders whether the product can be bought. Lists decide it by its type alone, unless they
+// count stock. A single record has it from the stock status at its website, of which there is none in
+// the default scope, or else from the stock item.
+func (p *productReply) saleable(product adapter.Record) codec.Node {
+	kind := p.of.typeOf(product)
+	switch status := product.Get("stock_status"); {
+	case !p.countsStock:
+		return boolNode(!kind.Composite)
+	case kind.NeverSaleable:
+		return boolNode(false)
+	case p.view.Id == 0:
+		return codec.Node{}
+	case !status.Empty():
+		return codec.TextNode(status.Text())
+	default:
+		inStock := p.inStock(product)
+		return codec.TextNode(inStock.String())
+	}
+}
+
+// groupPrices renders an Admin's group_price in its stored order.
+func (p *productReply) groupPrices(product adapter.Record) codec.Node {
+	var entries []codec.Node
+	for _, price := range product.Get("group_price").Records() {
+		if !isOfAllWebsites(price) {
+			continue
+		}
+		entry := codec.RecordNode(textMember(price, "website_id"), textMember(price, "cust_group"), textMember(price, "price"))
+		if p.Dialect.PercentFlags {
+			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.Node{Kind: codec.True}})
+		}
+		entries = append(entries, entry)
+	}
+	return codec.ListNode(entries)
+}
+
+// tierPrices renders an Admin's tier_price by ascending quantity. The group that stands
+// for all groups is a number.
+func (p *productReply) tierPrices(product adapter.Record) codec.Node {
+	tiers := slices.Clone(product.Get("tier_price").Records())
+	slices.SortStableFunc(tiers, func(a, b adapter.Record) int { return compareMoney(a, b, "price_qty") })
+	var entries []codec.Node
+	for _, price := range tiers {
+		if !isOfAllWebsites(price) {
+			continue
+		}
+		group := textMember(price, "cust_group")
+		if price.Get("cust_group").Int() == allGroupsID {
+			group.Value.Kind = codec.Number
+		}
+		entry := codec.RecordNode(textMember(price, "website_id"), group, textMember(price, "price"), textMember(price, "price_qty"))
+		if p.Dialect.PercentFlags {
+			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.NumberNode("0")})
+		}
+		entries = append(entries, entry)
+	}
+	return codec.ListNode(entries)
+}
+
+func textMember(r adapter.Record, name string) codec.Member {
+	return codec.Member{Key: name, Value: codec.TextNode(r.Get(name).Text())}
+}
+
+// stockData renders the stock item in an Admin's product.
+func (p *productReply) stockData(product adapter.Record) (codec.Node, bool) {
+	item, ok := p.stock[product.Get("entity_id").Int()]
+	if !ok {
+		return codec.Node{}, false
+	}
+	r := &p.of.stockData
+	fields, _ := r.ListReader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
+	return r.Render(p.c, item, fields), true
+}
+
+// inStock returns the stored flag. A product whose stock is not managed is in stock.
+func (p *productReply) inStock(product adapter.Record) codec.Node {
+	stored := product.Get("stock_is_in_stock")
+	if stored.Empty() {
+		return codec.TextNode("0")
+	}
+	managed := product.Get("stock_manage_stock").Int() != 0
+	if product.Get("stock_use_config_manage_stock").Int() != 0 {
+		managed = p.of.manageStock
+	}
+	switch {
+	case managed:
+		return codec.TextNode(stored.Text())
+	case p.Dialect.UnmanagedTrue:
+		return codec.Node{Kind: codec.True}
+	default:
+		return codec.TextNode("1")
+	}
+}
+
+// mediaGallery renders the images as in their own calls. The list of values is always
+// empty.
+func (p *productReply) mediaGallery() codec.Node {
+	r := &p.of.images
+	fields, _ := r.ListReader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
+	images := make([]codec.Node, len(p.gallery))
+	for i, image := range p.gallery {
+		images[i] = r.Render(p.c, image, fields)
+	}
+	return codec.RecordNode(codec.Member{Key: "images", Value: codec.ListNode(images)}, codec.Member{Key: "values", Value: codec.ListNode(nil)})
+}
+
+func (p *productReply) baseURL() string { return p.c.BaseURL(p.of.publicURL) }
+
+// productPagePath returns the path of the product's page in the shop.
+func productPagePath(product adapter.Record) string {
+	path := "/index.php/catalog/product/view/id/" + product.Get("entity_id").Text() + "/"
+	if key := product.Get("default_url_key").Text(); key != "" {
+		path += "s/" + key + "/"
+	}
+	return path
+}
+
+// base64PathReplacer makes base64 suitable for a path segment, as the original does.
+var base64PathReplacer = strings.NewReplacer("+", "-", "/", "_", "=", ",")
+
+// buyNowURL returns the link that adds the product to the cart and redirects back to this
+// request. Its form key differs from call to call.
+func (p *productReply) buyNowURL(product adapter.Record) string {
+	p.c.FormKey = resource.NewFormKey()
+	back := base64.StdEncoding.EncodeToString([]byte(p.baseURL() + p.c.HTTP.URL.RequestURI()))
+	return p.baseURL() + "/index.php/checkout/cart/add/uenc/" + base64PathReplacer.Replace(back) +
+		"/product/" + strconv.FormatInt(product.Get("entity_id").Int(), 10) + "/form_key/" + p.c.FormKey + "/"
+}

@@ -1,0 +1,49 @@
+package handlers
+
+import (
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/input"
+)
+
+// maxPriceEntries limits the entries of one price list, since a single transaction stores
+// them all. No shop needs as many.
+const maxPriceEntries = 1000
+
+// priceRecords returns the records of a valid price list, without the entries marked for
+// deletion.
+func (w *write) priceRecords(list *input.Rule) []adapter.Record {
+	var records []adapter.Record
+	schema := w.Schema.Attributes[list.At].Nested
+	for _, m := range w.Entries(list.Field) {
+		if input.IsSet(&m.Value, "delete") {
+			continue
+		}
+		r := adapter.NewRecord(schema)
+		for i, a := range schema.Attributes {
+			n, ok := m.Value.Get(a.Name)
+			if !ok || a.ReadOnly {
+				continue
+			}
+			r.Values[i] = input.TypedValue(a.Kind, n)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// hasDuplicates reports whether two entries have the same website, group and quantity.
+func hasDuplicates(records []adapter.Record) bool {
+	type slot struct {
+		website, group int64
+		qty            string
+	}
+	seen := make(map[slot]bool, len(records))
+	for _, r := range records {
+		at := slot{r.Get("website_id").Int(), r.Get("cust_group").Int(), r.Get("price_qty").Text()}
+		if seen[at] {
+			return true
+		}
+		seen[at] = true
+	}
+	return false
+}

@@ -1,0 +1,133 @@
+package input
+
+import (
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A Reader describes who requests which fields: it limits the fields that can be filtered,
+// sorted and selected.
+type Reader struct {
+	Dialect *contract.Dialect
+	Fields  *contract.FieldTable
+	Role    contract.Role
+	// Unapplied: the list validates its modifiers but does not apply them.
+	Unapplied bool
+	// Now is the clock for dates such as "today"; nil means time.Now.
+	Now func() time.Time
+}
+
+// A List is a parsed list request. The offset and limit of Query are not set: they follow from
+// Paging.
+type List struct {
+	Query  adapter.Query
+	Paging paging
+	// ShownNull names the field that records without a value show as null instead of omitting
+	// it; "" for none (wire 10).
+	ShownNull string
+}
+
+// Parse parses page, limit, order, dir and filter from a decoded query string. schema must
+// have the attributes of the fields. Errors are contract.Fault.
+func (r Reader) Parse(schema *adapter.Schema, query *codec.Node) (*List, error) {
+	paging, err := parsePaging(r.Dialect, query)
+	if err != nil {
+		return nil, err
+	}
+	list := &List{Paging: paging}
+	if err := r.parseOrder(query, list); err != nil {
+		return nil, err
+	}
+	list.Query.Where, err = r.parseFilter(schema, query)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (r Reader) parseOrder(query *codec.Node, list *List) error {
+	order, sent := query.Get("order")
+	if !sent {
+		return nil
+	}
+	field, ok := r.queryable(order)
+	if !ok || field.Sort == contract.Unsortable {
+		return r.Dialect.Fault(contract.OrderingError)
+	}
+	dir, sent := query.Get("dir")
+	if !sent {
+		dir = &codec.Node{Kind: codec.Text}
+	}
+	ascending := strings.EqualFold(dir.Text, "asc")
+	noDir := !ascending && !strings.EqualFold(dir.Text, "desc")
+	if dir.Kind != codec.Text || field.Sort == contract.SortCrash || field.Sort == contract.SortRequiresDir && noDir {
+		return r.Dialect.Fault(contract.OrderingCrash)
+	}
+	switch field.Sort {
+	case contract.SortIgnored:
+		return nil
+	case contract.SortIgnoredAsNull:
+	default:
+		list.Query.OrderBy, list.Query.Desc = field.Attribute, !ascending
+	}
+	if r.Dialect.OrderedByNull {
+		list.ShownNull = field.Name
+	}
+	return nil
+}
+
+// queryable returns the field that a query names, if the role may filter and sort by it.
+func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
+	if name.Kind != codec.Text {
+		return nil, false
+	}
+	i, ok := r.Fields.Index(name.Text)
+	if !ok || !r.Fields.Fields[i].Queryable(r.Dialect, r.Role) {
+		return nil, false
+	}
+	return &r.Fields.Fields[i], true
+}
+
+// Select returns the indexes of the fields to show in view, in the order of the view: those
+// that attrs names, or the dialect's default. nothing reports that attrs names no field that
+// the role may read, not even an always absent one. The original crashes on such a selection
+// as soon as there is a record to show.
+func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
+	fields = make([]int, 0, len(r.Fields.Fields))
+	attrs, sent := query.Get("attrs")
+	if !sent {
+		order, ordered := query.Get("order")
+		for _, i := range r.Fields.Order(r.Dialect, view) {
+			f := &r.Fields.Fields[i]
+			added := f.Sort == contract.SortIgnoredAsNull && r.Dialect.OrderedByNull && view.InList() && ordered && order.Text == f.Name
+			if f.Readable(r.Dialect, r.Role, view) && (f.Shown(r.Dialect, view) || added) {
+				fields = append(fields, i)
+			}
+		}
+		return fields, false
+	}
+	named := make(map[string]bool)
+	if attrs.Kind == codec.Struct {
+		for _, m := range attrs.Members {
+			named[strings.TrimSpace(m.Value.Text)] = true
+		}
+	} else {
+		for name := range strings.SplitSeq(attrs.Text, ",") {
+			named[strings.TrimSpace(name)] = true
+		}
+	}
+	for _, i := range r.Fields.RequestedOrder(view) {
+		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role, view) {
+			fields = append(fields, i)
+		}
+	}
+	nothing = len(fields) == 0
+	for name := range named {
+		nothing = nothing && !r.Fields.AlwaysAbsent(name, r.Role)
+	}
+	return fields, nothing
+}
