@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // TestFollowOnce takes over the changes of an old shop by "portico follow --once". The store is
@@ -50,7 +50,7 @@ func TestFollowOnce(t *testing.T) {
 		plan := func() (products int64, text string) {
 			t.Helper()
 			arguments := []string{"plan", "--config", shop.Config, "--ops", "http://127.0.0.1:1"}
-			var plan migration.Plan
+			var plan plan.Plan
 			apptest.Parse(t, commands.MustRun(t, append(arguments, "--json")...), &plan)
 			return plan.Follow.Parked["products"], commands.MustRun(t, arguments...)
 		}

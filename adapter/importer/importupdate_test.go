@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // notedImport returns when the last import of everything began.
@@ -27,7 +27,7 @@ func notedImport(t *testing.T, s *shops.Imported) time.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last migration.Import
+	var last plan.Import
 	if apptest.Parse(t, text, &last); last.Database == "" {
 		t.Fatalf("%+v", last)
 	}

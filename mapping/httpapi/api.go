@@ -21,7 +21,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/handlers"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/limits"
 	"github.com/portico-commerce/portico/mapping/openapi"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -48,8 +48,8 @@ type Options struct {
 	// shop at the root. With a base path, wrap the handler with [Below].
 	BasePath string
 	// Rules say which requests go to Legacy, which may be nil if none do.
-	Rules  passthrough.Rules
-	Legacy *passthrough.System
+	Rules  proxy.Rules
+	Legacy *proxy.System
 	// FollowWrite, unless nil, is called with each write that Legacy has executed, before the
 	// client gets the reply: it makes reads that this side answers show what the write has
 	// changed, or gives up. It is called even while Rules let Legacy answer all reads: another
@@ -58,7 +58,7 @@ type Options struct {
 	// BeginWrite, unless nil, is called before each call that writes. It says which system
 	// gets it, given the rule of Rules for it, and waits while that changes. The API calls
 	// end when the write has ended.
-	BeginWrite func(ctx context.Context, resource string, rule passthrough.Rule) (to passthrough.Target, end func(), err error)
+	BeginWrite func(ctx context.Context, resource string, rule proxy.Rule) (to proxy.Target, end func(), err error)
 	// Consent serves the OAuth pages outside the interface; nil serves none.
 	Consent *consent.Site
 	// Landing is the page for browsers that open the address of the shop; nil serves none.
@@ -224,7 +224,7 @@ func (a *API) serve(c *gin.Context) {
 	}
 	defer end()
 	switch {
-	case to == passthrough.Legacy:
+	case to == proxy.Legacy:
 		err = a.forward(c, s)
 	case s.isCall:
 		err = a.serveCall(c, s)

@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
@@ -25,10 +25,10 @@ const (
 
 // beginRequest returns which system gets a request. The caller calls end when the request has
 // ended.
-func (a *API) beginRequest(c *gin.Context, s *state) (to passthrough.Target, end func(), err error) {
+func (a *API) beginRequest(c *gin.Context, s *state) (to proxy.Target, end func(), err error) {
 	end = func() {}
-	if len(a.Rules) == 0 || !passthrough.CanForward(s.request.HTTP) {
-		return passthrough.Portico, end, nil
+	if len(a.Rules) == 0 || !proxy.CanForward(s.request.HTTP) {
+		return proxy.Portico, end, nil
 	}
 	address := a.service.Address(&s.request)
 	rule := a.Rules.For(address)
@@ -49,7 +49,7 @@ func (a *API) forward(c *gin.Context, s *state) error {
 	defer cancel()
 	response := resource.Response{Call: noCall}
 	notAcceptable := false
-	call := passthrough.Call{Address: *a.service.Address(&s.request), Scheme: s.request.Scheme, Trusted: a.trusted(c.Request.RemoteAddr)}
+	call := proxy.Call{Address: *a.service.Address(&s.request), Scheme: s.request.Scheme, Trusted: a.trusted(c.Request.RemoteAddr)}
 	if s.isCall {
 		admission, refusal, ok := a.service.AuthorizeLegacy(ctx, &s.request, s.buffer[:0])
 		if !ok {
@@ -75,7 +75,7 @@ func (a *API) forward(c *gin.Context, s *state) error {
 	id := c.Writer.Header()["X-Request-Id"]
 	delete(c.Writer.Header(), "X-Request-Id") // the reply has only the legacy system's headers
 	err := a.Legacy.Serve(ctx, writer, c.Request, call)
-	var broken *passthrough.Broken
+	var broken *proxy.Broken
 	if err != nil && !errors.As(err, &broken) {
 		c.Writer.Header()["X-Request-Id"] = id
 		a.forwardError(c, s, err)
@@ -111,7 +111,7 @@ func (a *API) followWrite(ctx context.Context, s *state) func(status int, header
 // forwardError answers a request that could not be forwarded.
 func (a *API) forwardError(c *gin.Context, s *state, err error) {
 	ctx := c.Request.Context()
-	if errors.Is(err, passthrough.ErrRequestBody) {
+	if errors.Is(err, proxy.ErrRequestBody) {
 		err = pipeline.ErrUnreadableBody
 	}
 	var response resource.Response

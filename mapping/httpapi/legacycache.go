@@ -10,21 +10,21 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // serveCachedLegacy answers a request with a cached reply of the legacy system, or caches the
 // reply. about describes the request. It reports false if the request cannot be answered from
 // the cache and must be forwarded.
-func (a *API) serveCachedLegacy(ctx context.Context, c *gin.Context, s *state, call passthrough.Call, about *resource.Response) bool {
+func (a *API) serveCachedLegacy(ctx context.Context, c *gin.Context, s *state, call proxy.Call, about *resource.Response) bool {
 	if !s.isCall || call.Sign != nil {
 		return false
 	}
 	r := c.Request // c may serve another request before the reply has been fetched
 	reply, ok, err := a.service.CachedLegacy(ctx, &s.request, call.ForwardedHost(r), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
 		answer, err := a.Legacy.FetchShared(ctx, r, call, headers, most)
-		var broken *passthrough.Broken
+		var broken *proxy.Broken
 		switch {
 		case errors.As(err, &broken): // too long or incomplete: not cacheable
 			return mapping.LegacyReply{}, nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/limits"
 	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -102,7 +102,7 @@ func (a *API) begin(c *gin.Context) {
 	if role == mapping.UnknownRole {
 		role = ""
 	}
-	exchange.SetResult(c.Request.Context(), role, s.response.Legacy)
+	proxy.SetResult(c.Request.Context(), role, s.response.Legacy)
 	c.Writer = s.ResponseWriter
 	broken, shared := s.broken, s.shared
 	s.release()

@@ -21,7 +21,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config/testenv/programs"
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // change sends writes of an Admin to a demo server.
@@ -121,11 +121,11 @@ func TestSweep(t *testing.T) {
 func checkNote(t *testing.T, dsn string, found *comparison.Report) {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn})
-	text, _, err := db.Evidence(t.Context(), migration.SweepEvidence)
+	text, _, err := db.Evidence(t.Context(), plan.SweepEvidence)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got migration.Sweep
+	var got plan.Sweep
 	apptest.Parse(t, text, &got)
 	var answers, different, accepted int64
 	for _, swept := range got.Resources {

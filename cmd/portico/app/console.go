@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
@@ -52,7 +52,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 		Changed: func() []config.Row { return config.Changed(p.current().Rows()) },
 		Migration: webconsole.Migration{
 			Plan:       p.plan,
-			Routes:     func() []string { return migration.Lines(program.Rules(p.current().Routes)) },
+			Routes:     func() []string { return plan.Lines(program.Rules(p.current().Routes)) },
 			Preview:    p.previewRoutes,
 			ResourceOf: p.service.Table().ResourcesOfCalls(),
 		},
@@ -87,7 +87,7 @@ func (p *consoleParts) situation(ctx context.Context) (*cutover.Situation, error
 }
 
 // plan returns how far each resource has moved.
-func (p *consoleParts) plan(ctx context.Context) (*migration.Plan, error) {
+func (p *consoleParts) plan(ctx context.Context) (*plan.Plan, error) {
 	s, err := p.situation(ctx)
 	if err != nil {
 		return nil, err

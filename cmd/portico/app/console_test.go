@@ -21,7 +21,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // A pageClient uses the console as a browser does.
@@ -254,13 +254,13 @@ func newConsoleShop(t *testing.T) *planShop {
 	s.settings = strings.Replace(s.settings, "ops: {token: a-token-of-sixteen}\n", "", 1)
 	s.paste("routes:", "  - {resource: all, to: legacy}", "  - {resource: products, calls: reads, to: legacy, shadow: true}")
 	s.serve(t)
-	sweep := migration.Sweep{
-		Legacy: s.old.URL, Candidate: s.front.URL, Started: time.Now(), Ended: time.Now(), Complete: true, Callers: []string{"guest"}, Sample: migration.WholeSample,
-		Resources: map[string]migration.Compared{"products": {Answers: 9, Different: 2}},
+	sweep := plan.Sweep{
+		Legacy: s.old.URL, Candidate: s.front.URL, Started: time.Now(), Ended: time.Now(), Complete: true, Callers: []string{"guest"}, Sample: plan.WholeSample,
+		Resources: map[string]plan.Compared{"products": {Answers: 9, Different: 2}},
 	}
-	fields := []migration.SweptField{{Call: "getProduct", Field: "price", Answers: 2, Examples: []migration.SweptExample{{As: "guest", Request: "GET /api/rest/products/1", Record: "1", Legacy: new(`"1.00"`)}}}}
+	fields := []plan.SweptField{{Call: "getProduct", Field: "price", Answers: 2, Examples: []plan.SweptExample{{As: "guest", Request: "GET /api/rest/products/1", Record: "1", Legacy: new(`"1.00"`)}}}}
 	db := s.open()
-	for name, found := range map[string]any{migration.SweepEvidence: sweep, migration.SweptFieldsEvidence: fields} {
+	for name, found := range map[string]any{plan.SweepEvidence: sweep, plan.SweptFieldsEvidence: fields} {
 		text, err := json.Marshal(found)
 		if err != nil {
 			t.Fatal(err)

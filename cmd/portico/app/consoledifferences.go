@@ -5,7 +5,7 @@ import (
 
 	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // differences returns what shadow reads of this process and the last sweep have found.
@@ -33,11 +33,11 @@ func (p *consoleParts) differences(ctx context.Context) (*webconsole.DifferenceR
 			})
 		}
 	}
-	sweep, err := program.Noted[migration.Sweep](ctx, p.db, migration.SweepEvidence)
+	sweep, err := program.Noted[plan.Sweep](ctx, p.db, plan.SweepEvidence)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := program.Noted[[]migration.SweptField](ctx, p.db, migration.SweptFieldsEvidence)
+	fields, err := program.Noted[[]plan.SweptField](ctx, p.db, plan.SweptFieldsEvidence)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 const (
@@ -60,7 +60,7 @@ func (s mirrorSource) Settle(ctx context.Context, deliveries ...outbox.Delivery)
 
 // newMirroring returns what repeats writes, and the adapter to serve. records are Portico's, and trial
 // those in which creates are tried, both behind their guard.
-func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *legacysystem.System, rules func() passthrough.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
+func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *legacysystem.System, rules func() proxy.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
 	metrics := newMirrorMetrics(registry)
 	schemas, err := program.Schemas(cfg)
 	if err != nil {
@@ -107,7 +107,7 @@ func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Ad
 }
 
 // beginWrite is httpapi.Options.BeginWrite.
-func (m *mirroring) beginWrite(ctx context.Context, resource string, rule passthrough.Rule) (passthrough.Target, func(), error) {
+func (m *mirroring) beginWrite(ctx context.Context, resource string, rule proxy.Rule) (proxy.Target, func(), error) {
 	return m.gate.Begin(ctx, adapter.Resource(resource), rule)
 }
 

@@ -27,7 +27,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // A planShop is an old shop with a Portico in front of it, whose configuration is a file.
@@ -104,9 +104,9 @@ func (s *planShop) reload(lines ...string) {
 }
 
 // plan returns the present plan. Without a running Portico none is asked.
-func (s *planShop) plan() *migration.Plan {
+func (s *planShop) plan() *plan.Plan {
 	s.t.Helper()
-	listed := &migration.Plan{}
+	listed := &plan.Plan{}
 	apptest.Parse(s.t, s.run("--json"), listed)
 	return listed
 }
@@ -131,10 +131,10 @@ func (s *planShop) run(more ...string) string {
 
 // expect returns a resource of the present plan, and checks its state, its step and the texts
 // that are printed.
-func (s *planShop) expect(name string, state migration.State, step string, texts ...string) migration.Resource {
+func (s *planShop) expect(name string, state plan.State, step string, texts ...string) plan.Resource {
 	s.t.Helper()
 	listed, text := s.plan(), s.run()
-	at := slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == name })
+	at := slices.IndexFunc(listed.Resources, func(r plan.Resource) bool { return r.Name == name })
 	if r := listed.Resources[at]; r.State != state || r.Step.Name != step {
 		s.t.Errorf("%s is %s, then %s; want %s, then %s\n%s", name, r.State, r.Step.Name, state, step, text)
 	}
@@ -176,7 +176,7 @@ func TestPlan(t *testing.T) {
 	s := newPlanShop(t)
 	const stock = "stock_items"
 
-	s.expect(stock, migration.InFront, "import",
+	s.expect(stock, plan.InFront, "import",
 		"Unknown: When everything was imported: run portico import all.", "Unknown: Whether both systems answer the same: run portico compare", "no usage files", "The running Portico at http://127.0.0.1:1 was not asked")
 
 	t.Run("traffic", func(t *testing.T) {
@@ -191,31 +191,31 @@ func TestPlan(t *testing.T) {
 		apptest.Send(t, "GET", s.front.URL+"/", "", "User-Agent", "Mozilla/5.0 (Ada)")
 	})
 	s.ops = nil
-	r := s.expect(stock, migration.InFront, "import", "soap        PHP-SOAP  1  last ", "storefront  Mozilla   1  last ", "Calls of stock_items: 3, the last one at ")
+	r := s.expect(stock, plan.InFront, "import", "soap        PHP-SOAP  1  last ", "storefront  Mozilla   1  last ", "Calls of stock_items: 3, the last one at ")
 	if r.Calls.Requests != 3 || r.Calls.Legacy != 3 {
 		t.Errorf("calls %+v", r.Calls)
 	}
 
 	s.noteImport()
-	s.expect(stock, migration.InFront, "shadow", "First: No sweep has compared it", "repeat portico import --update for as long as")
+	s.expect(stock, plan.InFront, "shadow", "First: No sweep has compared it", "repeat portico import --update for as long as")
 	s.sweep()
-	s.expect(stock, migration.Agreed, "shadow", "Last sweep: ", ", complete, of http://127.0.0.1:", " as admin, guest: ")
+	s.expect(stock, plan.Agreed, "shadow", "Last sweep: ", ", complete, of http://127.0.0.1:", " as admin, guest: ")
 
 	s.serve(t)
 	s.reload(s.pasteable(stock)...)
-	s.expect(stock, migration.Shadowed, "move_reads", "First: No read of stock_items has been compared yet")
+	s.expect(stock, plan.Shadowed, "move_reads", "First: No read of stock_items has been compared yet")
 	if !s.get("/api/rest/stockitems/1") {
 		t.Error("Portico answered while it only compares")
 	}
 	settled := func() bool { return s.app.rules.current().watchers.shadowReads.Idle() }
 	apptest.Await(t, "the comparison", settled)
-	s.expect(stock, migration.Shadowed, "move_reads", "Shadow of stock_items: 1 same since ")
+	s.expect(stock, plan.Shadowed, "move_reads", "Shadow of stock_items: 1 same since ")
 	if got, err := apptest.NewClient(t, s.old.URL, apptest.DemoAdmin()).Call(t.Context(), http.MethodPut, "/stockitems/2", `{"qty":"57"}`); err != nil || got.Status != http.StatusOK {
 		t.Fatalf("%d %s %v", got.Status, got.Body, err)
 	}
 	s.get("/api/rest/stockitems/2")
 	apptest.Await(t, "the second comparison", settled)
-	s.expect(stock, migration.Shadowed, "move_reads", "The shadow of stock_items: 1 of 2 answers differed since ", ", in qty; 0 have been the same since.")
+	s.expect(stock, plan.Shadowed, "move_reads", "The shadow of stock_items: 1 of 2 answers differed since ", ", in qty; 0 have been the same since.")
 
 	lines := s.pasteable(stock)
 	s.paste(lines...)
@@ -223,12 +223,12 @@ func TestPlan(t *testing.T) {
 		t.Errorf("warnings %q before the reload", listed.Warnings)
 	}
 	s.reload(lines...)
-	s.expect(stock, migration.ReadsMoved, "wait", "until Portico answers the reads of")
+	s.expect(stock, plan.ReadsMoved, "wait", "until Portico answers the reads of")
 	if s.get("/api/rest/stockitems/1") {
 		t.Error("the old shop answered after the reads had moved")
 	}
 
-	seen := s.walk(func(before migration.Step) {
+	seen := s.walk(func(before plan.Step) {
 		if before.Name == "turn_off" && !strings.Contains(strings.Join(before.First, "\n"), "SOAP (1 request since ") {
 			t.Errorf("%s does not say who still calls the old shop: %q", before.Name, before.First)
 		}
@@ -247,7 +247,7 @@ func TestPlanWithBackend(t *testing.T) {
 	s.noteImport()
 	s.settings += "adapter: rest\nrest: {url: 'http://127.0.0.1:1'}\n"
 	s.paste(inFront()...)
-	seen := s.walk(func(migration.Step) {})
+	seen := s.walk(func(plan.Step) {})
 	for _, step := range []string{"shadow", "move_reads", "prepare", "move_writes", "turn_off"} {
 		if !seen[step] {
 			t.Errorf("no step was %s", step)
@@ -256,15 +256,15 @@ func TestPlanWithBackend(t *testing.T) {
 }
 
 // resource returns what the present plan says of a resource.
-func (s *planShop) resource(name string) migration.Resource {
+func (s *planShop) resource(name string) plan.Resource {
 	s.t.Helper()
 	listed := s.plan()
-	return listed.Resources[slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == name })]
+	return listed.Resources[slices.IndexFunc(listed.Resources, func(r plan.Resource) bool { return r.Name == name })]
 }
 
 // walk takes every step of the plan until the end, and returns the names of the steps. After each
 // one it goes back as the plan says, and forward again. before gets each step before it is taken.
-func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
+func (s *planShop) walk(before func(plan.Step)) (seen map[string]bool) {
 	s.t.Helper()
 	seen = map[string]bool{}
 	for range 50 {
@@ -272,7 +272,7 @@ func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
 		if listed.Next == "" {
 			break
 		}
-		next, former := listed.Resources[slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == listed.Next })], s.routes
+		next, former := listed.Resources[slices.IndexFunc(listed.Resources, func(r plan.Resource) bool { return r.Name == listed.Next })], s.routes
 		seen[next.Step.Name] = true
 		before(next.Step)
 		if next.Step.Name == "prepare" {
@@ -298,7 +298,7 @@ func (s *planShop) walk(before func(migration.Step)) (seen map[string]bool) {
 	}
 	listed, text := s.plan(), s.run()
 	for _, r := range listed.Resources {
-		if r.State != migration.Alone {
+		if r.State != plan.Alone {
 			s.t.Errorf("%s is %s at the end, then %s", r.Name, r.State, r.Step.Name)
 		}
 	}
@@ -350,7 +350,7 @@ func (s *planShop) turnWrites(owners coordination.OwnerTable, r adapter.Resource
 		return
 	}
 	before := s.resource(string(r))
-	if mirror && (before.Step.Name != "wait" || before.State != migration.Mirrored) {
+	if mirror && (before.Step.Name != "wait" || before.State != plan.Mirrored) {
 		s.t.Errorf("before the writes of %s have changed sides: %s, then %s", r, before.State, before.Step.Name)
 	}
 	if err := errors.Join(owners.Begin(s.t.Context(), r, mirror), owners.Complete(s.t.Context(), r, owner.Epoch+1)); err != nil {
@@ -395,8 +395,8 @@ func TestPlanFollowed(t *testing.T) {
 	s.noteImport(coordination.Parked{Part: "stock", Key: 1, ParkedAt: time.Now(), RetryAt: time.Now()}, coordination.Parked{Part: "stock", Key: 2, ParkedAt: time.Now(), RetryAt: time.Now()})
 	s.prepareMirror()
 	s.paste(inFront()...)
-	r := s.expect("stock_items", migration.Followed, "shadow", "Unknown: How far the store is behind the old shop", "First: Changed records that could not be stored: 2.")
-	if got := s.expect("products", migration.Followed, "shadow"); len(got.Step.First) != len(r.Step.First)-1 {
+	r := s.expect("stock_items", plan.Followed, "shadow", "Unknown: How far the store is behind the old shop", "First: Changed records that could not be stored: 2.")
+	if got := s.expect("products", plan.Followed, "shadow"); len(got.Step.First) != len(r.Step.First)-1 {
 		t.Errorf("products: %q", got.Step.First)
 	}
 }
@@ -420,7 +420,7 @@ func (s *planShop) noteImport(parked ...coordination.Parked) {
 	if err := db.Imports().Park(s.t.Context(), "magento1", parked...); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := db.NoteEvidence(s.t.Context(), migration.ImportEvidence, `{"at":"`+time.Now().Format(time.RFC3339)+`","database":"shop"}`); err != nil {
+	if err := db.NoteEvidence(s.t.Context(), plan.ImportEvidence, `{"at":"`+time.Now().Format(time.RFC3339)+`","database":"shop"}`); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -469,9 +469,9 @@ func TestPlanServers(t *testing.T) {
 		{"a password", []string{"http://a:b@127.0.0.1:9464"}, 0, "--ops must be a URL such as"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var listed migration.Plan
+			var listed plan.Plan
 			apptest.Parse(t, apptest.MustRun(t, "plan", "--json", "--config", file, "--ops", strings.Join(tt.servers, ",")), &listed)
-			at := slices.IndexFunc(listed.Resources, func(r migration.Resource) bool { return r.Name == "products" })
+			at := slices.IndexFunc(listed.Resources, func(r plan.Resource) bool { return r.Name == "products" })
 			var compared int64
 			if c := listed.Resources[at].Compared; c != nil {
 				compared = c.Same + c.Different
@@ -541,9 +541,9 @@ func TestPlanMirrored(t *testing.T) {
 	s.prepareMirror()
 	s.put([]string{"routes:", "  - {resource: all, calls: reads, to: portico}", "  - {resource: all, calls: writes, to: portico, mirror: true}", "  - {resource: outside, to: legacy}"})
 	const stock = "stock_items"
-	s.expect(stock, migration.Mirrored, "none", "Writes of stock_items: portico has them; the outbox is empty\n", "Writes of order_comments: portico has them; the outbox")
-	s.expect("orders", migration.Moved, "none", "Send the writes of customers, customer_addresses and order_comments back")
-	s.expect("outside", migration.InFront, "turn_off", "\nroutes: []\nfollow:\n  dsn: \"\"\nlegacy:\n  url: \"\"\n")
+	s.expect(stock, plan.Mirrored, "none", "Writes of stock_items: portico has them; the outbox is empty\n", "Writes of order_comments: portico has them; the outbox")
+	s.expect("orders", plan.Moved, "none", "Send the writes of customers, customer_addresses and order_comments back")
+	s.expect("outside", plan.InFront, "turn_off", "\nroutes: []\nfollow:\n  dsn: \"\"\nlegacy:\n  url: \"\"\n")
 
 	db := s.open()
 	defer db.Close()
@@ -558,8 +558,8 @@ func TestPlanMirrored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.expect("outside", migration.InFront, "wait", "Changes of stock_items wait to be repeated at the old shop: 3, the oldest since ")
-	s.expect(stock, migration.Mirrored, "none", "outbox: 3 waiting, 0 parked, 0 held, 0 unknown, the oldest since ")
+	s.expect("outside", plan.InFront, "wait", "Changes of stock_items wait to be repeated at the old shop: 3, the oldest since ")
+	s.expect(stock, plan.Mirrored, "none", "outbox: 3 waiting, 0 parked, 0 held, 0 unknown, the oldest since ")
 	box := db.Outbox()
 	entries, err := box.Due(t.Context(), 10)
 	if err != nil {
@@ -568,7 +568,7 @@ func TestPlanMirrored(t *testing.T) {
 	if err := errors.Join(box.Failed(t.Context(), entries[0], outbox.Failure{Reason: "refused", Retry: time.Now(), Parked: true}), box.Delivered(t.Context(), entries[1], nil, []string{"qty"})); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(stock, migration.Mirrored, "settle", "outbox: 1 waiting, 1 parked, 1 held, 0 unknown, the oldest since ", "First: The old shop refuses changes of stock_items: 1. Look at portico mirror list.",
+	s.expect(stock, plan.Mirrored, "settle", "outbox: 1 waiting, 1 parked, 1 held, 0 unknown, the oldest since ", "First: The old shop refuses changes of stock_items: 1. Look at portico mirror list.",
 		"no form (1): see portico mirror list --held", "\n    portico mirror list --config portico.yaml\n")
 	create, err := box.BeginCreate(t.Context(), outbox.Create{Resource: adapter.OrderComments})
 	if err == nil {
@@ -577,8 +577,8 @@ func TestPlanMirrored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.expect("order_comments", migration.Mirrored, "settle", "outbox: 0 waiting, 0 parked, 0 held, 1 unknown\n")
-	if first := s.expect("outside", migration.InFront, "wait").Step.First; len(first) != 3 {
+	s.expect("order_comments", plan.Mirrored, "settle", "outbox: 0 waiting, 0 parked, 0 held, 1 unknown\n")
+	if first := s.expect("outside", plan.InFront, "wait").Step.First; len(first) != 3 {
 		t.Errorf("to be settled before the old shop is left: %q", first)
 	}
 
@@ -591,7 +591,7 @@ func TestPlanMirrored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.expect("customers", migration.Mirrored, "wait", "Writes of customers: portico has them, and they are changing sides; ", "Values that both a client and the old shop have changed: 1 kept, 2 added (see")
+	s.expect("customers", plan.Mirrored, "wait", "Writes of customers: portico has them, and they are changing sides; ", "Values that both a client and the old shop have changed: 1 kept, 2 added (see")
 	if listed := s.plan(); !maps.Equal(listed.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
 		t.Errorf("conflicts %v", listed.Conflicts)
 	}

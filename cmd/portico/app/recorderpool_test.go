@@ -11,7 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // TestRecorderPool checks that rule sets with the same folder share its recorders, and that
@@ -49,7 +49,7 @@ func TestRecorderPool(t *testing.T) {
 	if again := acquire("a/"); again != first || other == first {
 		t.Error("a folder has several recorders, or two folders have one")
 	}
-	first.counter.Observe(&exchange.Exchange{Request: httptest.NewRequest("GET", "/", nil), ReplyHeader: http.Header{}})
+	first.counter.Observe(&proxy.Exchange{Request: httptest.NewRequest("GET", "/", nil), ReplyHeader: http.Header{}})
 	release("a")
 	if n := usage(); n != 0 {
 		t.Errorf("%d files while the recorders are in use", n)

@@ -23,10 +23,8 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/compare"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
-	"github.com/portico-commerce/portico/mapping/legacy/shadow"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/pipeline"
 	"github.com/portico-commerce/portico/mapping/redact"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -44,7 +42,7 @@ type watching struct {
 	log       *slog.Logger
 	recorders *recorderPool
 
-	shadowReads        *shadow.Shadow // of the latest rule set with a shadowed route
+	shadowReads        *compare.Shadow // of the latest rule set with a shadowed route
 	reads, differences *prometheus.CounterVec
 }
 
@@ -61,17 +59,17 @@ type watchers struct {
 	*watching
 	service     *mapping.Service
 	config      *config.Config
-	all         []exchange.Watcher
-	outside     []exchange.Watcher // of requests outside the interface
-	shadowReads *shadow.Shadow     // nil where no route is shadowed
-	counted     *shadow.Shadow     // with the counts of the process; nil: no route was ever shadowed
+	all         []proxy.Watcher
+	outside     []proxy.Watcher // of requests outside the interface
+	shadowReads *compare.Shadow // nil where no route is shadowed
+	counted     *compare.Shadow // with the counts of the process; nil: no route was ever shadowed
 }
 
 // newWatchers starts the recorders and shadow reads that cfg configures for rules. It starts
 // nothing if it fails. It must not be called concurrently.
-func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service, rules passthrough.Rules) (*watchers, error) {
+func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service, rules proxy.Rules) (*watchers, error) {
 	w := &watchers{watching: shared, service: service, config: cfg}
-	shadowed := slices.ContainsFunc(rules, func(r passthrough.Rule) bool { return r.Shadow })
+	shadowed := slices.ContainsFunc(rules, func(r proxy.Rule) bool { return r.Shadow })
 	if shadowed && shared.reads == nil {
 		shared.reads, shared.differences = newShadowMetrics(shared.table, shared.registry)
 	}
@@ -93,20 +91,20 @@ func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service
 
 // startShadow starts the shadow reads of a rule set. They go on from those of the rule sets
 // before.
-func (w *watchers) startShadow(rules passthrough.Rules) *shadow.Shadow {
+func (w *watchers) startShadow(rules proxy.Rules) *compare.Shadow {
 	s := w.config.Shadow
-	options := shadow.Options{
+	options := compare.ShadowOptions{
 		Rules: rules, Ask: w.fetchOther, Bases: w.baseURLs,
 		Compare: compare.Options{Unordered: s.Unordered, Clock: s.Clock, Ignore: s.Ignore},
 		Sample:  s.Sample, MaxInFlight: s.MaxInFlight, Queue: s.Queue, Timeout: s.Timeout, Samples: s.Samples,
-		Target:   func(e *exchange.Exchange) string { return maskedTarget(w.masker, e) },
-		Consumer: func(e *exchange.Exchange) string { return redact.Consumer(e.Request) },
+		Target:   func(e *proxy.Exchange) string { return maskedTarget(w.masker, e) },
+		Consumer: func(e *proxy.Exchange) string { return redact.Consumer(e.Request) },
 		Count:    func(call, outcome string) { w.reads.WithLabelValues(call, outcome).Inc() },
 		Differ:   func(call, field string) { w.differences.WithLabelValues(call, field).Inc() },
 		Log:      w.log,
 	}
 	if w.watching.shadowReads == nil {
-		w.watching.shadowReads = shadow.New(options)
+		w.watching.shadowReads = compare.NewShadow(options)
 	} else {
 		w.watching.shadowReads = w.watching.shadowReads.With(options)
 	}
@@ -120,14 +118,14 @@ func newShadowMetrics(table *contract.Table, registerer prometheus.Registerer) (
 	register := promauto.With(registerer)
 	reads = register.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_shadow_reads_total",
-		Help: "Reads on shadowed routes, by call and by the outcome of the comparison with the other system: " + strings.Join(shadow.Outcomes(), ", ") + ".",
+		Help: "Reads on shadowed routes, by call and by the outcome of the comparison with the other system: " + strings.Join(compare.ShadowOutcomes(), ", ") + ".",
 	}, []string{"call", "outcome"})
 	differences = register.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_shadow_differences_total",
 		Help: "Differences between the answers of the two systems, by call and field.",
 	}, []string{"call", "field"})
 	for _, r := range table.Routes() {
-		for _, outcome := range shadow.Outcomes() {
+		for _, outcome := range compare.ShadowOutcomes() {
 			if call := r.Calls[contract.GET]; call != "" {
 				reads.WithLabelValues(call, outcome)
 			}
@@ -140,9 +138,9 @@ func newShadowMetrics(table *contract.Table, registerer prometheus.Registerer) (
 func (w *watchers) wrap(api http.Handler, scheme func(*http.Request) string) http.Handler {
 	maxBody := int(w.config.Record.BodyBytes)
 	if w.shadowReads != nil {
-		maxBody = max(maxBody, shadow.MaxBody)
+		maxBody = max(maxBody, compare.MaxShadowBody)
 	}
-	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: maxBody, Outside: w.outside}, w.all...)
+	watched := proxy.Tap(api, proxy.TapOptions{Table: w.service.Table(), Scheme: scheme, MaxBody: maxBody, Outside: w.outside}, w.all...)
 	if w.shadowReads != nil {
 		watched = w.shadowReads.PrioritizeClients(watched)
 	}
@@ -200,7 +198,7 @@ func (w *watchers) closeRecorders() error {
 }
 
 // fetchOther repeats the read e at the system that has not answered it.
-func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {
+func (w *watchers) fetchOther(ctx context.Context, e *proxy.Exchange) (*compare.Answer, error) {
 	r := e.Request.WithContext(pipeline.WithShadowRead(ctx))
 	r.Body = http.NoBody
 	r.Header = r.Header.Clone()
@@ -218,15 +216,15 @@ func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compa
 
 // fetchLegacy sends r to the legacy system and returns the answer. If Portico refuses to
 // forward r, the refusal is the answer.
-func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
+func (w *watchers) fetchLegacy(r *http.Request, e *proxy.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
-	call := passthrough.Call{Address: e.Address, Scheme: e.Scheme}
+	call := proxy.Call{Address: e.Address, Scheme: e.Scheme}
 	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, &resource.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if !ok {
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}
 	call.Sign = admission.Sign
-	answer, err := w.legacy.Client.Fetch(ctx, r, call, shadow.MaxBody)
+	answer, err := w.legacy.Client.Fetch(ctx, r, call, compare.MaxShadowBody)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +235,7 @@ func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.
 
 // servePortico lets Portico answer r and returns the answer. It fails if a streamed body
 // is longer than shadow.MaxBody.
-func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
+func (w *watchers) servePortico(r *http.Request, e *proxy.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	response := w.service.Serve(ctx, &resource.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if response.Stream != nil {
@@ -253,7 +251,7 @@ func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare
 // baseURLs returns the base URLs that the answers of the two systems to e may contain:
 // first the legacy system, then Portico. If clients' signatures are forwarded unchanged,
 // both systems use the public URL.
-func (w *watchers) baseURLs(e *exchange.Exchange) [2]string {
+func (w *watchers) baseURLs(e *proxy.Exchange) [2]string {
 	public := w.config.PublicURL
 	if public == "" {
 		public = e.Scheme + "://" + e.Request.Host
@@ -265,7 +263,7 @@ func (w *watchers) baseURLs(e *exchange.Exchange) [2]string {
 }
 
 // maskedTarget returns path and query of a request, with personal data masked.
-func maskedTarget(masker *redact.Masker, e *exchange.Exchange) string {
+func maskedTarget(masker *redact.Masker, e *proxy.Exchange) string {
 	target := masker.Path(e.Route, e.Request.URL.EscapedPath())
 	if query := masker.Query(e.Route, e.Request.URL.RawQuery); query != "" {
 		target += "?" + query
@@ -278,7 +276,7 @@ type limitedBuffer struct{ bytes.Buffer }
 
 // Write appends piece, or fails with io.ErrShortBuffer if the body would become too long.
 func (b *limitedBuffer) Write(piece []byte) (int, error) {
-	if b.Len()+len(piece) > shadow.MaxBody {
+	if b.Len()+len(piece) > compare.MaxShadowBody {
 		return 0, io.ErrShortBuffer
 	}
 	return b.Buffer.Write(piece)
@@ -286,7 +284,7 @@ func (b *limitedBuffer) Write(piece []byte) (int, error) {
 
 // followStatus returns how far a process follows the old shop, from its metrics, or nil if it
 // does not.
-func followStatus(registry prometheus.Gatherer) *migration.Follow {
+func followStatus(registry prometheus.Gatherer) *plan.Follow {
 	families, err := registry.Gather()
 	if err != nil {
 		return nil
@@ -300,7 +298,7 @@ func followStatus(registry prometheus.Gatherer) *migration.Follow {
 	if gauges["portico_follow_leader"] != 1 {
 		return nil
 	}
-	follow := &migration.Follow{LagSeconds: new(gauges["portico_follow_lag_seconds"])}
+	follow := &plan.Follow{LagSeconds: new(gauges["portico_follow_lag_seconds"])}
 	if at := gauges["portico_follow_last_comparison_timestamp_seconds"]; at > 0 {
 		follow.Compared = time.Unix(int64(at), 0).UTC()
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/httpapi"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/openapi"
 )
 
@@ -132,7 +132,7 @@ func (w *wiring) newGuard(domain string) *guard.Guard {
 func (w *wiring) mirrors() bool { return program.CanMirror(w.config) && w.data == nil }
 
 // currentRules returns the rules in force.
-func (w *wiring) currentRules() passthrough.Rules { return w.rules.current().api.Rules }
+func (w *wiring) currentRules() proxy.Rules { return w.rules.current().api.Rules }
 
 // openRecords opens the traces, the records and the legacy system.
 func (w *wiring) openRecords(ctx context.Context) (err error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // An Adapter creates records at the legacy system first, which chooses their ids, if Portico has
@@ -142,7 +142,7 @@ func (c *creation) run(ctx context.Context) (adapter.Key, error) {
 	answer, err := c.Sender.send(ctx, request)
 	// What is noted from here on counts even if the client has gone.
 	ctx = context.WithoutCancel(ctx)
-	var unsent *passthrough.NotSentError
+	var unsent *proxy.NotSentError
 	switch {
 	case errors.As(err, &unsent):
 		c.count(createUnsent)
@@ -154,7 +154,7 @@ func (c *creation) run(ctx context.Context) (adapter.Key, error) {
 }
 
 // replied ends a creation to which the legacy system has replied.
-func (c *creation) replied(ctx context.Context, noted outbox.Create, answer *passthrough.Answer) (adapter.Key, error) {
+func (c *creation) replied(ctx context.Context, noted outbox.Create, answer *proxy.Answer) (adapter.Key, error) {
 	key, named := createdKey(answer.Header.Get("Location"))
 	switch status := answer.Status; {
 	// PHP makes a reply with a Location one of 302 in many set-ups.

@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // An Outbox has the entries that are to be delivered. See package sqlstore for what its methods do.
@@ -293,8 +293,8 @@ func (d *Deliverer) exportOne(ctx context.Context, r adapter.Resource, key adapt
 }
 
 // judge sets the outcome from the reply to a request.
-func (a *attempt) judge(request Request, answer *passthrough.Answer, err error) {
-	var unsent *passthrough.NotSentError
+func (a *attempt) judge(request Request, answer *proxy.Answer, err error) {
+	var unsent *proxy.NotSentError
 	switch {
 	case errors.As(err, &unsent):
 		a.outcome, a.reason, a.unstored = unavailable, err.Error(), true

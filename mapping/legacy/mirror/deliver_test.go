@@ -18,7 +18,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // A trustingSource takes the old shop's word for what it has stored.
@@ -80,7 +80,7 @@ func TestDelivererWithoutLease(t *testing.T) {
 			d := mirror.Deliverer{
 				Outbox: box, Source: trustingSource{box: box}, Records: g.db.Adapter(), States: follow.States, Requests: newRequests(t), Log: slog.New(slog.DiscardHandler),
 				Sender: &mirror.Sender{
-					System: passthrough.New(passthrough.Options{URL: base, Timeout: 10 * time.Second, MaxIdle: 1, Guard: func(ctx context.Context, _, _ string, f func(context.Context) error) error { return f(ctx) }}),
+					System: proxy.New(proxy.Options{URL: base, Timeout: 10 * time.Second, MaxIdle: 1, Guard: func(ctx context.Context, _, _ string, f func(context.Context) error) error { return f(ctx) }}),
 					Signer: auth.NewSigner("k", "s", "t", "ts"), Table: contract.NewTable(contract.Routes(contract.StandardFields())), Timeout: 10 * time.Second,
 				},
 				Count:      func(_ adapter.Resource, outcome string) { attempted <- outcome },

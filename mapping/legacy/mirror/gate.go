@@ -9,7 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // Owners are the rows that say which system has the writes of resources, and what the
@@ -235,7 +235,7 @@ func (g *Gate) Mirrors(r adapter.Resource) bool {
 // Begin says which system gets a write of a resource, for which the rules in force name one. While
 // the writes change sides it waits, and fails with kind Unavailable if that takes too long or too
 // many others wait. The caller calls end when the write has ended.
-func (g *Gate) Begin(ctx context.Context, name adapter.Resource, rule passthrough.Rule) (to passthrough.Target, end func(), err error) {
+func (g *Gate) Begin(ctx context.Context, name adapter.Resource, rule proxy.Rule) (to proxy.Target, end func(), err error) {
 	turning := func() error {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: "write " + string(name), Err: errTurning, RetryAfter: announceEvery}
 	}
@@ -282,7 +282,7 @@ var errTurning = errors.New("the writes of the resource are changing sides, or t
 
 // enter decides which system gets a write, and counts it there. end is nil while nobody knows;
 // changed is closed when that may have ended.
-func (g *Gate) enter(name adapter.Resource, rule passthrough.Rule) (to passthrough.Target, end func(), changed <-chan struct{}) {
+func (g *Gate) enter(name adapter.Resource, rule proxy.Rule) (to proxy.Target, end func(), changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.resources[name]
@@ -297,11 +297,11 @@ func (g *Gate) enter(name adapter.Resource, rule passthrough.Rule) (to passthrou
 	case time.Now().After(g.validUntil), r.Turning:
 		return to, nil, g.changed
 	case r.Mirrored:
-		to = passthrough.Portico
+		to = proxy.Portico
 	default:
-		to = passthrough.Legacy
+		to = proxy.Legacy
 	}
-	if to == passthrough.Portico {
+	if to == proxy.Portico {
 		return to, func() {}, nil
 	}
 	r.forwarded++
@@ -315,7 +315,7 @@ func (g *Gate) enter(name adapter.Resource, rule passthrough.Rule) (to passthrou
 }
 
 // WishesOf returns the resources whose writes rules mirror, out of some.
-func WishesOf(rules passthrough.Rules, resources []adapter.Resource) map[adapter.Resource]bool {
+func WishesOf(rules proxy.Rules, resources []adapter.Resource) map[adapter.Resource]bool {
 	wishes := map[adapter.Resource]bool{}
 	for _, name := range resources {
 		if rules.Mirrors(string(name)) {

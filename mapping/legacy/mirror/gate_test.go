@@ -19,7 +19,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // turned is the resource whose writes change sides in the tests.
@@ -87,9 +87,9 @@ func (g *gateway) start(name string, mirrors bool) *gatedProcess {
 // write begins a write, and says where it goes: "portico", "legacy", or "refused". Unless that
 // is refused, the caller ends it.
 func (p *gatedProcess) write() (to string, end func()) {
-	rule := passthrough.Rule{To: passthrough.Legacy}
+	rule := proxy.Rule{To: proxy.Legacy}
 	if p.mirrors.Load() {
-		rule = passthrough.Rule{To: passthrough.Portico, Mirror: true}
+		rule = proxy.Rule{To: proxy.Portico, Mirror: true}
 	}
 	target, end, err := p.Begin(p.g.Context(), turned, rule)
 	switch {
@@ -98,7 +98,7 @@ func (p *gatedProcess) write() (to string, end func()) {
 	case err != nil:
 		p.g.Error(err)
 		return err.Error(), nil
-	case target == passthrough.Portico:
+	case target == proxy.Portico:
 		return "portico", end
 	default:
 		return "legacy", end
@@ -382,7 +382,7 @@ func newGateway(t *testing.T, dsn string) *gateway {
 func TestTooManyWait(t *testing.T) {
 	g := mirror.NewGate(mirror.GateOptions{Drain: time.Hour, Log: slog.New(slog.DiscardHandler)}) // which never learns who has the writes
 	const most = 256
-	mirrored := passthrough.Rule{To: passthrough.Portico, Mirror: true}
+	mirrored := proxy.Rule{To: proxy.Portico, Mirror: true}
 	waiting, stop := context.WithCancel(t.Context())
 	begun := make(chan error, most+1)
 	for range most + 1 {

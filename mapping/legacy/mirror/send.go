@@ -9,12 +9,12 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // A Sender sends requests to the legacy system as an Admin. It is safe for concurrent use.
 type Sender struct {
-	System *passthrough.System
+	System *proxy.System
 	Signer *auth.Signer // of an Admin there
 	Table  *contract.Table
 	// Timeout limits a whole request.
@@ -25,13 +25,13 @@ type Sender struct {
 const maxAnswer = 64 << 10
 
 // send sends a request and returns the complete reply. Errors are those of
-// [passthrough.System.Send].
-func (s *Sender) send(ctx context.Context, r Request) (*passthrough.Answer, error) {
+// [proxy.System.Send].
+func (s *Sender) send(ctx context.Context, r Request) (*proxy.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	path := contract.Base + r.Path
 	address, _ := s.Table.Address(r.Method, path)
-	call := passthrough.Call{Address: address, Sign: func(scheme, host, target string) (string, error) {
+	call := proxy.Call{Address: address, Sign: func(scheme, host, target string) (string, error) {
 		request := &auth.Request{Method: r.Method, Scheme: scheme, Host: host, Target: target}
 		if r.Body != nil {
 			request.ContentType = jsonType
@@ -45,7 +45,7 @@ const jsonType = "application/json"
 
 // refusal returns the faults in a reply with which the legacy system refuses a request, with
 // its status if the reply names none.
-func refusal(answer *passthrough.Answer) contract.Faults {
+func refusal(answer *proxy.Answer) contract.Faults {
 	var body struct {
 		Messages struct {
 			Error []struct {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -44,7 +44,7 @@ type CounterOptions struct {
 }
 
 // A Counter counts requests by caller, those outside the interface too, and periodically writes the counts to a file. It is an
-// [exchange.Watcher].
+// [proxy.Watcher].
 type Counter struct {
 	CounterOptions
 	path string
@@ -79,11 +79,11 @@ func NewCounter(o CounterOptions) (*Counter, error) {
 }
 
 // Wants asks for the heads of all exchanges.
-func (c *Counter) Wants(*http.Request, *contract.Address) exchange.Want { return exchange.Heads }
+func (c *Counter) Wants(*http.Request, *contract.Address) proxy.CopyWant { return proxy.Heads }
 
 // Observe counts an exchange. It names only consumers that have been authenticated before,
 // because anyone can invent a key.
-func (c *Counter) Observe(e *exchange.Exchange) {
+func (c *Counter) Observe(e *proxy.Exchange) {
 	if e.Outside() {
 		row := outsideRowOf(e)
 		c.mu.Lock()

@@ -2,13 +2,12 @@ package recording
 
 import (
 	"cmp"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
 )
 
 // Kinds of requests outside the interface, by their paths. Portico serves [OAuth] and
@@ -94,7 +93,7 @@ func (u *Usage) Outside() []OutsideRow {
 }
 
 // outsideRowOf returns the row that counts one exchange outside the interface.
-func outsideRowOf(e *exchange.Exchange) *OutsideRow {
+func outsideRowOf(e *proxy.Exchange) *OutsideRow {
 	row := &OutsideRow{
 		OutsideCaller: OutsideCaller{Kind: kindOf(e.Request.URL.EscapedPath()), Agent: agentOf(e), Side: sideOf(e)},
 		Count:         1, First: e.Start, Last: e.Start,

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // outside returns an exchange outside the interface.
-func outside(agent, target string, status int) *exchange.Exchange {
-	return exchanged("POST", target, func(e *exchange.Exchange) {
+func outside(agent, target string, status int) *proxy.Exchange {
+	return exchanged("POST", target, func(e *proxy.Exchange) {
 		e.Address = contract.Address{}
 		e.Request.Header.Set("User-Agent", agent)
 		e.Status, e.Legacy = status, true

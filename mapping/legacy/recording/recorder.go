@@ -15,7 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -70,13 +70,13 @@ const (
 	logInterval      = time.Minute
 )
 
-// A Recorder writes a sample of the exchanges to files. It is an [exchange.Watcher].
+// A Recorder writes a sample of the exchanges to files. It is an [proxy.Watcher].
 type Recorder struct {
 	Options // its Limits are those of the start
 	limits  atomic.Pointer[Limits]
 	limit   *rate.Limiter
 	written atomic.Int64 // total size of the files, as of the last write
-	queue   chan *exchange.Exchange
+	queue   chan *proxy.Exchange
 
 	stop    chan struct{}
 	stopped chan error
@@ -99,7 +99,7 @@ func NewRecorder(o Options) (*Recorder, error) {
 	r := &Recorder{
 		Options: o,
 		limit:   rate.NewLimiter(rate.Limit(o.PerSecond), int(math.Ceil(o.PerSecond))),
-		queue:   make(chan *exchange.Exchange, queueLength),
+		queue:   make(chan *proxy.Exchange, queueLength),
 		stop:    make(chan struct{}),
 		stopped: make(chan error, 1),
 		folder:  f,
@@ -119,20 +119,20 @@ func (r *Recorder) SetLimits(l Limits) {
 }
 
 // Wants selects the sample.
-func (r *Recorder) Wants(*http.Request, *contract.Address) exchange.Want {
+func (r *Recorder) Wants(*http.Request, *contract.Address) proxy.CopyWant {
 	limits := r.limits.Load()
 	if limits.Sample < 1 && rand.Float64() >= limits.Sample {
-		return exchange.Nothing
+		return proxy.WantNothing
 	}
 	if r.written.Load() >= limits.MaxBytes || !r.limit.Allow() {
 		r.Count(Limited)
-		return exchange.Nothing
+		return proxy.WantNothing
 	}
-	return exchange.Bodies
+	return proxy.Bodies
 }
 
 // Observe queues an exchange to be written.
-func (r *Recorder) Observe(e *exchange.Exchange) {
+func (r *Recorder) Observe(e *proxy.Exchange) {
 	select {
 	case r.queue <- e:
 	default:
@@ -185,7 +185,7 @@ func (r *Recorder) run() {
 }
 
 // mask masks an exchange and adds it to the folder.
-func (r *Recorder) mask(e *exchange.Exchange) {
+func (r *Recorder) mask(e *proxy.Exchange) {
 	options := r.Options
 	options.Limits = *r.limits.Load()
 	c, err := newConversation(&options, e)

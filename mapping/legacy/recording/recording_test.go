@@ -16,19 +16,19 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
 func table() *contract.Table { return contract.NewTable(contract.Routes(contract.StandardFields())) }
 
 // exchanged returns an exchange like those of exchange.Tap.
-func exchanged(method, target string, change func(*exchange.Exchange)) *exchange.Exchange {
+func exchanged(method, target string, change func(*proxy.Exchange)) *proxy.Exchange {
 	r := httptest.NewRequest(method, "http://shop.example"+target, nil)
 	a, _ := table().Address(method, r.URL.EscapedPath())
-	e := &exchange.Exchange{
+	e := &proxy.Exchange{
 		Address: a, Start: time.Date(2012, 3, 4, 5, 6, 7, 0, time.UTC), Scheme: "http", Request: r,
-		Status: 200, ReplyHeader: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, ReplyBody: exchange.Copy{Bytes: []byte("[]")},
+		Status: 200, ReplyHeader: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, ReplyBody: proxy.ReplyCopy{Bytes: []byte("[]")},
 	}
 	if change != nil {
 		change(e)
@@ -36,10 +36,10 @@ func exchanged(method, target string, change func(*exchange.Exchange)) *exchange
 	return e
 }
 
-func body(text string) exchange.Copy { return exchange.Copy{Bytes: []byte(text)} }
+func body(text string) proxy.ReplyCopy { return proxy.ReplyCopy{Bytes: []byte(text)} }
 
 // gzipped returns a gzip-compressed body.
-func gzipped(t *testing.T, text string) exchange.Copy {
+func gzipped(t *testing.T, text string) proxy.ReplyCopy {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -49,7 +49,7 @@ func gzipped(t *testing.T, text string) exchange.Copy {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return exchange.Copy{Bytes: b.Bytes()}
+	return proxy.ReplyCopy{Bytes: b.Bytes()}
 }
 
 // counts counts outcomes.
@@ -118,7 +118,7 @@ func TestHeadersAreMasked(t *testing.T) {
 	values := []string{name, "application/" + name, "application/json;" + name + "=" + name, `"` + name + `"`, "de-" + name, "Basic realm=" + name, "/" + name, "http://shop.example/customer/" + name,
 		"http://shop.example/api/rest/products/1?email=" + name}
 	for _, value := range values {
-		e := exchanged("GET", "/api/rest/products/1", func(e *exchange.Exchange) {
+		e := exchanged("GET", "/api/rest/products/1", func(e *proxy.Exchange) {
 			e.Status = http.StatusUnauthorized
 			e.ReplyBody = body("")
 			e.ReplyHeader = http.Header{}
@@ -148,14 +148,14 @@ func TestConverse(t *testing.T) {
 	signed := `OAuth oauth_consumer_key="0123456789abcdef", oauth_token="secret"`
 	for _, c := range []struct {
 		name, method, target string
-		change               func(*exchange.Exchange)
+		change               func(*proxy.Exchange)
 		want                 string // step and note; "" for none
 	}{
-		{"read of a Guest", "GET", "/api/rest/products/1?attrs=sku", func(e *exchange.Exchange) {
+		{"read of a Guest", "GET", "/api/rest/products/1?attrs=sku", func(e *proxy.Exchange) {
 			e.Request.Header.Set("Accept", "application/json")
 			e.ReplyBody = body(`{"sku":"mug","image_url":"http:\/\/shop.example\/a.jpg","url":"http:\/\/shop.example.org\/"}`)
 		}, `guest GET /products/1?attrs=sku accept application/json → 200 {"sku":"mug","image_url":"{{base_url}}\/a.jpg","url":"http:\/\/shop.example.org\/"}`},
-		{"write of an Admin", "POST", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"write of an Admin", "POST", "/api/rest/customers", func(e *proxy.Exchange) {
 			e.Role = "admin"
 			e.Request.Header.Set("Authorization", signed)
 			e.Request.Header.Set("Content-Type", "application/json")
@@ -163,45 +163,45 @@ func TestConverse(t *testing.T) {
 			e.ReplyHeader = http.Header{"Location": {"http://shop.example/api/rest/customers/7"}}
 			e.ReplyBody = body("")
 		}, `admin POST /customers content type application/json {"website_id":1,"email":""} → 200 at {{base_url}}/api/rest/customers/7 `},
-		{"of a Customer", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Role = "customer"; e.Request.Header.Set("Authorization", signed) },
+		{"of a Customer", "GET", "/api/rest/orders", func(e *proxy.Exchange) { e.Role = "customer"; e.Request.Header.Set("Authorization", signed) },
 			`customer_1 GET /orders → 200 [] (The caller was a Customer, whose identity is not recorded.)`},
-		{"answered by the legacy system", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Legacy = true; e.Request.Header.Set("Authorization", signed) },
+		{"answered by the legacy system", "GET", "/api/rest/orders", func(e *proxy.Exchange) { e.Legacy = true; e.Request.Header.Set("Authorization", signed) },
 			`admin GET /orders → 200 [] (The caller is unknown: only the legacy system knew. The legacy system answered.)`},
-		{"refused", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Status = 401; e.Request.Header.Set("Authorization", signed) },
+		{"refused", "GET", "/api/rest/orders", func(e *proxy.Exchange) { e.Status = 401; e.Request.Header.Set("Authorization", signed) },
 			`admin GET /orders → 401 [] (OAuth rejected the call.)`},
-		{"signed in the query", "GET", "/api/rest/orders?oauth_consumer_key=abc&page=1", func(e *exchange.Exchange) { e.Role = "admin" }, `admin GET /orders?page=1 → 200 []`},
+		{"signed in the query", "GET", "/api/rest/orders?oauth_consumer_key=abc&page=1", func(e *proxy.Exchange) { e.Role = "admin" }, `admin GET /orders?page=1 → 200 []`},
 		{"unknown method", "ADABYRON", "/api/rest/orders", nil, `guest OTHER /orders → 200 []`},
 		{"another interface", "GET", "/api/restless/x", nil, `guest GET !/api/`},
-		{"reply with an unknown field", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyBody = body(`{"hobby":"chess"}`) },
+		{"reply with an unknown field", "GET", "/api/rest/customers", func(e *proxy.Exchange) { e.ReplyBody = body(`{"hobby":"chess"}`) },
 			`guest GET /customers → 200 {{any}} (The body of the reply (17 bytes) is not recorded.)`},
-		{"HTML reply", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"HTML reply", "GET", "/api/rest/customers", func(e *proxy.Exchange) {
 			e.ReplyHeader.Set("Content-Type", "text/html")
 			e.ReplyBody = body("Service temporary unavailable")
 		}, `guest GET /customers → 200 Service temporary unavailable`},
-		{"base URL in a form", "GET", "/api/rest/products/1/images", func(e *exchange.Exchange) {
+		{"base URL in a form", "GET", "/api/rest/products/1/images", func(e *proxy.Exchange) {
 			e.ReplyHeader.Set("Content-Type", "text/plain")
 			e.ReplyBody = body("0%5Burl%5D=http%3A%2F%2Fshop.example%2Fa&1%5Burl%5D=https://old.example/b")
 		}, `guest GET /products/1/images → 200 0%5Burl%5D={{base_url}}%2Fa&1%5Burl%5D={{base_url}}/b`},
-		{"gzip reply", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"gzip reply", "GET", "/api/rest/customers", func(e *proxy.Exchange) {
 			e.ReplyHeader.Set("Content-Encoding", "gzip")
 			e.ReplyBody = gzipped(t, `[{"entity_id":"1"}]`)
 		}, `guest GET /customers → 200 [{"entity_id":"1"}]`},
-		{"reply that decompresses beyond the limit", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"reply that decompresses beyond the limit", "GET", "/api/rest/customers", func(e *proxy.Exchange) {
 			e.ReplyHeader.Set("Content-Encoding", "gzip")
 			e.ReplyBody = bomb
 		}, fmt.Sprintf("guest GET /customers → 200 {{any}} (The body of the reply (%d bytes) is not recorded.)", len(bomb.Bytes))},
-		{"reply in an unknown content coding", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyHeader.Set("Content-Encoding", "br") },
+		{"reply in an unknown content coding", "GET", "/api/rest/customers", func(e *proxy.Exchange) { e.ReplyHeader.Set("Content-Encoding", "br") },
 			`guest GET /customers → 200 {{any}} (The body of the reply (2 bytes) is not recorded.)`},
-		{"reply that is not gzip", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyHeader.Set("Content-Encoding", "gzip") },
+		{"reply that is not gzip", "GET", "/api/rest/customers", func(e *proxy.Exchange) { e.ReplyHeader.Set("Content-Encoding", "gzip") },
 			`guest GET /customers → 200 {{any}} (The body of the reply (2 bytes) is not recorded.)`},
-		{"request with an unknown field", "POST", "/api/rest/customers", func(e *exchange.Exchange) { e.RequestBody = body(`{"hobby":"chess"}`) }, ""},
-		{"request with a long media type", "POST", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"request with an unknown field", "POST", "/api/rest/customers", func(e *proxy.Exchange) { e.RequestBody = body(`{"hobby":"chess"}`) }, ""},
+		{"request with a long media type", "POST", "/api/rest/customers", func(e *proxy.Exchange) {
 			e.Request.Header.Set("Content-Type", strings.Repeat("a", 300))
 			e.RequestBody = body(`{}`)
 		}, ""},
-		{"broken", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Broken = true }, ""},
-		{"body over the limit", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody = body(strings.Repeat(" ", 2<<10)) }, ""},
-		{"too long", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }, ""},
+		{"broken", "GET", "/api/rest/orders", func(e *proxy.Exchange) { e.Broken = true }, ""},
+		{"body over the limit", "GET", "/api/rest/orders", func(e *proxy.Exchange) { e.ReplyBody = body(strings.Repeat(" ", 2<<10)) }, ""},
+		{"too long", "GET", "/api/rest/orders", func(e *proxy.Exchange) { e.ReplyBody.Cut = true }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := newConversation(&Options{Mask: redact.NewMasker(table(), []byte("key")), Bases: []string{"https://old.example"}, Limits: Limits{BodyBytes: 1 << 10}}, exchanged(c.method, c.target, c.change))
@@ -249,8 +249,8 @@ func TestRecorderContinues(t *testing.T) {
 		for range 10 {
 			r.Observe(exchanged("GET", "/api/rest/orders", nil))
 		}
-		r.Observe(exchanged("GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Broken = true }))
-		r.Observe(exchanged("GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }))
+		r.Observe(exchanged("GET", "/api/rest/orders", func(e *proxy.Exchange) { e.Broken = true }))
+		r.Observe(exchanged("GET", "/api/rest/orders", func(e *proxy.Exchange) { e.ReplyBody.Cut = true }))
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +281,7 @@ func TestRecorderWritesSoon(t *testing.T) {
 	r, c := recorder(t, dir, func(o *Options) { o.Every = time.Millisecond })
 	long := strings.Repeat(" ", 200<<10)
 	for sent := 1; sent <= 20; sent++ {
-		r.Observe(exchanged("GET", "/api/rest/products", func(e *exchange.Exchange) { e.ReplyBody = body("[" + long + "]") }))
+		r.Observe(exchanged("GET", "/api/rest/products", func(e *proxy.Exchange) { e.ReplyBody = body("[" + long + "]") }))
 		await(t, func() bool { return c.of(Written) == sent })
 		if got := len(files(t, dir)); got != sent {
 			t.Fatalf("%d exchanges are in files, and %d were written", got, sent)
@@ -312,7 +312,7 @@ func TestRecorderLimits(t *testing.T) {
 		r, c := recorder(t, t.TempDir(), func(o *Options) { o.Sample = 0.5 })
 		wanted := 0
 		for range 1000 {
-			if r.Wants(nil, nil) == exchange.Bodies {
+			if r.Wants(nil, nil) == proxy.Bodies {
 				wanted++
 			}
 		}
@@ -322,13 +322,13 @@ func TestRecorderLimits(t *testing.T) {
 	})
 	t.Run("rate", func(t *testing.T) {
 		r, c := recorder(t, t.TempDir(), func(o *Options) { o.PerSecond = 0.001 })
-		if r.Wants(nil, nil) != exchange.Bodies || r.Wants(nil, nil) != exchange.Nothing || c.of(Limited) != 1 {
+		if r.Wants(nil, nil) != proxy.Bodies || r.Wants(nil, nil) != proxy.WantNothing || c.of(Limited) != 1 {
 			t.Errorf("counted %v", c.n)
 		}
 	})
 	t.Run("none", func(t *testing.T) {
 		r, c := recorder(t, t.TempDir(), func(o *Options) { o.PerSecond = 0 })
-		if r.Wants(nil, nil) != exchange.Nothing || c.of(Limited) != 1 {
+		if r.Wants(nil, nil) != proxy.WantNothing || c.of(Limited) != 1 {
 			t.Errorf("counted %v", c.n)
 		}
 	})
@@ -348,7 +348,7 @@ func TestRecorderLimits(t *testing.T) {
 			t.Errorf("counted %v", c.n)
 		}
 		again, c := recorder(t, dir, func(o *Options) { o.MaxBytes = 3000 })
-		if again.Wants(nil, nil) != exchange.Nothing || c.of(Limited) != 1 {
+		if again.Wants(nil, nil) != proxy.WantNothing || c.of(Limited) != 1 {
 			t.Errorf("a full folder is written to: %v", c.n)
 		}
 	})
@@ -358,12 +358,12 @@ func TestRecorderLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, c := recorder(t, dir, func(o *Options) { o.MaxBytes = 1000 })
-		if r.Wants(nil, nil) != exchange.Nothing {
+		if r.Wants(nil, nil) != proxy.WantNothing {
 			t.Error("a full folder is written to")
 		}
 		more := Limits{Sample: 1, PerSecond: 10_000, MaxBytes: 1 << 20, BodyBytes: 1 << 20}
 		r.SetLimits(more)
-		if r.Wants(nil, nil) != exchange.Bodies {
+		if r.Wants(nil, nil) != proxy.Bodies {
 			t.Error("a folder with room is full")
 		}
 		r.Observe(exchanged("GET", "/api/rest/orders", nil))
@@ -371,7 +371,7 @@ func TestRecorderLimits(t *testing.T) {
 		sample, perSecond := more, more
 		sample.Sample, perSecond.PerSecond = 0, 0
 		for name, none := range map[string]Limits{"sample": sample, "rate": perSecond} {
-			if r.SetLimits(none); r.Wants(nil, nil) != exchange.Nothing {
+			if r.SetLimits(none); r.Wants(nil, nil) != proxy.WantNothing {
 				t.Errorf("%s 0: exchanges are selected", name)
 			}
 		}
@@ -381,7 +381,7 @@ func TestRecorderLimits(t *testing.T) {
 		}
 	})
 	t.Run("queue", func(t *testing.T) {
-		r := &Recorder{queue: make(chan *exchange.Exchange, 1)} // nobody takes anything out
+		r := &Recorder{queue: make(chan *proxy.Exchange, 1)} // nobody takes anything out
 		c := &counts{n: map[string]int{}}
 		r.Count = c.count
 		r.Observe(nil)
@@ -424,7 +424,7 @@ func TestMissingFolder(t *testing.T) {
 	r.Observe(exchanged("GET", "/api/rest/orders", nil))
 	await(t, func() bool { return log.lines() > 0 })
 	for range 10 { // a MiB each: too much to keep
-		r.Observe(exchanged("GET", "/api/rest/products", func(e *exchange.Exchange) { e.ReplyBody = body("[" + strings.Repeat(" ", 1<<20) + "]") }))
+		r.Observe(exchanged("GET", "/api/rest/products", func(e *proxy.Exchange) { e.ReplyBody = body("[" + strings.Repeat(" ", 1<<20) + "]") }))
 	}
 	await(t, func() bool { return c.of(Dropped) >= 10 })
 	if err := os.Remove(dir); err != nil {

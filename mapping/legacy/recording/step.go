@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -60,7 +60,7 @@ var (
 
 // newConversation returns the conversation for an exchange, without its name. Errors are
 // errUnreadable and errTooLong.
-func newConversation(o *Options, e *exchange.Exchange) (*conversation, error) {
+func newConversation(o *Options, e *proxy.Exchange) (*conversation, error) {
 	m, most := o.Mask, o.BodyBytes
 	switch {
 	case e.Broken || e.Status < http.StatusOK || e.Status > 599:
@@ -108,7 +108,7 @@ func removeHeader(headers map[string]string, name string) *string {
 }
 
 // caller returns the suite's name for the caller, and a note if it cannot be the same one.
-func caller(e *exchange.Exchange) (as, note string) {
+func caller(e *proxy.Exchange) (as, note string) {
 	switch {
 	case e.Role == contract.Admin.String():
 		return admin, ""
@@ -123,7 +123,7 @@ func caller(e *exchange.Exchange) (as, note string) {
 }
 
 // target returns the masked path and query of the request.
-func target(m *redact.Masker, e *exchange.Exchange) string {
+func target(m *redact.Masker, e *proxy.Exchange) string {
 	path := m.Path(e.Route, e.Request.URL.EscapedPath())
 	if below, ok := strings.CutPrefix(path, contract.Base); ok && strings.HasPrefix(below, "/") {
 		path = below
@@ -137,7 +137,7 @@ func target(m *redact.Masker, e *exchange.Exchange) string {
 }
 
 // maskedReply returns the masked reply, and a note if its body is left out.
-func maskedReply(o *Options, bases []string, e *exchange.Exchange) (response, string) {
+func maskedReply(o *Options, bases []string, e *proxy.Exchange) (response, string) {
 	m := o.Mask
 	r := response{Status: e.Status}
 	for _, header := range []struct {
@@ -207,6 +207,6 @@ func withPlaceholder(s string, bases []string) string {
 }
 
 // name returns a name for the conversation that is unique in its file.
-func name(e *exchange.Exchange, number int) string {
+func name(e *proxy.Exchange, number int) string {
 	return fmt.Sprintf("%s %s #%d", e.Name(), e.Start.UTC().Format(time.RFC3339), number)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
@@ -119,7 +119,7 @@ func sortRows(rows []Row) {
 }
 
 // rowOf returns the row that counts one exchange.
-func rowOf(e *exchange.Exchange) *Row {
+func rowOf(e *proxy.Exchange) *Row {
 	row := &Row{
 		Caller: Caller{
 			Consumer: redact.Consumer(e.Request), Agent: agentOf(e),
@@ -140,7 +140,7 @@ const (
 )
 
 // sideOf returns the name of the system that answered.
-func sideOf(e *exchange.Exchange) string {
+func sideOf(e *proxy.Exchange) string {
 	if e.Legacy {
 		return legacy
 	}
@@ -148,7 +148,7 @@ func sideOf(e *exchange.Exchange) string {
 }
 
 // agentOf returns the name of the client's program without its version, or "none".
-func agentOf(e *exchange.Exchange) string { return cmp.Or(redact.Agent(e.Request.Header), "none") }
+func agentOf(e *proxy.Exchange) string { return cmp.Or(redact.Agent(e.Request.Header), "none") }
 
 func formatOf(contentType string) string {
 	f, _, err := codec.ContentType(contentType)
@@ -160,7 +160,7 @@ func formatOf(contentType string) string {
 
 // usesOf returns the features of the interface that a request uses. Names that the client
 // invented are "other".
-func usesOf(e *exchange.Exchange) []string {
+func usesOf(e *proxy.Exchange) []string {
 	var uses []string
 	add := func(use ...string) { uses = append(uses, strings.Join(use, " ")) }
 	for _, header := range []string{"Accept", "Content-Type"} {

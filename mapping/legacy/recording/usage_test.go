@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,8 +13,6 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/legacy/exchange"
 )
 
 func counter(t *testing.T, dir, instance string, every time.Duration) *Counter {
@@ -27,8 +26,8 @@ func counter(t *testing.T, dir, instance string, every time.Duration) *Counter {
 }
 
 // of returns an exchange with the consumer key, status and target.
-func of(key string, status int, target string) *exchange.Exchange {
-	return exchanged("GET", target, func(e *exchange.Exchange) {
+func of(key string, status int, target string) *proxy.Exchange {
+	return exchanged("GET", target, func(e *proxy.Exchange) {
 		if key != "" {
 			e.Request.Header.Set("Authorization", `OAuth realm="x",oauth_consumer_key="`+key+`",oauth_token="t"`)
 		}
@@ -68,7 +67,7 @@ func TestUses(t *testing.T) {
 			}
 		})
 	}
-	headers := exchanged("GET", "/api/rest/orders", func(e *exchange.Exchange) {
+	headers := exchanged("GET", "/api/rest/orders", func(e *proxy.Exchange) {
 		e.Request.Header.Set("Accept", "application/xml;q=0.5, */*")
 		e.Request.Header.Set("Content-Type", "ada/x")
 		e.Request.Header.Set("Version", "1")
@@ -86,7 +85,7 @@ func TestCounter(t *testing.T) {
 		c.Observe(of("known-consumer", 200, "/api/rest/orders"))
 		c.Observe(of("known-consumer", 404, "/api/rest/orders/9"))
 		c.Observe(of("", 403, "/api/rest/customers"))
-		c.Observe(exchanged("PUT", "/api/rest/stockitems", func(e *exchange.Exchange) {
+		c.Observe(exchanged("PUT", "/api/rest/stockitems", func(e *proxy.Exchange) {
 			e.Legacy = true
 			e.Request.Header.Set("User-Agent", "Robot/2")
 			e.ReplyHeader.Set("Content-Type", "application/xml; charset=utf-8")

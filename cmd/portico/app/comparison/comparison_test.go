@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/compare"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 	"github.com/portico-commerce/portico/mapping/legacy/recording"
 )
 
@@ -118,7 +118,7 @@ func TestSweptFields(t *testing.T) {
 	if err != nil || len(text) > maxSweptFields || len(text) < maxSweptFields/2 {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
-	var fields []migration.SweptField
+	var fields []plan.SweptField
 	apptest.Parse(t, text, &fields)
 	if len(fields) < 250 || fields[0].Answers != 299 || len(fields[0].Examples) != 1 || len(fields[len(fields)-1].Examples) != 0 {
 		t.Errorf("%d fields, the first %+v", len(fields), fields[0])

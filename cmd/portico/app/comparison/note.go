@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // checkNote checks, before a sweep that may take hours, that its result can be stored.
@@ -46,7 +46,7 @@ func (o *compareOptions) note(ctx context.Context, result *Report) (err error) {
 	if err != nil {
 		return fmt.Errorf("--note: %w", err)
 	}
-	return errors.Join(db.NoteEvidence(ctx, migration.SweepEvidence, string(text)), db.NoteEvidence(ctx, migration.SweptFieldsEvidence, fields), db.Close())
+	return errors.Join(db.NoteEvidence(ctx, plan.SweepEvidence, string(text)), db.NoteEvidence(ctx, plan.SweptFieldsEvidence, fields), db.Close())
 }
 
 // maxSweptFields is the maximum size of these fields in bytes: that of any evidence.
@@ -55,25 +55,25 @@ const maxSweptFields = 48 << 10
 // sweptFieldsOf returns the fields in which a sweep has found differences, those of most answers
 // first. Examples with personal data, which the report shows on request, are left out: others read
 // the store.
-func sweptFieldsOf(result *Report, o *compareOptions) []migration.SweptField {
-	var fields []migration.SweptField
+func sweptFieldsOf(result *Report, o *compareOptions) []plan.SweptField {
+	var fields []plan.SweptField
 	for _, f := range result.Fields {
-		field := migration.SweptField{Call: f.Call, Field: f.Field, Answers: f.Answers}
+		field := plan.SweptField{Call: f.Call, Field: f.Field, Answers: f.Answers}
 		for _, e := range f.Examples {
 			if o.showPersonal {
 				break
 			}
-			field.Examples = append(field.Examples, migration.SweptExample{As: e.As, Request: e.Request, Record: e.Record, Legacy: e.Legacy, Candidate: e.Candidate})
+			field.Examples = append(field.Examples, plan.SweptExample{As: e.As, Request: e.Request, Record: e.Record, Legacy: e.Legacy, Candidate: e.Candidate})
 		}
 		fields = append(fields, field)
 	}
-	slices.SortStableFunc(fields, func(a, b migration.SweptField) int { return cmp.Compare(b.Answers, a.Answers) })
+	slices.SortStableFunc(fields, func(a, b plan.SweptField) int { return cmp.Compare(b.Answers, a.Answers) })
 	return fields
 }
 
 // encodeSweptFields encodes fields. Examples take at most half of the room, so that those of the last
 // fields may be left out, and then the last fields themselves.
-func encodeSweptFields(fields []migration.SweptField) (string, error) {
+func encodeSweptFields(fields []plan.SweptField) (string, error) {
 	left := maxSweptFields - len("[]")
 	var texts []string
 	for _, field := range fields {
@@ -97,11 +97,11 @@ func encodeSweptFields(fields []migration.SweptField) (string, error) {
 }
 
 // sweepOf returns what is noted of a sweep.
-func sweepOf(result *Report, o *compareOptions) *migration.Sweep {
-	s := &migration.Sweep{
+func sweepOf(result *Report, o *compareOptions) *plan.Sweep {
+	s := &plan.Sweep{
 		Legacy: result.Legacy, Candidate: result.Candidate, Started: result.Started, Ended: time.Now().UTC(),
 		Complete: result.Lost == 0 && o.sweep.share == 1 && len(o.sweep.stores) == 0, Callers: result.Sweep.Callers, Sample: result.Sweep.Sample,
-		Resources: map[string]migration.Compared{},
+		Resources: map[string]plan.Compared{},
 	}
 	resources := map[string]string{} // by call
 	for _, r := range o.routes.Routes() {

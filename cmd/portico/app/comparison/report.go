@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/mapping/legacy/compare"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/legacy/compare"
 )
 
 const (

@@ -22,8 +22,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/compare"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
-	"github.com/portico-commerce/portico/mapping/legacy/sweep"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // sweepOptions holds the flags of a sweep.
@@ -103,7 +102,7 @@ type sweepCoverage struct {
 // String describes the coverage in one line.
 func (c *sweepCoverage) String() string {
 	text := fmt.Sprintf("as %s, store views %s, %d records one by one", strings.Join(c.Callers, ", "), strings.Join(c.Stores, ", "), c.Records)
-	if c.Sample != migration.WholeSample {
+	if c.Sample != plan.WholeSample {
 		text += fmt.Sprintf(" (a sample of %s with seed %d)", c.Sample, c.Seed)
 	}
 	return text
@@ -112,8 +111,8 @@ func (c *sweepCoverage) String() string {
 // A sweeper runs a sweep for the command compare.
 type sweeper struct {
 	*comparer
-	callers []sweep.Caller
-	state   *sweep.State
+	callers []compare.SweepCaller
+	state   *compare.SweepState
 	cancel  context.CancelCauseFunc
 }
 
@@ -130,7 +129,7 @@ func (o *compareOptions) runSweep(cmd *cobra.Command) (*Report, error) {
 	defer cancel(nil)
 	defer w.bar.Clear()
 	w.cancel = cancel
-	s := sweep.New(w.sweepOptions())
+	s := compare.NewSweep(w.sweepOptions())
 	plan, err := s.Plan(ctx)
 	if err != nil {
 		return nil, causeOf(ctx, err)
@@ -164,7 +163,7 @@ func (w *sweeper) open() error {
 	for _, as := range []string{contracttests.Admin, contracttests.Customer1, contracttests.Customer2, contracttests.Guest} {
 		switch has := [2]bool{w.options.systems[0].credentials.Has(as), w.options.systems[1].credentials.Has(as)}; {
 		case has[0] && has[1]:
-			w.callers = append(w.callers, sweep.Caller{Name: as, Role: roleOf(as)})
+			w.callers = append(w.callers, compare.SweepCaller{Name: as, Role: roleOf(as)})
 			names = append(names, as)
 		case has[0] || has[1]:
 			w.result.leaveOut("only one system has credentials of this caller", as)
@@ -179,18 +178,18 @@ func (w *sweeper) open() error {
 }
 
 // loadState reads the state of an earlier run with the same settings, if there is one.
-func (w *sweeper) loadState(settings []sweep.Setting) error {
+func (w *sweeper) loadState(settings []compare.SweepSetting) error {
 	name := w.options.sweep.stateFile
-	w.state = sweep.NewState(settings)
+	w.state = compare.NewSweepState(settings)
 	if name == "" {
 		return nil
 	}
-	data, err := readLimited(name, sweep.MaxState)
+	data, err := readLimited(name, compare.MaxSweepState)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		w.state, err = sweep.DecodeState(name, data, settings)
+		w.state, err = compare.DecodeSweepState(name, data, settings)
 	}
 	if err != nil || len(w.state.Report) == 0 {
 		return err
@@ -202,7 +201,7 @@ func (w *sweeper) loadState(settings []sweep.Setting) error {
 }
 
 // saveState stores the state in its file.
-func (w *sweeper) saveState(s *sweep.State) error {
+func (w *sweeper) saveState(s *compare.SweepState) error {
 	data, err := s.Encode()
 	if err != nil {
 		return err
@@ -226,9 +225,9 @@ func roleOf(as string) contract.Role {
 
 // settings returns the options that a sweep keeps until it is complete: those that decide
 // what is read, and what counts as a difference.
-func (w *sweeper) settings(callers []string) []sweep.Setting {
+func (w *sweeper) settings(callers []string) []compare.SweepSetting {
 	o := w.options
-	return []sweep.Setting{
+	return []compare.SweepSetting{
 		{Name: "--legacy", Value: o.systems[0].client.BaseURL()},
 		{Name: "--candidate", Value: o.systems[1].client.BaseURL()},
 		{Name: "--legacy-base", Value: o.tolerances.Bases[0]},
@@ -249,9 +248,9 @@ func (w *sweeper) settings(callers []string) []sweep.Setting {
 const saveEvery = time.Second
 
 // sweepOptions returns the options of the sweep.
-func (w *sweeper) sweepOptions() sweep.Options {
+func (w *sweeper) sweepOptions() compare.SweepOptions {
 	o := w.options
-	all := sweep.Options{
+	all := compare.SweepOptions{
 		Routes: w.routes, Callers: w.callers, Stores: o.sweep.stores, Sample: o.sweep.share, Seed: o.sweep.seed,
 		Rate: o.sweep.rate, Parallel: o.parallel, Pause: o.sweep.pause, Compare: &o.tolerances,
 		Ask: w.askSweep, Commit: w.commit, Snapshot: w.snapshot, State: w.state, SaveEvery: saveEvery, Show: w.show,
@@ -263,17 +262,17 @@ func (w *sweeper) sweepOptions() sweep.Options {
 }
 
 // step returns the request of a sweep as a step.
-func step(r *sweep.Request) *contracttests.Step {
+func step(r *compare.SweepRequest) *contracttests.Step {
 	return &contracttests.Step{As: r.Caller, Method: http.MethodGet, Path: r.Target, Accept: &r.Accept}
 }
 
 // askSweep sends a request of the sweep to one system.
-func (w *sweeper) askSweep(ctx context.Context, system int, r *sweep.Request) (*compare.Answer, error) {
+func (w *sweeper) askSweep(ctx context.Context, system int, r *compare.SweepRequest) (*compare.Answer, error) {
 	return w.ask(ctx, w.cancel, system, step(r))
 }
 
 // commit adds what a step of the sweep has compared to the report.
-func (w *sweeper) commit(outcome *sweep.Outcome) {
+func (w *sweeper) commit(outcome *compare.SweepOutcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range outcome.Results {
@@ -304,7 +303,7 @@ func (w *sweeper) snapshot() (json.RawMessage, error) {
 }
 
 // show draws the progress bar.
-func (w *sweeper) show(p sweep.Progress) {
+func (w *sweeper) show(p compare.SweepProgress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.bar.Show(int(p.Asked), int(p.Total), fmt.Sprintf("%d differ · %.0f/s · %s left", w.result.Different, p.Rate, roundUp(p.Left)))

@@ -19,7 +19,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 const testToken = "0123456789abcdef"
@@ -81,7 +81,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 		Changed:  func() []config.Row { return nil },
 		Breakers: func() []Breaker { return nil },
 		Migration: Migration{
-			Plan:    func(context.Context) (*migration.Plan, error) { return migration.New(&migration.Situation{}), nil },
+			Plan:    func(context.Context) (*plan.Plan, error) { return plan.New(&plan.Situation{}), nil },
 			Routes:  func() []string { return []string{"routes: []"} },
 			Preview: func(context.Context, string) (*Preview, error) { return &Preview{Faults: []string{"no"}}, nil },
 		},

@@ -17,7 +17,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // hostileTexts are names and values as a hostile store, an old shop or a client may have them.
@@ -103,7 +103,7 @@ func hostileSite(t testing.TB, text string) *site {
 		o.Ready = func(context.Context) (bool, string) { return false, text }
 		o.Changed = func() []config.Row { return filled[[]config.Row](text) }
 		o.Breakers = func() []Breaker { return filled[[]Breaker](text) }
-		o.Migration.Plan = func(context.Context) (*migration.Plan, error) { return filled[*migration.Plan](text), nil }
+		o.Migration.Plan = func(context.Context) (*plan.Plan, error) { return filled[*plan.Plan](text), nil }
 		o.Migration.Routes = func() []string { return []string{text} }
 		o.Migration.Preview = func(context.Context, string) (*Preview, error) { return filled[*Preview](text), nil }
 		o.Differences = Differences{

@@ -3,18 +3,17 @@ package console
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
 )
 
 // Migration is what the page of the migration shows.
 type Migration struct {
 	// Plan returns how far each resource has moved, as this process knows it.
-	Plan func(context.Context) (*migration.Plan, error)
+	Plan func(context.Context) (*plan.Plan, error)
 	// Routes returns the lines of configuration that the routes in force have.
 	Routes func() []string
 	// Preview says what other lines would change.
@@ -26,12 +25,12 @@ type Migration struct {
 // A Preview is what a change of routes would do. With faults there is nothing else.
 type Preview struct {
 	Faults        []string // why the lines would be refused
-	Before, After *migration.Plan
+	Before, After *plan.Plan
 }
 
 // A migrationPage is what the page shows.
 type migrationPage struct {
-	Plan    *migration.Plan
+	Plan    *plan.Plan
 	Rows    []resourceRow
 	Lines   string // in the form
 	Preview *previewPage
@@ -39,7 +38,7 @@ type migrationPage struct {
 
 // A resourceRow is a resource with the trend of its differences.
 type resourceRow struct {
-	migration.Resource
+	plan.Resource
 	IsNext bool
 	// Trend is the share of answers that differed in each minute of the last hour.
 	Trend chart
@@ -57,7 +56,7 @@ type previewPage struct {
 // A previewRow is a resource before and after a change.
 type previewRow struct {
 	Name          string
-	Before, After migration.Resource
+	Before, After plan.Resource
 }
 
 const migrationPath = "/console/migration"
@@ -121,7 +120,7 @@ func newPreviewPage(p *Preview) *previewPage {
 	}
 	for i := range p.After.Resources {
 		after := p.After.Resources[i]
-		at := slices.IndexFunc(p.Before.Resources, func(r migration.Resource) bool { return r.Name == after.Name })
+		at := slices.IndexFunc(p.Before.Resources, func(r plan.Resource) bool { return r.Name == after.Name })
 		if at < 0 {
 			continue
 		}
@@ -139,7 +138,7 @@ func newPreviewPage(p *Preview) *previewPage {
 }
 
 // stateText returns a state for people: reads_moved is "reads moved".
-func stateText(s migration.State) string { return strings.ReplaceAll(string(s), "_", " ") }
+func stateText(s plan.State) string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // differText says how many of all answers differ.
 func differText(different, all int64) string {
@@ -150,7 +149,7 @@ func differText(different, all int64) string {
 }
 
 // outboxText says what of the writes of a resource the legacy system still has to be told.
-func outboxText(m *migration.Mirror) string {
+func outboxText(m *plan.Mirror) string {
 	var parts []string
 	for _, part := range []struct {
 		n    int64

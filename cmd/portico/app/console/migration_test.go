@@ -2,32 +2,31 @@ package console
 
 import (
 	"context"
+	"github.com/portico-commerce/portico/mapping/legacy/compare"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
-	"github.com/portico-commerce/portico/mapping/legacy/shadow"
 )
 
 // testSituation is a migration in which products are shadowed.
-func testSituation() *migration.Situation {
+func testSituation() *plan.Situation {
 	lag := 2.5
-	return &migration.Situation{
+	return &plan.Situation{
 		Legacy: "http://old.example",
-		Rules:  passthrough.Rules{{Resource: "all", To: passthrough.Legacy}, {Resource: "products", Calls: passthrough.Reads, To: passthrough.Legacy, Shadow: true}},
-		Resources: []migration.Part{
+		Rules:  proxy.Rules{{Resource: "all", To: proxy.Legacy}, {Resource: "products", Calls: proxy.Reads, To: proxy.Legacy, Shadow: true}},
+		Resources: []plan.Part{
 			{Name: "products", Root: "products", Calls: []string{"getProduct", "listProducts"}, Writes: true},
 			{Name: "orders", Root: "orders", Calls: []string{"listOrders"}},
 		},
-		Shadow: &migration.Shadow{Since: time.Unix(0, 0), Calls: []shadow.CallCount{{Call: "getProduct", Outcomes: map[string]int64{"same": 5, "different": 3}, Fields: map[string]int64{"price": 3}}}},
-		Import: &migration.Import{At: time.Unix(60, 0)},
-		Follow: &migration.Follow{LagSeconds: &lag},
-		Sweep:  &migration.Sweep{Legacy: "http://old.example", Ended: time.Unix(120, 0), Complete: true, Resources: map[string]migration.Compared{"orders": {Answers: 1200}}},
-		Mirrors: map[string]migration.Mirror{
+		Shadow: &plan.Shadow{Since: time.Unix(0, 0), Calls: []compare.ShadowCount{{Call: "getProduct", Outcomes: map[string]int64{"same": 5, "different": 3}, Fields: map[string]int64{"price": 3}}}},
+		Import: &plan.Import{At: time.Unix(60, 0)},
+		Follow: &plan.Follow{LagSeconds: &lag},
+		Sweep:  &plan.Sweep{Legacy: "http://old.example", Ended: time.Unix(120, 0), Complete: true, Resources: map[string]plan.Compared{"orders": {Answers: 1200}}},
+		Mirrors: map[string]plan.Mirror{
 			"products": {Owner: "legacy", Waiting: 2},
 		},
 	}
@@ -41,8 +40,8 @@ func TestMigration(t *testing.T) {
 	s := newSite(t, func(o *Options) {
 		o.Gatherer = p.registry
 		o.Migration = Migration{
-			Plan:       func(context.Context) (*migration.Plan, error) { return migration.New(testSituation()), nil },
-			Routes:     func() []string { return migration.Lines(testSituation().Rules) },
+			Plan:       func(context.Context) (*plan.Plan, error) { return plan.New(testSituation()), nil },
+			Routes:     func() []string { return plan.Lines(testSituation().Rules) },
 			ResourceOf: map[string]string{"getProduct": "products", "listProducts": "products"},
 		}
 	})
@@ -74,7 +73,7 @@ func TestPreview(t *testing.T) {
 	var asked string
 	s := newSite(t, func(o *Options) {
 		o.Migration = Migration{
-			Plan:   func(context.Context) (*migration.Plan, error) { return migration.New(testSituation()), nil },
+			Plan:   func(context.Context) (*plan.Plan, error) { return plan.New(testSituation()), nil },
 			Routes: func() []string { return []string{"routes: []"} },
 			Preview: func(_ context.Context, lines string) (*Preview, error) {
 				asked = lines
@@ -83,9 +82,9 @@ func TestPreview(t *testing.T) {
 				case "faulty":
 					return &Preview{Faults: []string{"lines:1: <not> routes"}}, nil
 				case "moved":
-					after.Rules = append(after.Rules, passthrough.Rule{Resource: "orders", To: passthrough.Portico})
+					after.Rules = append(after.Rules, proxy.Rule{Resource: "orders", To: proxy.Portico})
 				}
-				return &Preview{Before: migration.New(testSituation()), After: migration.New(after)}, nil
+				return &Preview{Before: plan.New(testSituation()), After: plan.New(after)}, nil
 			},
 		}
 	})

@@ -19,7 +19,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests/report"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 	"github.com/portico-commerce/portico/mapping/legacy/recording"
 )
 
@@ -93,7 +93,7 @@ renamed. The exit code is 0 unless the configuration cannot be read.`,
 
 // newPlan returns the plan for a configuration, with all evidence that can be had. servers are
 // the URLs of operators' ports.
-func newPlan(ctx context.Context, p *program.Program, cfg *config.Config, servers []string) (*migration.Plan, error) {
+func newPlan(ctx context.Context, p *program.Program, cfg *config.Config, servers []string) (*plan.Plan, error) {
 	s, err := NewSituation(ctx, p, cfg, SituationSources{
 		Ask:    func() ([]ServerStatus, []string) { return queryMigration(ctx, cfg, servers) },
 		Stored: func(ctx context.Context, s *Situation) error { return readStored(ctx, cfg, s.Situation) },
@@ -106,13 +106,13 @@ func newPlan(ctx context.Context, p *program.Program, cfg *config.Config, server
 
 // A Situation is what is known about a migration, with what is not.
 type Situation struct {
-	*migration.Situation
+	*plan.Situation
 	unknown, warnings []string
 }
 
 // Plan returns the plan for the situation.
-func (s *Situation) Plan() *migration.Plan {
-	plan := migration.New(s.Situation)
+func (s *Situation) Plan() *plan.Plan {
+	plan := plan.New(s.Situation)
 	plan.Unknown, plan.Warnings = append(plan.Unknown, s.unknown...), append(plan.Warnings, s.warnings...)
 	return plan
 }
@@ -131,7 +131,7 @@ func NewSituation(ctx context.Context, p *program.Program, cfg *config.Config, f
 	if err != nil {
 		return nil, err
 	}
-	s := &Situation{Situation: &migration.Situation{Legacy: cfg.Legacy.URL, Rules: program.Rules(cfg.Routes), Resources: parts}}
+	s := &Situation{Situation: &plan.Situation{Legacy: cfg.Legacy.URL, Rules: program.Rules(cfg.Routes), Resources: parts}}
 	if s.Legacy == "" {
 		return s, nil
 	}
@@ -173,7 +173,7 @@ func unsetForMirror(cfg *config.Config) (names []string) {
 const StoreTimeout = 10 * time.Second
 
 // readStored adds what the configured store knows. It neither creates nor changes tables.
-func readStored(ctx context.Context, cfg *config.Config, s *migration.Situation) (err error) {
+func readStored(ctx context.Context, cfg *config.Config, s *plan.Situation) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, StoreTimeout)
 	defer cancel()
 	db, err := program.OpenStoreAs(ctx, cfg, false, slog.New(slog.DiscardHandler))
@@ -185,7 +185,7 @@ func readStored(ctx context.Context, cfg *config.Config, s *migration.Situation)
 }
 
 // AddStored adds what an open store knows.
-func AddStored(ctx context.Context, cfg *config.Config, db *sqlstore.DB, s *migration.Situation) error {
+func AddStored(ctx context.Context, cfg *config.Config, db *sqlstore.DB, s *plan.Situation) error {
 	sources, err := db.Imports().Sources(ctx)
 	if err != nil {
 		return err
@@ -212,15 +212,15 @@ func AddStored(ctx context.Context, cfg *config.Config, db *sqlstore.DB, s *migr
 			return err
 		}
 	}
-	if s.Import, err = program.Noted[migration.Import](ctx, db, migration.ImportEvidence); err != nil {
+	if s.Import, err = program.Noted[plan.Import](ctx, db, plan.ImportEvidence); err != nil {
 		return err
 	}
-	s.Sweep, err = program.Noted[migration.Sweep](ctx, db, migration.SweepEvidence)
+	s.Sweep, err = program.Noted[plan.Sweep](ctx, db, plan.SweepEvidence)
 	return err
 }
 
 // addMirrors adds what a store knows of mirrored writes.
-func addMirrors(ctx context.Context, db *sqlstore.DB, s *migration.Situation) error {
+func addMirrors(ctx context.Context, db *sqlstore.DB, s *plan.Situation) error {
 	owners, err := db.WriteOwners().All(ctx)
 	if err != nil {
 		return err
@@ -233,9 +233,9 @@ func addMirrors(ctx context.Context, db *sqlstore.DB, s *migration.Situation) er
 	if err != nil {
 		return err
 	}
-	s.Mirrors, s.Conflicts = map[string]migration.Mirror{}, map[string]int64{}
+	s.Mirrors, s.Conflicts = map[string]plan.Mirror{}, map[string]int64{}
 	for r, c := range counts {
-		s.Mirrors[string(r)] = migration.Mirror{Owner: "legacy", Waiting: c.Waiting, Parked: c.Parked, Held: c.Held, Unknown: c.Unknown, Oldest: c.Oldest}
+		s.Mirrors[string(r)] = plan.Mirror{Owner: "legacy", Waiting: c.Waiting, Parked: c.Parked, Held: c.Held, Unknown: c.Unknown, Oldest: c.Oldest}
 	}
 	for _, o := range owners {
 		m := s.Mirrors[string(o.Resource)]
@@ -252,4 +252,4 @@ func addMirrors(ctx context.Context, db *sqlstore.DB, s *migration.Situation) er
 }
 
 // stateText returns a state for people: reads_moved is "reads moved".
-func stateText(s migration.State) string { return strings.ReplaceAll(string(s), "_", " ") }
+func stateText(s plan.State) string { return strings.ReplaceAll(string(s), "_", " ") }

@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // TestPlanText checks the parts of the text that a shop rarely shows: colors, and resources
 // that share a paragraph.
 func TestPlanText(t *testing.T) {
-	part := func(name, step string, state migration.State) migration.Resource {
-		return migration.Resource{Name: name, State: state, Back: "b", Step: migration.Step{Name: step, Title: "Title of " + step + ".", Lines: []string{"routes: []"}}}
+	part := func(name, step string, state plan.State) plan.Resource {
+		return plan.Resource{Name: name, State: state, Back: "b", Step: plan.Step{Name: step, Title: "Title of " + step + ".", Lines: []string{"routes: []"}}}
 	}
-	plan := &migration.Plan{
-		Legacy: "http://old", Next: "orders", Warnings: []string{"w"}, Unknown: []string{"u"}, Follow: &migration.Follow{LagSeconds: new(2.4), Compared: time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)},
-		Sweep:     &migration.Sweep{Sample: "1%", Resources: map[string]migration.Compared{"products": {Answers: 9, Different: 2, Accepted: 1}}},
-		Resources: []migration.Resource{part("products", "shadow", migration.InFront), part("orders", "move_reads", migration.Shadowed), part("order_items", "move_reads", migration.Shadowed)},
+	plan := &plan.Plan{
+		Legacy: "http://old", Next: "orders", Warnings: []string{"w"}, Unknown: []string{"u"}, Follow: &plan.Follow{LagSeconds: new(2.4), Compared: time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)},
+		Sweep:     &plan.Sweep{Sample: "1%", Resources: map[string]plan.Compared{"products": {Answers: 9, Different: 2, Accepted: 1}}},
+		Resources: []plan.Resource{part("products", "shadow", plan.InFront), part("orders", "move_reads", plan.Shadowed), part("order_items", "move_reads", plan.Shadowed)},
 	}
 	for _, colored := range []bool{false, true} {
 		var out strings.Builder
@@ -45,7 +45,7 @@ func TestPlanText(t *testing.T) {
 func TestFollowOf(t *testing.T) {
 	cfg := &config.Config{Follow: config.Follow{DSN: "x"}}
 	lag := 1.0
-	follows := ServerStatus{Status: Status{Follow: &migration.Follow{LagSeconds: &lag}}}
+	follows := ServerStatus{Status: Status{Follow: &plan.Follow{LagSeconds: &lag}}}
 	if got := followOf(cfg, []ServerStatus{{}, follows}); got.LagSeconds != &lag {
 		t.Errorf("%+v", got)
 	}

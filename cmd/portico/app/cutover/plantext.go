@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/outbox"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 	"github.com/portico-commerce/portico/mapping/legacy/recording"
 )
 
 // A planText writes a plan for people.
 type planText struct {
-	*migration.Plan
+	*plan.Plan
 	colored bool
 	out     bytes.Buffer
 }
@@ -101,7 +101,7 @@ func (t *planText) writeEvidence() {
 	if s := t.Sweep; s != nil {
 		completeness := "complete"
 		switch {
-		case s.Sample != migration.WholeSample:
+		case s.Sample != plan.WholeSample:
 			completeness = "a sample of " + s.Sample
 		case !s.Complete:
 			completeness = "without the lists that could not be read"
@@ -139,7 +139,7 @@ func (t *planText) writeEvidence() {
 
 // groups returns the resources, those together that are next to each other and of which the
 // same is to be said.
-func (t *planText) groups() (all [][]migration.Resource) {
+func (t *planText) groups() (all [][]plan.Resource) {
 	for i := range t.Resources {
 		r := &t.Resources[i]
 		if i > 0 {
@@ -149,13 +149,13 @@ func (t *planText) groups() (all [][]migration.Resource) {
 				continue
 			}
 		}
-		all = append(all, []migration.Resource{*r})
+		all = append(all, []plan.Resource{*r})
 	}
 	return all
 }
 
 // writeResources writes the paragraph of a group.
-func (t *planText) writeResources(group []migration.Resource) {
+func (t *planText) writeResources(group []plan.Resource) {
 	r := &group[0]
 	var names []string
 	mark := ""
@@ -190,7 +190,7 @@ func (t *planText) writeResources(group []migration.Resource) {
 }
 
 // writeCounts writes what has been counted of a resource.
-func (t *planText) writeCounts(r *migration.Resource) {
+func (t *planText) writeCounts(r *plan.Resource) {
 	if c := r.Calls; c != nil && c.Requests > 0 {
 		fmt.Fprintf(&t.out, "  Calls of %s: %d, the last one at %s; refused %s, failed %s, answered by the old shop %s\n", r.Name, c.Requests, minuteOf(c.Last),
 			recording.Percent(c.Refused, c.Requests), recording.Percent(c.Failed, c.Requests), recording.Percent(c.Legacy, c.Requests))

@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/config/buildinfo"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
-	"github.com/portico-commerce/portico/mapping/legacy/shadow"
+	"github.com/portico-commerce/portico/mapping/legacy/compare"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // maxStatus is the maximum size of a Status in bytes.
@@ -90,14 +90,14 @@ var ErrOtherToken = errors.New("it wants another ops.token (PORTICO_OPS_TOKEN)")
 
 // addShadows puts the counts of servers together: they begin when the first one has begun to
 // compare. It returns nil if none of them compares.
-func addShadows(statuses []ServerStatus) *migration.Shadow {
-	var all *migration.Shadow
+func addShadows(statuses []ServerStatus) *plan.Shadow {
+	var all *plan.Shadow
 	for _, status := range statuses {
 		if status.Shadow == nil {
 			continue
 		}
 		if all == nil {
-			all = &migration.Shadow{}
+			all = &plan.Shadow{}
 		}
 		all.Calls = append(all.Calls, status.Shadow.Calls...)
 		if all.Since.IsZero() || status.Shadow.Since.Before(all.Since) {
@@ -109,14 +109,14 @@ func addShadows(statuses []ServerStatus) *migration.Shadow {
 
 // followOf returns what is known of following the old shop, or nil if no server follows it and
 // none is configured to.
-func followOf(cfg *config.Config, statuses []ServerStatus) *migration.Follow {
+func followOf(cfg *config.Config, statuses []ServerStatus) *plan.Follow {
 	for _, status := range statuses {
 		if status.Follow != nil {
 			return status.Follow
 		}
 	}
 	if cfg.Follow.DSN != "" {
-		return &migration.Follow{}
+		return &plan.Follow{}
 	}
 	return nil
 }
@@ -129,11 +129,11 @@ type Status struct {
 	// Shadow has the counts of shadow reads, nil without a shadowed route.
 	Shadow *ShadowStatus `json:"shadow"`
 	// Follow says how far the store follows the old shop, nil if this process does not follow.
-	Follow *migration.Follow `json:"follow"`
+	Follow *plan.Follow `json:"follow"`
 }
 
 // A ShadowStatus has the counts of shadow reads of a process.
 type ShadowStatus struct {
-	Since time.Time          `json:"since"` // the counts begin
-	Calls []shadow.CallCount `json:"calls"`
+	Since time.Time             `json:"since"` // the counts begin
+	Calls []compare.ShadowCount `json:"calls"`
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // redisTimeout limits each round trip to Redis. It is longer than cache.timeout, whose effect
@@ -91,7 +91,7 @@ func (e *examination) checkLegacy(ctx context.Context) []Finding {
 	defer legacy.Close()
 	findings := certificateOf(ctx, "old shop certificate", e.cfg.Legacy.URL, nil)
 	sent := time.Now()
-	answer, err := legacy.Client.Send(ctx, http.MethodGet, probePath, nil, passthrough.Call{Address: contract.Address{ReadOnly: true}}, maxProbeReply)
+	answer, err := legacy.Client.Send(ctx, http.MethodGet, probePath, nil, proxy.Call{Address: contract.Address{ReadOnly: true}}, maxProbeReply)
 	if err != nil {
 		return append(one(failed("", errorText(err), advice)), findings...)
 	}
@@ -115,7 +115,7 @@ func (e *examination) openLegacy() (*legacysystem.System, error) {
 }
 
 // notAnAnswer says why a reply is none of the interface, or returns "".
-func notAnAnswer(a *passthrough.Answer) string {
+func notAnAnswer(a *proxy.Answer) string {
 	mediaType, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	switch {
 	case a.Status >= 300 && a.Status < 400:
@@ -148,7 +148,7 @@ func (e *examination) checkLegacyCredentials(ctx context.Context, legacy *legacy
 		return []Finding{{Check: check, Level: NotUsed, Found: "legacy.consumer_key is not set"}}
 	}
 	signer := auth.NewSigner(l.ConsumerKey, l.ConsumerSecret, l.Token, l.TokenSecret)
-	answer, err := legacy.Client.Send(ctx, http.MethodGet, probePath, nil, passthrough.Call{Address: contract.Address{ReadOnly: true}, Sign: func(scheme, host, target string) (string, error) {
+	answer, err := legacy.Client.Send(ctx, http.MethodGet, probePath, nil, proxy.Call{Address: contract.Address{ReadOnly: true}, Sign: func(scheme, host, target string) (string, error) {
 		return signer.Sign(&auth.Request{Method: http.MethodGet, Scheme: scheme, Host: host, Target: target}, time.Now())
 	}}, maxProbeReply)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // A System is the legacy system as the other parts of the program use it. If none is
 // configured, client and guard are nil.
 type System struct {
-	Client *passthrough.System
+	Client *proxy.System
 	guard  *guard.Guard
 	Auth   mapping.LegacyAuth
 	Signer *auth.Signer
@@ -54,8 +54,8 @@ func New(cfg *config.Config, metrics *guard.Metrics, onChange func(domain, state
 		OpenFor:       cfg.Upstream.BreakerOpen,
 		OnStateChange: onChange,
 	})
-	for _, resource := range append(contract.StandardFields().Resources(false), passthrough.Outside) {
-		l.guard.InitMetrics(resource, passthrough.OperationRead, passthrough.OperationWrite)
+	for _, resource := range append(contract.StandardFields().Resources(false), proxy.Outside) {
+		l.guard.InitMetrics(resource, proxy.OperationRead, proxy.OperationWrite)
 	}
 	switch cfg.Legacy.Auth {
 	case "caller":
@@ -64,7 +64,7 @@ func New(cfg *config.Config, metrics *guard.Metrics, onChange func(domain, state
 		l.Auth = mapping.AdminSignature
 		l.Signer = auth.NewSigner(cfg.Legacy.ConsumerKey, cfg.Legacy.ConsumerSecret, cfg.Legacy.Token, cfg.Legacy.TokenSecret)
 	}
-	l.Client = passthrough.New(passthrough.Options{
+	l.Client = proxy.New(proxy.Options{
 		URL:      base,
 		BasePath: cfg.BasePath(),
 		KeepHost: l.Auth == mapping.UnchangedSignature,
@@ -78,7 +78,7 @@ func New(cfg *config.Config, metrics *guard.Metrics, onChange func(domain, state
 // WrapPing returns the readiness check of the program. This is ping, the check of the
 // upstream, while the legacy system does not answer all calls under the rules in force.
 // Otherwise it checks that the breaker of the legacy system is not open.
-func (l *System) WrapPing(ping func(context.Context) error, rules func() passthrough.Rules) func(context.Context) error {
+func (l *System) WrapPing(ping func(context.Context) error, rules func() proxy.Rules) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if l.Auth != mapping.UnchangedSignature || !rules().AllLegacy() {
 			return ping(ctx)

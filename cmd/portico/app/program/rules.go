@@ -7,17 +7,17 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // Rules converts the setting routes to rules.
-func Rules(routes []config.Route) passthrough.Rules {
-	calls := map[string]passthrough.Calls{"all": passthrough.All, "reads": passthrough.Reads, "writes": passthrough.Writes}
-	targets := map[string]passthrough.Target{"portico": passthrough.Portico, "legacy": passthrough.Legacy}
-	var rules passthrough.Rules
+func Rules(routes []config.Route) proxy.Rules {
+	calls := map[string]proxy.Calls{"all": proxy.All, "reads": proxy.Reads, "writes": proxy.Writes}
+	targets := map[string]proxy.Target{"portico": proxy.Portico, "legacy": proxy.Legacy}
+	var rules proxy.Rules
 	for _, r := range routes {
-		rules = append(rules, passthrough.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: targets[r.To], Shadow: r.Shadow, Mirror: r.Mirror})
+		rules = append(rules, proxy.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: targets[r.To], Shadow: r.Shadow, Mirror: r.Mirror})
 	}
 	return rules
 }
@@ -56,22 +56,22 @@ func CheckRoutes(cfg *config.Config) []string {
 	if err != nil {
 		return nil // there is another fault
 	}
-	return slices.Compact(migration.CheckRules(Rules(cfg.Routes), parts, cfg.Follow.DSN != ""))
+	return slices.Compact(plan.CheckRules(Rules(cfg.Routes), parts, cfg.Follow.DSN != ""))
 }
 
 // ResourceParts returns the resources of the contract in the dialect of a configuration, in the
 // order of the route table.
-func ResourceParts(cfg *config.Config) ([]migration.Part, error) {
+func ResourceParts(cfg *config.Config) ([]plan.Part, error) {
 	d, err := Dialect(cfg.Dialect)
 	if err != nil {
 		return nil, err
 	}
 	schemas := adapter.NewSchemas()
-	var parts []migration.Part
+	var parts []plan.Part
 	for _, route := range contract.Routes(contract.StandardFields()) {
-		at := slices.IndexFunc(parts, func(p migration.Part) bool { return p.Name == route.Resource })
+		at := slices.IndexFunc(parts, func(p plan.Part) bool { return p.Name == route.Resource })
 		if at < 0 {
-			part := migration.Part{Name: route.Resource, Root: route.Resource}
+			part := plan.Part{Name: route.Resource, Root: route.Resource}
 			if root := schemas.Of(adapter.Resource(route.Resource)).Root; root != "" {
 				part.Root = string(root)
 			}

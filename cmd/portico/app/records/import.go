@@ -18,8 +18,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/handlers"
-	"github.com/portico-commerce/portico/mapping/legacy/migration"
-	"github.com/portico-commerce/portico/mapping/legacy/passthrough"
+	"github.com/portico-commerce/portico/mapping/legacy/plan"
+	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
 // An importCommand holds the flags of "portico import".
@@ -182,7 +182,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 		printed.AtBackend, err = createAtBackend(cmd, backend)
 	}
 	if err == nil && !flags.dryRun && slices.Contains(args, importer.All) {
-		err = noteImport(ctx, db, migration.Import{At: began, Database: imp.Database()})
+		err = noteImport(ctx, db, plan.Import{At: began, Database: imp.Database()})
 	}
 	return errors.Join(program.WriteResult(cmd, printed, printed.print), err)
 }
@@ -193,12 +193,12 @@ func importsCredentials(parts []string) bool {
 }
 
 // noteImport stores, where "portico plan" finds it, that everything was imported.
-func noteImport(ctx context.Context, db *sqlstore.DB, done migration.Import) error {
+func noteImport(ctx context.Context, db *sqlstore.DB, done plan.Import) error {
 	text, err := json.Marshal(done)
 	if err != nil {
 		return err
 	}
-	return db.NoteEvidence(ctx, migration.ImportEvidence, string(text))
+	return db.NoteEvidence(ctx, plan.ImportEvidence, string(text))
 }
 
 // transfer returns the options of an import with the flags.
@@ -230,12 +230,12 @@ func writtenHere(cfg *config.Config) func(resource string) bool {
 	rules := program.Rules(cfg.Routes)
 	return func(resource string) bool {
 		rule := writesRule(rules, resource)
-		return rule.To == passthrough.Portico && !rule.Mirror
+		return rule.To == proxy.Portico && !rule.Mirror
 	}
 }
 
 // writesRule returns the rule for the writes of a resource.
-func writesRule(rules passthrough.Rules, resource string) passthrough.Rule {
+func writesRule(rules proxy.Rules, resource string) proxy.Rule {
 	return rules.For(&contract.Address{Route: &contract.Route{Resource: resource}})
 }
 
