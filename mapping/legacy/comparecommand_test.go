@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/comparison"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config/testenv/nightly"
 	"github.com/portico-commerce/portico/contracttests"
@@ -174,18 +174,18 @@ func writeRequests(t *testing.T, name string, exchanges []contracttests.Exchange
 }
 
 // runCompare runs "portico compare" and returns its JSON report, or nil if it wrote none.
-func runCompare(t *testing.T, arguments ...string) (found *comparison.Report, screen string, err error) {
+func runCompare(t *testing.T, arguments ...string) (found *migrate.Report, screen string, err error) {
 	t.Helper()
 	out, screen, err := apptest.Run(t, append([]string{"compare", "--json", "-"}, arguments...)...)
 	if out != "" {
-		found = &comparison.Report{}
+		found = &migrate.Report{}
 		apptest.Parse(t, out, found)
 	}
 	return found, screen, err
 }
 
 // reportedDifferences returns one line for each example of a report, by request.
-func reportedDifferences(found *comparison.Report) map[string][]string {
+func reportedDifferences(found *migrate.Report) map[string][]string {
 	all := map[string][]string{} // by request
 	for _, f := range found.Fields {
 		for _, e := range f.Examples {

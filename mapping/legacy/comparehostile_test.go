@@ -17,7 +17,7 @@ import (
 	"unicode"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/comparison"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -140,7 +140,7 @@ func TestCompareWithHostileSystem(t *testing.T) {
 			if strings.ContainsFunc(printed, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || len(printed) > 4<<10 {
 				t.Errorf("printed %d bytes: %.2000q", len(printed), printed)
 			}
-			var found comparison.Report
+			var found migrate.Report
 			written := apptest.ReadFile(t, report)
 			apptest.Parse(t, written, &found)
 			if len(written) > 16<<10 || found.Compared != 3 || found.Different != 3 || !strings.Contains(written, reply.want) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/comparison"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config/testenv/programs"
 	"github.com/portico-commerce/portico/contracttests"
@@ -69,7 +69,7 @@ func TestCompareExitCodes(t *testing.T) {
 				}
 				return
 			}
-			var found comparison.Report
+			var found migrate.Report
 			apptest.Parse(t, string(written), &found)
 			if found.Compared != 4 || len(found.LeftOut) != 1 || (found.Different > 0) != (tt.code == 1) || len(found.Calls) != 4 {
 				t.Errorf("the report is %s", written)
@@ -84,7 +84,7 @@ func TestCompareExitCodes(t *testing.T) {
 
 // checkComparePage checks that the HTML report is well-formed, runs no scripts, loads
 // nothing, and contains every difference of the JSON report.
-func checkComparePage(t *testing.T, name string, found *comparison.Report) {
+func checkComparePage(t *testing.T, name string, found *migrate.Report) {
 	t.Helper()
 	info, err := os.Stat(name)
 	if err != nil || info.Mode().Perm() != 0o600 {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/comparison"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config/testenv/programs"
 	"github.com/portico-commerce/portico/contracttests"
@@ -69,7 +69,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	only := func(resource, as, system string, records int, keys ...string) {
-		if !slices.ContainsFunc(found.OneSided, func(o comparison.OneSided) bool {
+		if !slices.ContainsFunc(found.OneSided, func(o migrate.OneSided) bool {
 			return o.Resource == resource && o.As == as && o.Only == system && o.Records == records && slices.Equal(o.Keys, keys)
 		}) {
 			t.Errorf("no %d %s as %s only in the %s: %+v", records, resource, as, system, found.OneSided)
@@ -96,8 +96,8 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	for _, accept := range []string{"json", "xml"} {
-		if !slices.ContainsFunc(found.Fields, func(f comparison.FieldCount) bool {
-			return slices.ContainsFunc(f.Examples, func(e comparison.Example) bool { return e.Accept == "application/"+accept })
+		if !slices.ContainsFunc(found.Fields, func(f migrate.FieldCount) bool {
+			return slices.ContainsFunc(f.Examples, func(e migrate.Example) bool { return e.Accept == "application/"+accept })
 		}) {
 			t.Errorf("no difference in %s", accept)
 		}
@@ -118,7 +118,7 @@ func TestSweep(t *testing.T) {
 }
 
 // checkNote checks a store's record of a sweep.
-func checkNote(t *testing.T, dsn string, found *comparison.Report) {
+func checkNote(t *testing.T, dsn string, found *migrate.Report) {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn})
 	text, _, err := db.Evidence(t.Context(), plan.SweepEvidence)
@@ -199,7 +199,7 @@ func TestSweepContinues(t *testing.T) {
 	if code := p.Wait(t); code != 0 {
 		t.Fatalf("exit code %d: %s", code, p.Stderr.Text())
 	}
-	var got comparison.Report
+	var got migrate.Report
 	apptest.Parse(t, p.Stdout.Text(), &got)
 	if got.Compared != whole.Compared || got.Sweep.Records != whole.Sweep.Records || !slices.Equal(got.Calls, whole.Calls) {
 		t.Errorf("continued: %d answers, %d records, want %d and %d", got.Compared, got.Sweep.Records, whole.Compared, whole.Sweep.Records)

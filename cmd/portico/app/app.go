@@ -25,14 +25,10 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/spf13/cobra"
 
-	"github.com/portico-commerce/portico/cmd/portico/app/backup"
 	"github.com/portico-commerce/portico/cmd/portico/app/client"
-	"github.com/portico-commerce/portico/cmd/portico/app/comparison"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
-	"github.com/portico-commerce/portico/cmd/portico/app/cutover"
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
-	"github.com/portico-commerce/portico/cmd/portico/app/erase"
-	"github.com/portico-commerce/portico/cmd/portico/app/mappings"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/cmd/portico/app/records"
 )
@@ -128,8 +124,8 @@ Start here:
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
 	keys := credentials.Command(p)
 	keys.AddCommand(records.CredentialsImportCommand(p))
-	root.AddCommand(serveCommand(p), routesCommand(p), openapiCommand(p), configCommand(p), migrateCommand(p), backup.Command(p), backup.RestoreCommand(p), erase.Command(p), records.SeedCommand(p), records.ExportCommand(p), records.ImportCommand(p), records.FollowCommand(p), cutover.MirrorCommand(p), keys, records.IDsCommand(p), mappings.Command(p), client.ReadyCommand(p),
-		doctor.Command(p), client.CallCommand(p), client.OAuthCommand(p), cutover.ReportCommand(p), comparison.Command(p), cutover.PlanCommand(p), versionCommand(p))
+	root.AddCommand(serveCommand(p), routesCommand(p), openapiCommand(p), configCommand(p), migrateCommand(p), records.BackupCommand(p), records.RestoreCommand(p), records.EraseCommand(p), records.SeedCommand(p), records.ExportCommand(p), records.ImportCommand(p), records.FollowCommand(p), migrate.MirrorCommand(p), keys, records.IDsCommand(p), records.MappingCommand(p), client.ReadyCommand(p),
+		doctor.Command(p), client.CallCommand(p), client.OAuthCommand(p), migrate.ReportCommand(p), migrate.Command(p), migrate.PlanCommand(p), versionCommand(p))
 	return root
 }
 

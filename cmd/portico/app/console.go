@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/cache"
 	webconsole "github.com/portico-commerce/portico/cmd/portico/app/console"
-	"github.com/portico-commerce/portico/cmd/portico/app/cutover"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
@@ -72,16 +72,16 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 }
 
 // situation returns what this process and its store know about the migration.
-func (p *consoleParts) situation(ctx context.Context) (*cutover.Situation, error) {
+func (p *consoleParts) situation(ctx context.Context) (*migrate.Situation, error) {
 	watchers := p.rules.current().watchers
-	return cutover.NewSituation(ctx, p.program, watchers.config, cutover.SituationSources{
-		Ask: func() ([]cutover.ServerStatus, []string) {
-			return []cutover.ServerStatus{{Status: watchers.status(), Server: "this port"}}, nil
+	return migrate.NewSituation(ctx, p.program, watchers.config, migrate.SituationSources{
+		Ask: func() ([]migrate.ServerStatus, []string) {
+			return []migrate.ServerStatus{{Status: watchers.status(), Server: "this port"}}, nil
 		},
-		Stored: func(ctx context.Context, s *cutover.Situation) error {
-			ctx, cancel := context.WithTimeout(ctx, cutover.StoreTimeout)
+		Stored: func(ctx context.Context, s *migrate.Situation) error {
+			ctx, cancel := context.WithTimeout(ctx, migrate.StoreTimeout)
 			defer cancel()
-			return cutover.AddStored(ctx, watchers.config, p.db, s.Situation)
+			return migrate.AddStored(ctx, watchers.config, p.db, s.Situation)
 		},
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
@@ -32,7 +31,7 @@ func startFollower(ctx context.Context, cfg *config.Config, follower *follow.Fol
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			if err := legacysystem.ExplainFollowing(cfg, follower.Run(ctx)); err != nil {
+			if err := program.ExplainFollowing(cfg, follower.Run(ctx)); err != nil {
 				log.Error("the old shop cannot be followed", "error", err, "tried_again_in", followRetry)
 				select {
 				case <-ctx.Done():

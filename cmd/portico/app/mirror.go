@@ -15,7 +15,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -60,7 +59,7 @@ func (s mirrorSource) Settle(ctx context.Context, deliveries ...outbox.Delivery)
 
 // newMirroring returns what repeats writes, and the adapter to serve. records are Portico's, and trial
 // those in which creates are tried, both behind their guard.
-func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *legacysystem.System, rules func() proxy.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
+func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *program.LegacySystem, rules func() proxy.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
 	metrics := newMirrorMetrics(registry)
 	schemas, err := program.Schemas(cfg)
 	if err != nil {

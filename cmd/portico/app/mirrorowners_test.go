@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -63,7 +63,7 @@ func TestCheckOwners(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := legacysystem.CheckOwners(t.Context(), &tt.config, owners)
+			err := program.CheckOwners(t.Context(), &tt.config, owners)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -75,7 +75,7 @@ func TestCheckOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 		announceMirror(t, db.WriteOwners())
-		if err := legacysystem.CheckOwners(t.Context(), &config.Config{}, db.WriteOwners()); err != nil {
+		if err := program.CheckOwners(t.Context(), &config.Config{}, db.WriteOwners()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -23,7 +23,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/cmd/portico/app/certificate"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/httpapi"
@@ -220,11 +219,11 @@ func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err erro
 	s = &ports{contract: newServer(cfg, a.contract, log), connections: a.connections}
 	s.contract.ConnContext, s.contract.ConnState = a.connections.Context, a.connections.State
 	if cfg.Server.TLSCert != "" {
-		reloader, err := certificate.NewReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
+		reloader, err := program.NewCertificateReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
 		if err != nil {
 			return nil, err
 		}
-		certificate.RegisterExpiry(reloader, a.ops.registry)
+		program.RegisterCertificateExpiry(reloader, a.ops.registry)
 		s.contract.TLSConfig = reloader.TLSConfig()
 	}
 	s.contractListener, err = net.Listen("tcp", cfg.Listen)

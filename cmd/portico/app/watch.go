@@ -16,8 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/portico-commerce/portico/cmd/portico/app/cutover"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
@@ -35,7 +34,7 @@ var errBusy = errors.New("the other system cannot answer now")
 
 // A watching has what the watchers of all rule sets share.
 type watching struct {
-	legacy    *legacysystem.System
+	legacy    *program.LegacySystem
 	masker    *redact.Masker
 	table     *contract.Table
 	registry  *prometheus.Registry
@@ -46,7 +45,7 @@ type watching struct {
 	reads, differences *prometheus.CounterVec
 }
 
-func newWatching(table *contract.Table, legacy *legacysystem.System, registry *prometheus.Registry, log *slog.Logger) *watching {
+func newWatching(table *contract.Table, legacy *program.LegacySystem, registry *prometheus.Registry, log *slog.Logger) *watching {
 	masker := newMasker(table)
 	return &watching{
 		legacy: legacy, masker: masker, table: table, registry: registry, log: log, recorders: newRecorderPool(masker, registry, log),
@@ -163,10 +162,10 @@ func (w *watchers) serveMigration(rw http.ResponseWriter, _ *http.Request) {
 }
 
 // status returns what this process knows of the migration.
-func (w *watchers) status() cutover.Status {
-	status := cutover.Status{Listen: w.config.Listen, Routes: program.DescribeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
+func (w *watchers) status() migrate.Status {
+	status := migrate.Status{Listen: w.config.Listen, Routes: program.DescribeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
 	if s := w.counted; s != nil {
-		status.Shadow = &cutover.ShadowStatus{Since: s.Since().UTC(), Calls: s.Counts()}
+		status.Shadow = &migrate.ShadowStatus{Since: s.Since().UTC(), Calls: s.Counts()}
 	}
 	return status
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/cmd/portico/app/records"
 	"github.com/portico-commerce/portico/config"
@@ -64,7 +63,7 @@ type wiring struct {
 	mediaGuard            *guard.Guard // of reading images: dbGuard unless they are in another system
 
 	served   *servedRecords
-	legacy   *legacysystem.System
+	legacy   *program.LegacySystem
 	writes   *follow.Writes  // nil: nobody asks what the follower has taken over
 	records  adapter.Adapter // behind their guard
 	upstream adapter.Adapter // records, which mirrors writes if they can be mirrored
@@ -144,11 +143,11 @@ func (w *wiring) openRecords(ctx context.Context) (err error) {
 		return err
 	}
 	w.resources.add(w.served.close)
-	if w.legacy, err = legacysystem.New(w.config, w.guardMetrics, w.breakers.onUpstreamChange(w.log)); err != nil {
+	if w.legacy, err = program.NewLegacySystem(w.config, w.guardMetrics, w.breakers.onUpstreamChange(w.log)); err != nil {
 		return err
 	}
 	if w.legacy.Client != nil {
-		w.breakers.add(legacysystem.Domain)
+		w.breakers.add(program.LegacyDomain)
 	}
 	w.resources.add(func() error { w.legacy.Close(); return nil })
 	return nil
@@ -182,7 +181,7 @@ func (w *wiring) openMirroring(ctx context.Context) (err error) {
 	if w.data != nil {
 		return nil
 	}
-	if err := legacysystem.CheckOwners(ctx, w.config, w.db.WriteOwners()); err != nil {
+	if err := program.CheckOwners(ctx, w.config, w.db.WriteOwners()); err != nil {
 		return err
 	}
 	if w.config.Legacy.URL != "" {

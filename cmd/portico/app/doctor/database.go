@@ -16,7 +16,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -224,7 +223,7 @@ func (e *examination) checkRecords(ctx context.Context, db *sqlstore.DB) ([]Find
 	if _, err := db.WriteOwners().All(ctx); err != nil {
 		return nil, err
 	}
-	if err := legacysystem.CheckOwners(ctx, e.cfg, db.WriteOwners()); err != nil {
+	if err := program.CheckOwners(ctx, e.cfg, db.WriteOwners()); err != nil {
 		return one(failed("", errorText(err), "")), nil
 	}
 	if e.cfg.Adapter != program.SQLSection {

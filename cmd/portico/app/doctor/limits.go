@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
 // checkLimits finds users who have all rights here and fewer in the old shop, such as those whom an
@@ -28,7 +28,7 @@ func (e *examination) checkLimits(ctx context.Context) []Finding {
 		ServerOptions: magento1.ServerOptions{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
 	})
 	if err != nil {
-		return one(notChecked("", "the database of the old shop cannot be read: "+errorText(legacysystem.ExplainFollowing(e.cfg, err))))
+		return one(notChecked("", "the database of the old shop cannot be read: "+errorText(program.ExplainFollowing(e.cfg, err))))
 	}
 	defer func() { _ = legacy.Close() }()
 	findings, err := limitFindings(ctx, db, legacy)

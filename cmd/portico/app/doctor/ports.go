@@ -5,14 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/cmd/portico/app/migrate"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"net"
 	"net/url"
 	"syscall"
 	"time"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/certificate"
-	"github.com/portico-commerce/portico/cmd/portico/app/cutover"
-	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
 // checkContractPort checks that Portico can listen for clients, or does so already.
@@ -52,8 +50,8 @@ func (e *examination) checkPort(ctx context.Context, address, setting string) Fi
 	if err != nil {
 		return other
 	}
-	switch status, err := cutover.QueryServer(ctx, base, e.cfg.OpsToken); {
-	case errors.Is(err, cutover.ErrOtherToken):
+	switch status, err := migrate.QueryServer(ctx, base, e.cfg.OpsToken); {
+	case errors.Is(err, migrate.ErrOtherToken):
 		return warned("", address+" is in use, and the program at ops.listen, maybe Portico, wants another ops.token", "Give this command the ops.token of the running Portico, or stop the other program.")
 	case err != nil:
 		return other
@@ -73,7 +71,7 @@ func (e *examination) checkCertificate(context.Context) []Finding {
 	if e.cfg.Server.TLSCert == "" {
 		return notUsed("server.tls_cert is not set")
 	}
-	c, err := certificate.NewReloader(e.cfg.Server.TLSCert, e.cfg.Server.TLSKey, e.log())
+	c, err := program.NewCertificateReloader(e.cfg.Server.TLSCert, e.cfg.Server.TLSKey, e.log())
 	if err != nil {
 		return one(failed("", err.Error(), ""))
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
@@ -108,10 +108,10 @@ func (e *examination) checkLegacy(ctx context.Context) []Finding {
 }
 
 // openLegacy returns the old shop of the configuration.
-func (e *examination) openLegacy() (*legacysystem.System, error) {
+func (e *examination) openLegacy() (*program.LegacySystem, error) {
 	registry := prometheus.NewRegistry() // which nobody reads
 	metrics := guard.NewMetrics(registry)
-	return legacysystem.New(e.cfg, metrics, func(_, _ string) {})
+	return program.NewLegacySystem(e.cfg, metrics, func(_, _ string) {})
 }
 
 // notAnAnswer says why a reply is none of the interface, or returns "".
@@ -141,7 +141,7 @@ func isFault(body []byte) bool {
 }
 
 // checkLegacyCredentials checks the credentials with which Portico itself calls the old shop.
-func (e *examination) checkLegacyCredentials(ctx context.Context, legacy *legacysystem.System) []Finding {
+func (e *examination) checkLegacyCredentials(ctx context.Context, legacy *program.LegacySystem) []Finding {
 	const check = "old shop credentials"
 	l := e.cfg.Legacy
 	if l.ConsumerKey == "" || l.Token == "" {
@@ -202,7 +202,7 @@ func (e *examination) checkFollow(ctx context.Context) []Finding {
 	}
 	findings, err := binlog.Check(ctx, binlog.Options{DSN: f.DSN, Prefix: f.Prefix, OldTLS: f.OldTLS})
 	if err != nil {
-		return one(failed("", errorText(legacysystem.ExplainFollowing(e.cfg, err)), "Set follow.dsn to the database of the old shop, and follow.prefix to the prefix of its tables."))
+		return one(failed("", errorText(program.ExplainFollowing(e.cfg, err)), "Set follow.dsn to the database of the old shop, and follow.prefix to the prefix of its tables."))
 	}
 	if f.PollOnly() {
 		return one(passed("", "can be read; follow.mode asks for polling"))

@@ -9,6 +9,20 @@
 // # How it is tested
 //
 // With the commands, by the tests of package app, which run them as users do.
+//
+// # Certificate
+//
+// Package certificate keeps the certificate of a server current: it reads the two PEM files again
+// when they have changed, and goes on with the former pair while they do not belong together.
+//
+// # Legacysystem
+//
+// Package legacysystem opens the legacy system that the settings legacy.* and follow.* name, for
+// the server and for commands.
+//
+// # How it is tested
+//
+// By the tests of package app, with servers in place of the old shop.
 package program
 
 import (

@@ -14,7 +14,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/cmd/portico/app/legacysystem"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/handlers"
@@ -129,11 +128,11 @@ func runFollow(p *program.Program, cmd *cobra.Command, flags *followCommand) (er
 		return err
 	}
 	if !flags.once {
-		return legacysystem.ExplainFollowing(cfg, follower.Run(cmd.Context()))
+		return program.ExplainFollowing(cfg, follower.Run(cmd.Context()))
 	}
 	report, err := follower.Once(cmd.Context())
 	if err != nil {
-		return legacysystem.ExplainFollowing(cfg, err)
+		return program.ExplainFollowing(cfg, err)
 	}
 	printed := printedRecords{Report: *report}
 	return program.WriteResult(cmd, printed, func(w io.Writer) { printed.print(w) })
@@ -157,7 +156,7 @@ type printedFinding struct {
 func checkFollowing(cmd *cobra.Command, cfg *config.Config) error {
 	findings, err := binlog.Check(cmd.Context(), binlog.Options{DSN: cfg.Follow.DSN, Prefix: cfg.Follow.Prefix, OldTLS: cfg.Follow.OldTLS})
 	if err != nil {
-		return legacysystem.ExplainFollowing(cfg, err)
+		return program.ExplainFollowing(cfg, err)
 	}
 	done := PrintedCheck{Mode: "log", Findings: make([]printedFinding, len(findings))}
 	for i, f := range findings {
