@@ -15,7 +15,7 @@ import (
 
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A replica is a Cache with helpers for tests.
@@ -202,5 +202,5 @@ func stampede(tb testing.TB, r *replica) (fills int64) {
 
 func TestMain(m *testing.M) {
 	cache.LogRedis(slog.New(slog.DiscardHandler))
-	programs.Main(m, nil)
+	testenv.Main(m, nil)
 }

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/config/testenv/redisservers"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // nodeTimeout is the node timeout of the clusters of these tests. OPERATIONS.md recommends 2 s or
@@ -144,8 +143,8 @@ func (f *traffic) awaitRecovery(promoted time.Time) {
 // TestClusterFailover loses masters of a cluster, by a kill and by a pause that outlasts the
 // promotion, while two replicas read and write. Each holds something else that the cache needs.
 func TestClusterFailover(t *testing.T) {
-	nightly.Only(t, "rediscluster")
-	c := redisservers.NewCluster(t, nodeTimeout)
+	testenv.OnlyNightly(t, "rediscluster")
+	c := testenv.NewRedisCluster(t, nodeTimeout)
 	replicas := []*replica{newReplicaAt(t, c.URL(), nil), newReplicaAt(t, c.URL(), nil)}
 	for i, key := range []string{"portico:gen:{catalog}", "portico:gen:{all}", "portico:changed", "portico:gen:{product:1}"} {
 		paused := i%2 == 1
@@ -178,8 +177,8 @@ func TestClusterFailover(t *testing.T) {
 
 // TestSentinelFailover is the same for a master that Sentinels watch.
 func TestSentinelFailover(t *testing.T) {
-	nightly.Only(t, "sentinel")
-	g := redisservers.NewSentinels(t, 2*time.Second)
+	testenv.OnlyNightly(t, "sentinel")
+	g := testenv.NewRedisSentinels(t, 2*time.Second)
 	replicas := []*replica{newReplicaAt(t, g.URL(), nil), newReplicaAt(t, g.URL(), nil)}
 	for _, paused := range []bool{false, true} {
 		t.Run(fmt.Sprintf("paused %t", paused), func(t *testing.T) {
@@ -212,9 +211,9 @@ func TestSentinelFailover(t *testing.T) {
 // one that has a store of its own: none is accepted once more, except while Redis is unavailable
 // those of that time.
 func TestClusterReplays(t *testing.T) {
-	nightly.Only(t, "rediscluster")
+	testenv.OnlyNightly(t, "rediscluster")
 	const each = 500
-	c := redisservers.NewCluster(t, nodeTimeout)
+	c := testenv.NewRedisCluster(t, nodeTimeout)
 	a, b := newReplicaAt(t, c.URL(), nil), newReplicaAt(t, c.URL(), nil)
 	used, replayed := a.Nonces(&localNonces{}, false), b.Nonces(&localNonces{}, false)
 	use := func(kind string) {

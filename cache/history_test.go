@@ -14,7 +14,7 @@ import (
 
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // An upstream holds a version number for each of a few products.
@@ -63,7 +63,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	const readers = 4
 	reads, writes := 3_000, 100 // at least
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		reads, writes = 10_000, 300
 	}
 	tests := []struct {
@@ -241,7 +241,7 @@ func TestHistoryThroughOutages(t *testing.T) {
 		})
 	}
 	rounds := outages()
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		rounds = slices.Concat(rounds, rounds)
 	}
 	for _, f := range rounds {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestMemoryBound stores far more replies than fit into memory. The live heap grows by at
@@ -29,13 +29,13 @@ func TestMemoryBound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			const memory = 64 << 20
 			replies := tt.replies
-			if !nightly.Whole() {
+			if !testenv.Nightly() {
 				replies /= 4
 			}
 			before := liveHeap()
 			r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = memory })
 			storeReplies(t, r, replies, tt.value)
-			if counted := r.count("portico_cache_bytes"); counted > memory || (counted < memory*8/10 && nightly.Whole()) {
+			if counted := r.count("portico_cache_bytes"); counted > memory || (counted < memory*8/10 && testenv.Nightly()) {
 				t.Errorf("%v bytes counted", counted)
 			}
 			live, entries := liveHeap()-before, r.count("portico_cache_entries")

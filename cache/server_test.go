@@ -5,9 +5,8 @@ package cache_test
 import (
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/redis/go-redis/v9"
 )
 
 // startRedis starts an empty server, which stores its data on disk only by the command SAVE.

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestUnresponsiveRedis counts round trips to a Redis that does not answer, in various
@@ -36,7 +36,7 @@ func TestUnresponsiveRedis(t *testing.T) {
 		{"errors", respondWith("-LOADING Redis is loading the dataset in memory\r\n")},
 		{"OK", respondWith("+OK\r\n")},
 	}
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	for _, tt := range tests {
 		if !sample.Takes(3) { // each waits for seconds
 			continue

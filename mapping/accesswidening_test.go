@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
@@ -141,7 +141,7 @@ func wideningQueries() []string {
 func TestModifiersDoNotWidenAccess(t *testing.T) {
 	t.Parallel()
 	queries := wideningQueries()
-	if !nightly.Whole() { // the same code with other names
+	if !testenv.Nightly() { // the same code with other names
 		some := queries[:0]
 		for i := 0; i < len(queries); i += 13 {
 			some = append(some, queries[i])

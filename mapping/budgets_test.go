@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -202,7 +202,7 @@ func TestLargePages(t *testing.T) {
 	store := openStore(t, data)
 	limits := settings()
 	limits.ReplyCache = newReplyCache(t, limits.Now)
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	for _, d := range contract.Dialects() {
 		shop := serveShop(t, d, limits, data, store, store)
 		list := func(role contract.Role, query string) string {

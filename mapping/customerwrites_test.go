@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
@@ -176,7 +176,7 @@ func TestBodiesThatSaveNothing(t *testing.T) {
 // so. Hashing their passwords takes most of the time; with -short there are fewer.
 func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	clients := 50
-	if !nightly.Whole() {
+	if !testenv.Nightly() {
 		clients = 10
 	}
 	inBothDialectsOnSQLite(t, func(t *testing.T, s *shop) {

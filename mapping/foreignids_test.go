@@ -12,7 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -90,7 +90,7 @@ func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *readCase, method co
 		return strconv.Itoa(r.Status), path
 	}
 	for i, id := range idSpellings(p[0]) {
-		if refusal == "" && !nightly.Whole() && i%12 != 0 { // each change has to be reverted
+		if refusal == "" && !testenv.Nightly() && i%12 != 0 { // each change has to be reverted
 			continue
 		}
 		plain := "200"
@@ -102,7 +102,7 @@ func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *readCase, method co
 		}
 	}
 	for i, between := range []string{",", "%2F", "%00", ";", "%20", "&id="} {
-		if refusal == "" || !nightly.Whole() && i > 1 {
+		if refusal == "" || !testenv.Nightly() && i > 1 {
 			break
 		}
 		ask(strconv.FormatInt(c.customer, 10) + between + p[0])
@@ -132,7 +132,7 @@ func TestForeignIDsInBodies(t *testing.T) {
 	t.Parallel()
 	names := foreignIDNames()
 	for i, d := range contract.Dialects() {
-		if i > 0 && !nightly.Whole() { // the same code
+		if i > 0 && !testenv.Nightly() { // the same code
 			break
 		}
 		m := watchShop(t, d)
@@ -178,7 +178,7 @@ func (w *watchedShop) checkClaims(t *testing.T, rule *readCase, method contract.
 	for i, name := range names {
 		query.Set(name, "2")
 		fmt.Fprintf(&attributes, " %s=\"2\"", name)
-		if c.role == contract.Admin || !nightly.Whole() && i%12 != 0 {
+		if c.role == contract.Admin || !testenv.Nightly() && i%12 != 0 {
 			continue
 		}
 		for _, value := range []any{2, []any{1, 2}} {

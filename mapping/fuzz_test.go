@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -35,7 +35,7 @@ func FuzzBody(f *testing.F) {
 	calls := bodyCalls(f)
 	contentTypes := []string{"application/json", "text/xml", "text/plain", "application/xhtml+xml; charset=UTF-8", ""}
 	for i, seed := range recordedBodies(f, calls) {
-		if i%31 == 0 || nightly.Whole() {
+		if i%31 == 0 || testenv.Nightly() {
 			f.Add(seed.call, uint8(slices.Index(contentTypes, seed.contentType)), []byte(seed.body))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -63,7 +63,7 @@ func TestHeavyBodies(t *testing.T) {
 			t.Run(d.Name+" "+c.name+" "+c.path, func(t *testing.T) {
 				for j, field := range fields {
 					for k, v := range values {
-						if turn := i + j + k; turn%4 != 0 || !nightly.Whole() && turn%48 != 0 {
+						if turn := i + j + k; turn%4 != 0 || !testenv.Nightly() && turn%48 != 0 {
 							continue
 						}
 						what := fmt.Sprintf("%s %s, %s: %s", c.method, c.path, field, v.name)

@@ -1,9 +1,8 @@
 package mapping_test
 
 import (
+	"github.com/portico-commerce/portico/config/testenv"
 	"testing"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-func TestMain(m *testing.M) { programs.Main(m, nil) }
+func TestMain(m *testing.M) { testenv.Main(m, nil) }

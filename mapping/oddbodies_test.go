@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -316,9 +316,9 @@ func (s *bodyShop) checkReadable(t testing.TB, what string, c bodyCall, location
 // refuse the value.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	testBadBodies(t, sample, openBodyShop(t, contract.Documented()), openBodyShop(t, contract.Magento()))
-	if !nightly.Whole() {
+	if !testenv.Nightly() {
 		return
 	}
 	for name, newDSN := range map[string]func(testing.TB) string{"postgres": sqltest.Postgres, "mariadb": sqltest.MariaDB} {
@@ -328,7 +328,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-func testBadBodies(t *testing.T, sample *nightly.Sample, documented, original *bodyShop) {
+func testBadBodies(t *testing.T, sample *testenv.Sample, documented, original *bodyShop) {
 	accepts := []string{"application/json", "text/xml", "text/plain"}
 	values := oddValues()
 	send := func(t *testing.T, c bodyCall, base, field string, in func(oddValue) oddValue) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -23,7 +23,7 @@ import (
 func onAllEngines(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	inBothDialectsOnSQLite(t, test)
-	if !nightly.Whole() {
+	if !testenv.Nightly() {
 		return
 	}
 	for _, d := range contract.Dialects() {
@@ -75,7 +75,7 @@ func TestOddFilters(t *testing.T) {
 	operators := []string{"eq", "neq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "from", "to", "from][]=0&filter[1][to", "datetime]=1&filter[1][to", "finset", "regexp", "seq", "sneq", "null", "notnull", "moreq", ""}
 	const oneIn = 1500
 	onAllEngines(t, func(t *testing.T, s *shop) {
-		sample := nightly.NewSample(t)
+		sample := testenv.NewSample(t)
 		routes := contract.Routes(contract.StandardFields())
 		for _, l := range modifiedLists() {
 			if l.modifiers != applied {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
@@ -244,7 +244,7 @@ func (l *modifiedList) outcomeOf(d *contract.Dialect, n oddQuery) outcome {
 func TestOddQueries(t *testing.T) {
 	t.Parallel()
 	onAllEngines(t, func(t *testing.T, s *shop) {
-		sample := nightly.NewSample(t)
+		sample := testenv.NewSample(t)
 		known := map[string]bool{}
 		for _, l := range modifiedLists() {
 			known[l.path] = true
@@ -275,7 +275,7 @@ func TestOddSelections(t *testing.T) {
 		targets = append(targets, l.target)
 	}
 	onAllEngines(t, func(t *testing.T, s *shop) {
-		sample := nightly.NewSample(t)
+		sample := testenv.NewSample(t)
 		for _, target := range targets {
 			t.Run(target, func(t *testing.T) {
 				for _, attrs := range []string{"attrs=", "attrs", "attrs=nope", "attrs=,,,,", "attrs=" + strings.Repeat(",", 100_000), "attrs[]=nope", "attrs[a][b]=sku", "attrs=*", "attrs=%00", "attrs=%FF",
@@ -304,7 +304,7 @@ func TestOddIDs(t *testing.T) {
 	}
 	ids = append(ids, oddOperands()...)
 	onAllEngines(t, func(t *testing.T, s *shop) {
-		sample := nightly.NewSample(t)
+		sample := testenv.NewSample(t)
 		for _, route := range contract.Routes(contract.StandardFields()) {
 			for _, part := range strings.Split(route.Path, "/") {
 				if !strings.HasPrefix(part, ":") {

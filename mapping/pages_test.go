@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -262,7 +262,7 @@ func (s pagedShop) page(t testing.TB, l itemList, limit int, page float64) []int
 func TestRandomPages(t *testing.T) {
 	t.Parallel()
 	steps := 400
-	if !nightly.Whole() {
+	if !testenv.Nightly() {
 		steps = 100
 	}
 	for seed := range uint64(3) {

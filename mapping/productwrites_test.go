@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
@@ -141,7 +141,7 @@ func productValues() []productValue {
 
 func TestProductValues(t *testing.T) {
 	t.Parallel()
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, v := range productValues() {
 			if !sample.Takes(3) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
@@ -249,7 +249,7 @@ func TestReadOwnership(t *testing.T) {
 				t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) {
 					for i, p := range combinations(rule.parameters) {
 						for j, accept := range []string{"application/json", "text/xml", "text/plain"} {
-							if j == 0 || nightly.Whole() || i%5 == 0 { // formats differ only in the encoding
+							if j == 0 || testenv.Nightly() || i%5 == 0 { // formats differ only in the encoding
 								m.checkRead(t, &rule, c, p, accept)
 							}
 						}

@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/cache"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -216,7 +216,7 @@ func TestScheduledPriceChanges(t *testing.T) {
 		{"UTC", time.UTC, false},
 		{"Midway", time.FixedZone("", -11*3600), false},
 	} {
-		if !c.ofWebsite && !nightly.Whole() {
+		if !c.ofWebsite && !testenv.Nightly() {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {

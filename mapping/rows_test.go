@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -91,7 +91,7 @@ func TestRowsInBatches(t *testing.T) {
 		category.Set("is_active", adapter.IntegerValue(0)) // so that a batch has no records left
 	}
 	shop := openGalleryOf(t, data)
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			one, all := shop.serve(t, d, mapping.Settings{}), shop.serve(t, d, mapping.Settings{})

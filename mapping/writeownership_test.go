@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -253,7 +253,7 @@ func TestWriteOwnership(t *testing.T) {
 			served := rule.route.Access(d, c.role, method) == contract.Serve
 			for i, p := range combinations(rule.parameters) {
 				// The table refuses without a look at the records.
-				if i > 0 && !served && i%10 != 0 || i%9 != 0 && !nightly.Whole() && !rule.isOwned() {
+				if i > 0 && !served && i%10 != 0 || i%9 != 0 && !testenv.Nightly() && !rule.isOwned() {
 					continue
 				}
 				path := fillPath(rule.path, p)

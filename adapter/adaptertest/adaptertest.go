@@ -17,6 +17,10 @@
 // # How it is tested
 //
 // The adapters in this repository test the suite: it is correct if they agree with Apply.
+//
+// # Authtest
+//
+// Package authtest holds a client and its tokens in memory, for tests of OAuth.
 package adaptertest
 
 import (

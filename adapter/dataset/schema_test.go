@@ -11,7 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset"
-	"github.com/portico-commerce/portico/config/testenv/jsonschemas"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // compiledSchema returns the JSON Schema of data sets with added attributes.
@@ -21,7 +21,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return jsonschemas.Compile(t, string(text))
+	return testenv.Compile(t, string(text))
 }
 
 // example returns the example of a data set with added attributes.

@@ -9,12 +9,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/guard"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestConformance checks that a guarded store behaves like an unguarded one.
 func TestConformance(t *testing.T) {
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
 		Open: func(t *testing.T) adapter.Adapter { return newGuarded(t, guard.Options{}).adapter },
 		// Queries pass a guard unchanged.

@@ -3,14 +3,13 @@ package importer_test
 import (
 	"encoding/base64"
 	"fmt"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // TestExport checks that a store seeded with the export of another one answers the same and

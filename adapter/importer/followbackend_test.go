@@ -15,8 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // addCustomer returns a statement that adds a customer to an old shop.
@@ -29,13 +28,13 @@ func addCustomer(id int, email string) string {
 // following stops until it is back.
 func TestFollowIntoBackend(t *testing.T) {
 	t.Parallel()
-	backend, settings := shops.StartPeople(t)
+	backend, settings := apptest.StartPeople(t)
 	dsn := sqltest.SQLite(t)
-	shop := shops.New(t, magento1test.Demo, "", dsn)
+	shop := apptest.NewImported(t, magento1test.Demo, "", dsn)
 	shop.Commands = shop.Commands.With(settings...)
 	shop.Run(t, "--media", shop.Media, "all")
 	flags := append([]string{"--config", shop.Config}, shop.From...)
-	once := func(arguments ...string) (report shops.Report, err error) {
+	once := func(arguments ...string) (report apptest.Report, err error) {
 		t.Helper()
 		out, _, err := shop.Commands.Run(t, append(append([]string{"follow", "--once", "--json"}, flags...), arguments...)...)
 		if err == nil {
@@ -50,7 +49,7 @@ func TestFollowIntoBackend(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", when, got, err, want)
 		}
-		if got := shops.SelectTexts(t, apptest.OpenStore(t, "sqlite", dsn), "SELECT reason FROM import_parked ORDER BY record_key"); !cmp.Equal(got, parked) {
+		if got := apptest.SelectTexts(t, apptest.OpenStore(t, "sqlite", dsn), "SELECT reason FROM import_parked ORDER BY record_key"); !cmp.Equal(got, parked) {
 			t.Errorf("%s: parked are %q, want %q", when, got, parked)
 		}
 		if out, _, err := shop.Commands.Run(t, "ids", "check"); parked == nil && (err != nil || out != "nothing found\n") {
@@ -63,20 +62,20 @@ func TestFollowIntoBackend(t *testing.T) {
 	before := backend.Held(t)
 	expect("nothing has changed", "")
 
-	shops.Execute(t, shop.DB, addCustomer(70, "new@example.com"), shops.NameCustomer(1, "Changed"), "DELETE FROM customer_entity WHERE entity_id = 3")
+	apptest.Execute(t, shop.DB, addCustomer(70, "new@example.com"), apptest.NameCustomer(1, "Changed"), "DELETE FROM customer_entity WHERE entity_id = 3")
 	expect("changes", "1 created, 1 changed, 1")
 	got := backend.Held(t)
 	if len(got) != len(before) || !strings.HasPrefix(got[1], "Changed ") || got[3] != "" || !strings.HasSuffix(got[70], "new@example.com") {
 		t.Errorf("the backend has %v", got)
 	}
 
-	backend.Answer(func(one shops.Person) int {
+	backend.Answer(func(one apptest.Person) int {
 		if strings.Contains(one.Email+one.Name, "efused") {
 			return http.StatusUnprocessableEntity
 		}
 		return 0
 	})
-	shops.Execute(t, shop.DB, addCustomer(71, "refused@example.com"), addCustomer(72, "other@example.com"), shops.NameCustomer(1, "Refused"), shops.NameCustomer(2, "Taken"))
+	apptest.Execute(t, shop.DB, addCustomer(71, "refused@example.com"), addCustomer(72, "other@example.com"), apptest.NameCustomer(1, "Refused"), apptest.NameCustomer(2, "Taken"))
 	expect("refusals", "1 created, 1 changed, 0", "the backend refuses it", "the backend refuses it")
 	got = backend.Held(t)
 	if !strings.HasPrefix(got[1], "Changed ") || !strings.HasPrefix(got[2], "Taken ") || got[71] != "" || got[72] == "" {
@@ -85,8 +84,8 @@ func TestFollowIntoBackend(t *testing.T) {
 	backend.Answer(nil)
 	expect("the backend accepts it", "1 created, 1 changed, 0")
 
-	backend.Answer(func(shops.Person) int { return http.StatusServiceUnavailable })
-	shops.Execute(t, shop.DB, addCustomer(73, "late@example.com"))
+	backend.Answer(func(apptest.Person) int { return http.StatusServiceUnavailable })
+	apptest.Execute(t, shop.DB, addCustomer(73, "late@example.com"))
 	if report, err := once(); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("while the backend is away: %+v, %v", report, err)
 	}
@@ -99,7 +98,7 @@ func TestFollowIntoBackend(t *testing.T) {
 
 	// A follower was killed while it removed a customer: the backend and the store have done that.
 	store := apptest.OpenStore(t, "sqlite", dsn)
-	shops.Execute(t, store, "INSERT INTO backend_record (resource, legacy_id, backend_id, tag, base, note, changed_at) VALUES ('customers', 99, 'gone', 't', '{}', '"+`{"by":"killed","op":"delete","resource":"customers","key":99}`+"', 0)")
+	apptest.Execute(t, store, "INSERT INTO backend_record (resource, legacy_id, backend_id, tag, base, note, changed_at) VALUES ('customers', 99, 'gone', 't', '{}', '"+`{"by":"killed","op":"delete","resource":"customers","key":99}`+"', 0)")
 	if out, _, err := shop.Commands.Run(t, "ids", "check"); err == nil || !strings.HasPrefix(out, "unfinished ") {
 		t.Errorf("portico ids check says %s%v, want an unfinished write", out, err)
 	}
@@ -108,7 +107,7 @@ func TestFollowIntoBackend(t *testing.T) {
 
 // TestFollowIntoBackendKilled kills many followers of TestFollowIntoBackendKilledOnce.
 func TestFollowIntoBackendKilled(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	killBackendFollowers(t, 30)
 }
 
@@ -122,20 +121,20 @@ func TestFollowIntoBackendKilledOnce(t *testing.T) {
 
 func killBackendFollowers(t *testing.T, rounds int) {
 	t.Helper()
-	backend, settings := shops.StartPeople(t)
+	backend, settings := apptest.StartPeople(t)
 	dsn := sqltest.SQLite(t)
 	from := sqltest.LoggedMariaDB(t)
-	shop := shops.NewAt(t, from, magento1test.Fill(t, from, magento1test.Demo, ""), "", dsn)
+	shop := apptest.NewImportedAt(t, from, magento1test.Fill(t, from, magento1test.Demo, ""), "", dsn)
 	shop.Commands = shop.Commands.With(settings...)
 	shop.Run(t, "--media", shop.Media, "all")
 	start := func() *apptest.Process {
 		return startFollow(t, shop.Commands, append([]string{"--config", shop.Config, "--interval", "50ms", "--compare-period", "1h", "--allow-removals", "1000"}, shop.From...)...)
 	}
-	backend.Answer(func(shops.Person) int {
+	backend.Answer(func(apptest.Person) int {
 		time.Sleep(rand.N(20 * time.Millisecond))
 		return 0
 	})
-	last, sample := 100, nightly.NewSample(t)
+	last, sample := 100, testenv.NewSample(t)
 	for round := range rounds {
 		f := start()
 		f.Stderr.Await(t, f, saysFollows)
@@ -145,24 +144,24 @@ func killBackendFollowers(t *testing.T, rounds int) {
 			time.Sleep(rand.N(20 * time.Millisecond)) // or the fresh import at the end takes minutes
 			switch last++; rand.N(3) {
 			case 0:
-				shops.Execute(t, shop.DB, fmt.Sprintf("DELETE FROM customer_entity WHERE entity_id = %d", 100+rand.N(last-100)))
+				apptest.Execute(t, shop.DB, fmt.Sprintf("DELETE FROM customer_entity WHERE entity_id = %d", 100+rand.N(last-100)))
 			case 1:
-				shops.Execute(t, shop.DB, shops.NameCustomer(1+rand.N(4), fmt.Sprint("Name ", last)))
+				apptest.Execute(t, shop.DB, apptest.NameCustomer(1+rand.N(4), fmt.Sprint("Name ", last)))
 			default:
-				shops.Execute(t, shop.DB, addCustomer(last, fmt.Sprintf("c%d@example.com", last)))
+				apptest.Execute(t, shop.DB, addCustomer(last, fmt.Sprintf("c%d@example.com", last)))
 			}
 		}
 		f.Signal(t, os.Kill)
 		if f.Wait(t) >= 0 {
 			t.Fatalf("round %d: the follower has ended by itself:\n%s", round, f.Stderr.Text())
 		}
-		shops.ExpireLease(t, "sqlite", dsn)
+		apptest.ExpireLease(t, "sqlite", dsn)
 		// As if a minute had passed: nobody is at work on the write that was interrupted.
-		shops.Execute(t, apptest.OpenStore(t, "sqlite", dsn), "UPDATE backend_record SET changed_at = 0 WHERE note IS NOT NULL")
+		apptest.Execute(t, apptest.OpenStore(t, "sqlite", dsn), "UPDATE backend_record SET changed_at = 0 WHERE note IS NOT NULL")
 	}
 	backend.Answer(nil)
 	f := start()
-	fresh, elsewhere := shops.StartPeople(t)
+	fresh, elsewhere := apptest.StartPeople(t)
 	again, _ := shop.WithStore(t)
 	again.Commands = again.Commands.With(elsewhere...)
 	again.Run(t, "--media", shop.Media, "all")

@@ -16,7 +16,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 var (
@@ -139,7 +138,7 @@ func BenchmarkFollowLag(b *testing.B) {
 				continue
 			}
 			now := time.Now()
-			for _, key := range shops.SelectTexts(b, s.store, fmt.Sprintf(kind.here, strings.Join(slices.Collect(maps.Keys(pending[i])), ", "))) {
+			for _, key := range apptest.SelectTexts(b, s.store, fmt.Sprintf(kind.here, strings.Join(slices.Collect(maps.Keys(pending[i])), ", "))) {
 				delays = append(delays, now.Sub(pending[i][key]))
 				delete(pending[i], key)
 			}

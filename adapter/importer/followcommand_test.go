@@ -11,7 +11,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
@@ -21,7 +20,7 @@ func TestFollowOnce(t *testing.T) {
 	t.Parallel()
 	shop, path := newRichShop(t)
 	changeOldShop(t, shop)
-	once := func(arguments ...string) (report shops.Report) {
+	once := func(arguments ...string) (report apptest.Report) {
 		t.Helper()
 		arguments = append(append([]string{"follow", "--once", "--json", "--config", shop.Config, "--media", shop.Media}, shop.From...), arguments...)
 		apptest.Parse(t, shop.Commands.MustRun(t, arguments...), &report)
@@ -55,19 +54,19 @@ func TestFollowOnce(t *testing.T) {
 			return plan.Follow.Parked["products"], commands.MustRun(t, arguments...)
 		}
 		const warns = "Changed records that could not be stored: 1."
-		shops.Execute(t, shop.DB, "SET @sku = (SELECT sku FROM catalog_product_entity WHERE entity_id = 2)", "UPDATE catalog_product_entity SET sku = @sku WHERE entity_id = 1")
+		apptest.Execute(t, shop.DB, "SET @sku = (SELECT sku FROM catalog_product_entity WHERE entity_id = 2)", "UPDATE catalog_product_entity SET sku = @sku WHERE entity_id = 1")
 		once()
 		if parked, text := plan(); parked != 1 || !strings.Contains(text, warns) {
 			t.Errorf("%d products are parked, and the plan says\n%s", parked, text)
 		}
-		shops.Execute(t, shop.DB, "UPDATE catalog_product_entity SET sku = 'free' WHERE entity_id = 2")
+		apptest.Execute(t, shop.DB, "UPDATE catalog_product_entity SET sku = 'free' WHERE entity_id = 2")
 		once()
 		if parked, text := plan(); parked != 0 || strings.Contains(text, warns) {
 			t.Errorf("%d products are still parked, and the plan says\n%s", parked, text)
 		}
 	})
 	t.Run("too many removals", func(t *testing.T) {
-		shops.Execute(t, shop.DB, "DELETE FROM sales_flat_order WHERE entity_id > 1")
+		apptest.Execute(t, shop.DB, "DELETE FROM sales_flat_order WHERE entity_id > 1")
 		held, stderr, err := shop.Commands.Run(t, append([]string{"follow", "--once", "--config", shop.Config, "--media", shop.Media}, shop.From...)...)
 		if err != nil || strings.Contains(held, "orders") && !strings.Contains(stderr, "--allow-removals") {
 			t.Errorf("%v\n%s\n%s", err, held, stderr)
@@ -83,7 +82,7 @@ func TestFollowOnce(t *testing.T) {
 }
 
 // withOldShopInFront returns a configuration in which the old shop answers all calls.
-func withOldShopInFront(t *testing.T, s *shops.Imported) (file string) {
+func withOldShopInFront(t *testing.T, s *apptest.Imported) (file string) {
 	t.Helper()
 	return apptest.NewFile(t, "portico.yaml", apptest.ReadFile(t, s.Config)+"\nlegacy: {url: 'http://127.0.0.1:1'}\nroutes: [{resource: all, to: legacy}]\n")
 }
@@ -112,7 +111,7 @@ func TestFollowRefused(t *testing.T) {
 	}
 	t.Run("another shop", func(t *testing.T) {
 		commands.MustRun(t, "import", "--from", from, "websites")
-		shops.Execute(t, old, "RENAME TABLE core_website TO p_core_website, core_store TO p_core_store, core_store_group TO p_core_store_group")
+		apptest.Execute(t, old, "RENAME TABLE core_website TO p_core_website, core_store TO p_core_store, core_store_group TO p_core_store_group")
 		_, _, err := commands.Run(t, "follow", "--from", from, "--prefix", "p_")
 		if err == nil || strings.Contains(err.Error(), "following") {
 			t.Errorf("%v", err)
@@ -148,7 +147,7 @@ func TestFollowCheck(t *testing.T) {
 // from it. The change shows although the one that followed first has ended.
 func TestServeFollows(t *testing.T) {
 	t.Parallel()
-	shop := shops.Import(t, magento1test.Rich, "", sqltest.SQLite(t))
+	shop := apptest.Import(t, magento1test.Rich, "", sqltest.SQLite(t))
 	serve := func() *apptest.Process {
 		return apptest.Start(t, shop.Commands.With(
 			"PORTICO_FOLLOW_DSN="+shop.From[1], "PORTICO_FOLLOW_INTERVAL=100ms", "PORTICO_FOLLOW_COMPARE_PERIOD=1s", "PORTICO_CACHE_MEMORY_BYTES=0", "PORTICO_PUBLIC_URL=",
@@ -171,7 +170,7 @@ func TestServeFollows(t *testing.T) {
 	at := leader()
 	processes[at].Stop(t)
 	processes = append(processes[:at], processes[at+1:]...)
-	shops.Execute(t, shop.DB, "UPDATE catalog_product_entity_varchar SET value = 'New name' WHERE entity_id = 1 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'name' AND entity_type_id = 4)",
+	apptest.Execute(t, shop.DB, "UPDATE catalog_product_entity_varchar SET value = 'New name' WHERE entity_id = 1 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'name' AND entity_type_id = 4)",
 		"UPDATE catalog_product_entity SET updated_at = NOW() WHERE entity_id = 1")
 	apptest.Await(t, "the new name", func() bool {
 		got := apptest.Send(t, "GET", processes[0].Contract+"/api/rest/products/1", "", "Accept", "application/json")

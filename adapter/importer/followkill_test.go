@@ -11,13 +11,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestFollowKilled is TestFollowKilledOnce for many moments and on all engines.
 func TestFollowKilled(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	for engine, newDSN := range followedEngines() {
 		t.Run(engine, func(t *testing.T) { killFollowers(t, engine, newDSN(t), 30) })
 	}
@@ -44,7 +43,7 @@ func TestFollowKilledOnce(t *testing.T) {
 // would show.
 func killFollowers(t *testing.T, engine, dsn string, rounds int) {
 	t.Helper()
-	shop, sample := loggedShop(t, dsn), nightly.NewSample(t)
+	shop, sample := loggedShop(t, dsn), testenv.NewSample(t)
 	for round := range rounds {
 		arguments := []string{"--interval", "50ms", "--compare-period", "1h", "--allow-removals", "1000"}
 		if round%4 == 3 {
@@ -54,14 +53,14 @@ func killFollowers(t *testing.T, engine, dsn string, rounds int) {
 		after := 200*time.Millisecond + time.Duration(sample.Int64N(int64(800*time.Millisecond)))
 		t.Logf("round %d is over after %s", round, after)
 		for end := time.Now().Add(after); time.Now().Before(end); {
-			shops.Execute(t, shop.DB, magento1test.RandomChange())
+			apptest.Execute(t, shop.DB, magento1test.RandomChange())
 		}
 		f.Signal(t, os.Kill)
 		if f.Wait(t) >= 0 {
 			t.Fatalf("round %d: the follower has ended by itself:\n%s", round, f.Stderr.Text())
 		}
 		apptest.AwaitTransactions(t, engine, dsn)
-		shops.ExpireLease(t, engine, dsn)
+		apptest.ExpireLease(t, engine, dsn)
 	}
 	last := followImported(t, shop, dsn, "--interval", "50ms", "--compare-period", "1h", "--allow-removals", "1000")
 	awaitExported(t, shop, dsn)
@@ -75,16 +74,16 @@ func killFollowers(t *testing.T, engine, dsn string, rounds int) {
 }
 
 // loggedShop imports the shop Rich, on a server with a binary log, into the database of a DSN.
-func loggedShop(t *testing.T, dsn string) *shops.Imported {
+func loggedShop(t *testing.T, dsn string) *apptest.Imported {
 	t.Helper()
 	from := sqltest.LoggedMariaDB(t)
-	s := shops.NewAt(t, from, magento1test.Fill(t, from, magento1test.Rich, ""), "", dsn)
+	s := apptest.NewImportedAt(t, from, magento1test.Fill(t, from, magento1test.Rich, ""), "", dsn)
 	s.Run(t, "--media", s.Media, "all")
 	return s
 }
 
 // followImported starts "portico follow" into the store of a DSN.
-func followImported(t *testing.T, s *shops.Imported, dsn string, arguments ...string) *apptest.Process {
+func followImported(t *testing.T, s *apptest.Imported, dsn string, arguments ...string) *apptest.Process {
 	t.Helper()
 	return startFollow(t, s.Commands.With("PORTICO_SQL_DSN="+dsn), append(append([]string{"--config", s.Config, "--media", s.Media}, s.From...), arguments...)...)
 }
@@ -103,7 +102,7 @@ func exported(t *testing.T, c apptest.Environment) []string {
 
 // awaitExported waits until the store of a DSN exports what it would if the old shop had been
 // imported into an empty one.
-func awaitExported(t *testing.T, s *shops.Imported, dsn string) {
+func awaitExported(t *testing.T, s *apptest.Imported, dsn string) {
 	t.Helper()
 	again, _ := importAgain(t, s)
 	want, difference := exported(t, again.Commands), ""

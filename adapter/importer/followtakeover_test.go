@@ -16,8 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // What the log of a follower says.
@@ -31,7 +30,7 @@ const (
 
 // A followedStore is a store on a server that followers fill from an old shop.
 type followedStore struct {
-	*shops.Imported
+	*apptest.Imported
 	t           *testing.T
 	engine, dsn string
 	db          *sql.DB
@@ -57,7 +56,7 @@ func (s *followedStore) startReading(dsn string) *apptest.Process {
 	p.Stderr.Await(s.t, p, saysFollows)
 	s.setSKU("read")
 	apptest.Await(s.t, "the position", func() bool {
-		return s.sku() == "read" && len(shops.SelectTexts(s.t, s.db, "SELECT position FROM import_position")) > 0
+		return s.sku() == "read" && len(apptest.SelectTexts(s.t, s.db, "SELECT position FROM import_position")) > 0
 	})
 	return p
 }
@@ -65,13 +64,13 @@ func (s *followedStore) startReading(dsn string) *apptest.Process {
 // setSKU changes the SKU of product 5 of the old shop.
 func (s *followedStore) setSKU(sku string) {
 	s.t.Helper()
-	shops.Execute(s.t, s.DB, "UPDATE catalog_product_entity SET sku = '"+sku+"' WHERE entity_id = 5")
+	apptest.Execute(s.t, s.DB, "UPDATE catalog_product_entity SET sku = '"+sku+"' WHERE entity_id = 5")
 }
 
 // sku returns the SKU that product 5 has here.
 func (s *followedStore) sku() string {
 	s.t.Helper()
-	return shops.SelectTexts(s.t, s.db, "SELECT sku FROM product WHERE entity_id = 5")[0]
+	return apptest.SelectTexts(s.t, s.db, "SELECT sku FROM product WHERE entity_id = 5")[0]
 }
 
 // watchSKUs has the server of the store note each SKU that product 5 is given.
@@ -82,14 +81,14 @@ func (s *followedStore) watchSKUs() (seen func() []string) {
 		statements = []string{statements[0], "CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen_sku VALUES (NEW.sku); RETURN NULL; END'",
 			"CREATE TRIGGER seen AFTER UPDATE ON product FOR EACH ROW WHEN (NEW.entity_id = 5) EXECUTE FUNCTION see()"}
 	}
-	shops.Execute(s.t, s.db, statements...)
-	return func() []string { return shops.SelectTexts(s.t, s.db, "SELECT sku FROM seen_sku") }
+	apptest.Execute(s.t, s.db, statements...)
+	return func() []string { return apptest.SelectTexts(s.t, s.db, "SELECT sku FROM seen_sku") }
 }
 
 // holder returns the name of the follower that leads.
 func (s *followedStore) holder() string {
 	s.t.Helper()
-	return shops.SelectTexts(s.t, s.db, "SELECT holder FROM lease")[0]
+	return apptest.SelectTexts(s.t, s.db, "SELECT holder FROM lease")[0]
 }
 
 // holdReader changes the SKU of product 5, and holds the follower back that has read the change,
@@ -109,13 +108,13 @@ func (s *followedStore) awaitLockWait() {
 	if s.engine == "mariadb" {
 		waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE state LIKE 'Waiting for table%' AND db = DATABASE()"
 	}
-	apptest.Await(s.t, "the follower to wait for a lock", func() bool { return shops.SelectTexts(s.t, s.db, waiting)[0] != "0" })
+	apptest.Await(s.t, "the follower to wait for a lock", func() bool { return apptest.SelectTexts(s.t, s.db, waiting)[0] != "0" })
 }
 
 // TestFollowInTurn is TestFollowInTurnOnce on all servers, with followers that are paused until
 // the other one has done their work.
 func TestFollowInTurn(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	for _, engine := range []string{"postgres", "mariadb"} {
 		t.Run(engine, func(t *testing.T) { followInTurn(t, newFollowedStore(t, engine, followedEngines()[engine](t)), true) })
 	}
@@ -142,7 +141,7 @@ func followInTurn(t *testing.T, s *followedStore, waits bool) {
 	holder, seen := s.holder(), s.watchSKUs()
 	release := s.holdReader("paused")
 	first.Signal(t, syscall.SIGSTOP)
-	shops.ExpireLease(t, s.engine, s.dsn)
+	apptest.ExpireLease(t, s.engine, s.dsn)
 	release()
 	apptest.Await(t, "the second one to lead", func() bool { return s.holder() != holder })
 	s.setSKU("later")
@@ -161,7 +160,7 @@ func followInTurn(t *testing.T, s *followedStore, waits bool) {
 
 	second.Signal(t, os.Kill)
 	second.Wait(t)
-	shops.ExpireLease(t, s.engine, s.dsn)
+	apptest.ExpireLease(t, s.engine, s.dsn)
 	s.setSKU("last")
 	apptest.Await(t, "the first one to lead again", func() bool { return strings.Count(first.Stderr.Text(), saysFollows) == 2 })
 	awaitExported(t, s.Imported, s.dsn)
@@ -174,7 +173,7 @@ func followInTurn(t *testing.T, s *followedStore, waits bool) {
 // TestFollowStoreCut cuts the connections between a follower and its store at the worst moments. It
 // goes on by itself: nothing is missing, and what was stored in spite of all is no harm.
 func TestFollowStoreCut(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	dsn := sqltest.Postgres(t)
 	s := newFollowedStore(t, "postgres", dsn)
 	server, err := url.Parse(dsn)
@@ -198,7 +197,7 @@ func TestFollowStoreCut(t *testing.T) {
 			apptest.Await(t, "the follower to notice", func() bool { return strings.Count(f.Stderr.Text(), saysFailed) > failures })
 			release()
 			apptest.Await(t, "the SKU "+c.want, func() bool { return s.sku() == c.want })
-			shops.Execute(t, s.DB, "UPDATE cataloginventory_stock_item SET qty = qty + 1")
+			apptest.Execute(t, s.DB, "UPDATE cataloginventory_stock_item SET qty = qty + 1")
 			line.Start()
 			awaitExported(t, s.Imported, dsn)
 		})
@@ -213,7 +212,7 @@ func TestFollowStoreCut(t *testing.T) {
 // until release is called.
 func (s *followedStore) holdCommit(sku string) (release func()) {
 	s.t.Helper()
-	shops.Execute(s.t, s.db, "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END'",
+	apptest.Execute(s.t, s.db, "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END'",
 		"CREATE CONSTRAINT TRIGGER hold AFTER UPDATE ON product DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold()")
 	conn, err := s.db.Conn(s.t.Context())
 	if err != nil {
@@ -237,7 +236,7 @@ func (s *followedStore) holdCommit(sku string) (release func()) {
 // The follower takes nothing from it, and says so, unless the owner has said by a name that it is the
 // same shop: then everything is compared.
 func TestFollowOtherServer(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	dsn := followedEngines()["sqlite"](t)
 	s := newFollowedStore(t, "sqlite", dsn)
 	config, err := mysql.ParseDSN(strings.TrimPrefix(s.From[1], "mysql:"))
@@ -249,7 +248,7 @@ func TestFollowOtherServer(t *testing.T) {
 	moved.From = slices.Clone(s.From)
 	moved.From[1] = other.Database(config.DBName)
 	moved.DB = magento1test.Fill(t, moved.From[1], magento1test.Rich, "")
-	shops.Execute(t, moved.DB, "UPDATE catalog_product_entity SET sku = 'moved' WHERE entity_id = 5", "DELETE FROM catalog_product_entity WHERE entity_id = 41")
+	apptest.Execute(t, moved.DB, "UPDATE catalog_product_entity SET sku = 'moved' WHERE entity_id = 5", "DELETE FROM catalog_product_entity WHERE entity_id = 41")
 	line := apptest.NewSlowProxy(t, config.Addr)
 	s.From[1] = strings.Replace(s.From[1], config.Addr, line.Listen, 1)
 
@@ -257,7 +256,7 @@ func TestFollowOtherServer(t *testing.T) {
 	line.Lead(other.Address())
 	const refuses = "this is another database"
 	f.Stderr.Await(t, f, refuses)
-	shops.Execute(t, moved.DB, "UPDATE catalog_product_entity SET sku = 'moved-too', updated_at = NOW() WHERE entity_id = 5")
+	apptest.Execute(t, moved.DB, "UPDATE catalog_product_entity SET sku = 'moved-too', updated_at = NOW() WHERE entity_id = 5")
 	apptest.Await(t, "it to refuse again", func() bool { return strings.Count(f.Stderr.Text(), refuses) > 1 })
 	if got := s.sku(); got != "read" {
 		t.Errorf("the SKU is %s", got)
@@ -265,7 +264,7 @@ func TestFollowOtherServer(t *testing.T) {
 	line.Lead(config.Addr)
 	s.setSKU("back")
 	apptest.Await(t, "the shop itself again", func() bool { return s.sku() == "back" })
-	source := shops.SelectTexts(t, s.db, "SELECT source FROM import_source")[0]
+	source := apptest.SelectTexts(t, s.db, "SELECT source FROM import_source")[0]
 	f.Stop(t)
 
 	f = followImported(t, s.Imported, dsn, "--interval", "50ms", "--compare-period", "1h", "--source", source)
@@ -273,7 +272,7 @@ func TestFollowOtherServer(t *testing.T) {
 	line.Lead(other.Address())
 	f.Stderr.Await(t, f, "does not go on where it was last read")
 	awaitExported(t, &moved, dsn)
-	shops.Execute(t, moved.DB, "UPDATE catalog_product_entity SET sku = 'moved-on' WHERE entity_id = 5")
+	apptest.Execute(t, moved.DB, "UPDATE catalog_product_entity SET sku = 'moved-on' WHERE entity_id = 5")
 	awaitExported(t, &moved, dsn)
 	f.Stop(t)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // TestIDs maps the customers of a store to those of a backend that has some of them, with
@@ -31,12 +30,12 @@ func TestIDs(t *testing.T) {
 		}
 	}
 	endsCaches("seed", true)
-	backend := shops.NewPeople(
-		shops.Person{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, shops.Person{ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, shops.Person{ID: "eve", Email: "eve@example.com", Name: "Eve"},
+	backend := apptest.NewPeople(
+		apptest.Person{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, apptest.Person{ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, apptest.Person{ID: "eve", Email: "eve@example.com", Name: "Eve"},
 	)
 	server := httptest.NewServer(backend)
 	t.Cleanup(server.Close)
-	commands = commands.With("PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", shops.PeopleMapping))
+	commands = commands.With("PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", apptest.PeopleMapping))
 
 	if _, _, err := commands.Run(t, "ids", "check"); err == nil || !strings.Contains(err.Error(), "adapter is sql") {
 		t.Errorf("without a backend: %v", err)
@@ -119,11 +118,11 @@ func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
 	negative := int64(-1)
-	server := httptest.NewServer(shops.NewPeople(
-		shops.Person{ID: "a", Number: &negative}, shops.Person{ID: "b", Email: "b@example.com", Name: "none"}, shops.Person{ID: "c", Number: &negative}, shops.Person{ID: "d", Email: "d@example.com"},
+	server := httptest.NewServer(apptest.NewPeople(
+		apptest.Person{ID: "a", Number: &negative}, apptest.Person{ID: "b", Email: "b@example.com", Name: "none"}, apptest.Person{ID: "c", Number: &negative}, apptest.Person{ID: "d", Email: "d@example.com"},
 	))
 	t.Cleanup(server.Close)
-	mapping := strings.Replace(shops.PeopleMapping, "read: '{", `read: 'if .name == "none" then error("no name") else . end | {`, 1)
+	mapping := strings.Replace(apptest.PeopleMapping, "read: '{", `read: 'if .name == "none" then error("no name") else . end | {`, 1)
 	commands = commands.With("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", mapping))
 	out, summary, err := commands.Run(t, "ids", "check")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -151,10 +150,10 @@ func TestUnreadableRecords(t *testing.T) {
 func TestIncompleteList(t *testing.T) {
 	t.Parallel()
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
-	ada := shops.Person{ID: "ada", Email: "ada@example.com"}
-	server := httptest.NewServer(shops.NewPeople(ada, shops.Person{ID: "ben", Email: "ben@example.com"}, ada))
+	ada := apptest.Person{ID: "ada", Email: "ada@example.com"}
+	server := httptest.NewServer(apptest.NewPeople(ada, apptest.Person{ID: "ben", Email: "ben@example.com"}, ada))
 	t.Cleanup(server.Close)
-	commands = commands.With("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", shops.PeopleMapping))
+	commands = commands.With("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", apptest.PeopleMapping))
 	out, summary, err := commands.Run(t, "ids", "check")
 	if want := `incomplete_list customers: "3 records are listed, 1 of them twice: others may be missing"` + "\n"; !strings.HasSuffix(out, want) {
 		t.Errorf("printed %q, want %q at its end", out, want)
@@ -169,7 +168,7 @@ func TestImportIntoBackend(t *testing.T) {
 	t.Parallel()
 	from, old := magento1test.NewShop(t, magento1test.Demo, "")
 	path, commands := apptest.NewStore(t, apptest.SecretKey)
-	backend, settings := shops.StartPeople(t)
+	backend, settings := apptest.StartPeople(t)
 	commands = commands.With(settings...)
 	arguments := []string{"import", "--from", from, "websites", "customer-groups", "customers"}
 	commands.MustRun(t, append(arguments, "--dry-run")...)
@@ -177,7 +176,7 @@ func TestImportIntoBackend(t *testing.T) {
 		t.Errorf("a dry run creates %+v", backend.Persons())
 	}
 	created := 0
-	backend.Answer(func(shops.Person) int {
+	backend.Answer(func(apptest.Person) int {
 		if created == 2 {
 			return http.StatusServiceUnavailable
 		}
@@ -192,7 +191,7 @@ func TestImportIntoBackend(t *testing.T) {
 	if printed := commands.MustRun(t, arguments...); !strings.Contains(printed, "4 records are at the backend, with their parts\n") || len(backend.Persons()) != 4 {
 		t.Errorf("it prints %s\nthe backend has %+v", printed, backend.Persons())
 	}
-	shops.Execute(t, old, "INSERT INTO customer_entity (entity_id, entity_type_id, website_id, email, group_id) SELECT 70, entity_type_id, 1, 'new@example.com', 1 FROM customer_entity WHERE entity_id = 1")
+	apptest.Execute(t, old, "INSERT INTO customer_entity (entity_id, entity_type_id, website_id, email, group_id) SELECT 70, entity_type_id, 1, 'new@example.com', 1 FROM customer_entity WHERE entity_id = 1")
 	if printed := commands.MustRun(t, arguments...); !strings.Contains(printed, "5 records are at the backend") || len(backend.Persons()) != 5 || *backend.Persons()[4].Number != 70 {
 		t.Errorf("it prints %s\nthe backend has %+v", printed, backend.Persons())
 	}
@@ -200,8 +199,8 @@ func TestImportIntoBackend(t *testing.T) {
 	name := func(id int, value string) string {
 		return fmt.Sprintf("UPDATE customer_entity_varchar SET value = '%s' WHERE entity_id = %d AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'firstname' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'customer'))", value, id)
 	}
-	shops.Execute(t, old, name(1, "Changed"), name(2, "Refused"), "DELETE FROM customer_entity WHERE entity_id = 70")
-	backend.Answer(func(one shops.Person) int {
+	apptest.Execute(t, old, name(1, "Changed"), name(2, "Refused"), "DELETE FROM customer_entity WHERE entity_id = 70")
+	backend.Answer(func(one apptest.Person) int {
 		if one.Name == "Refused" {
 			return http.StatusUnprocessableEntity
 		}
@@ -210,7 +209,7 @@ func TestImportIntoBackend(t *testing.T) {
 	update := append(slices.Clone(arguments), "--update", "--allow-removals", "1", "--json")
 	expect := func(when, want string, reasons ...string) {
 		t.Helper()
-		var report shops.Report
+		var report apptest.Report
 		apptest.Parse(t, commands.MustRun(t, update...), &report)
 		customers := report.Resources[slices.IndexFunc(report.Resources, func(r *importer.Counts) bool { return r.Resource == "customers" })]
 		var got []string

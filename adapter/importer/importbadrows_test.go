@@ -15,11 +15,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // partOf returns what a report says of a part.
-func partOf(t *testing.T, r shops.Report, p magento1.Part) *importer.Counts {
+func partOf(t *testing.T, r apptest.Report, p magento1.Part) *importer.Counts {
 	t.Helper()
 	for _, one := range r.Resources {
 		if one.Resource == string(p) {
@@ -34,7 +33,7 @@ func partOf(t *testing.T, r shops.Report, p magento1.Part) *importer.Counts {
 // and everything else is imported.
 func TestImportBadRows(t *testing.T) {
 	t.Parallel()
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 	const varchars = "INSERT INTO catalog_product_entity_varchar (entity_type_id, attribute_id, store_id, entity_id, value) VALUES (4, "
 	magento1test.Break(t, shop.DB,
 		"ALTER TABLE catalog_product_entity_text MODIFY value BLOB",
@@ -85,7 +84,7 @@ func TestImportBadRows(t *testing.T) {
 // TestImportBadIDs imports a shop whose tables have rows with ids that no record may have.
 // They are counted and named, and a great id of 32 bits is one like any other.
 func TestImportBadIDs(t *testing.T) {
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 	tables := []struct {
 		part          magento1.Part
 		table, column string
@@ -114,7 +113,7 @@ func TestImportBadIDs(t *testing.T) {
 		}
 		magento1test.Break(t, shop.DB, append(statements, "DROP TABLE one", "RENAME TABLE "+c.table+" TO before_"+c.table+", copied TO "+c.table)...)
 	}
-	for _, report := range []shops.Report{shop.Run(t, "--dry-run", "all"), shop.Run(t, "all")} {
+	for _, report := range []apptest.Report{shop.Run(t, "--dry-run", "all"), shop.Run(t, "all")} {
 		for _, c := range tables {
 			want := &importer.Skipped{Reason: c.table + ": " + magento1.ReasonKey, Count: 4, Keys: []string{c.column + " -7"}}
 			if !c.zero {
@@ -143,9 +142,9 @@ func productAttribute(code string) string {
 // get the one that the old shop would make from the name (products 6), if there is one.
 func TestImportMakesURLKeys(t *testing.T) {
 	dsn := sqltest.SQLite(t)
-	shop := shops.New(t, magento1test.Rich, "", dsn)
+	shop := apptest.NewImported(t, magento1test.Rich, "", dsn)
 	names, keys := "attribute_id = "+productAttribute("name"), "attribute_id = "+productAttribute("url_key")
-	shops.Execute(t, shop.DB,
+	apptest.Execute(t, shop.DB,
 		"DELETE FROM catalog_product_entity_varchar WHERE entity_id IN (1, 4) AND "+keys,
 		"UPDATE catalog_product_entity_varchar SET value = NULL WHERE entity_id = 2 AND "+keys,
 		"UPDATE catalog_product_entity_varchar SET value = '' WHERE entity_id = 3 AND "+keys,
@@ -168,7 +167,7 @@ func TestImportMakesURLKeys(t *testing.T) {
 // TestImportOldVersion imports a shop without the tables and columns that came after 1.4. The
 // report names them, and all records are imported.
 func TestImportOldVersion(t *testing.T) {
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 	magento1test.Break(t, shop.DB,
 		"DROP TABLE api2_acl_attribute, api2_acl_role, api2_acl_rule, api2_acl_user, oauth_token, oauth_consumer, customer_eav_attribute, catalog_product_entity_group_price",
 		"ALTER TABLE customer_entity DROP COLUMN disable_auto_group_change", "ALTER TABLE core_config_data DROP COLUMN updated_at",
@@ -241,9 +240,9 @@ func TestImportBadTexts(t *testing.T) {
 		}, []*importer.Skipped{{Reason: "a value that cannot be stored", Count: 1, Keys: []string{"products 3004, name"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			shop := shops.New(t, magento1test.Rich, "", c.dsn)
+			shop := apptest.NewImported(t, magento1test.Rich, "", c.dsn)
 			const names = "catalog_product_entity_varchar"
-			shops.Execute(t, shop.DB,
+			apptest.Execute(t, shop.DB,
 				"ALTER TABLE catalog_product_entity MODIFY sku TEXT CHARACTER SET utf8mb4", "ALTER TABLE "+names+" MODIFY value LONGTEXT CHARACTER SET utf8mb4",
 				"INSERT INTO catalog_product_entity (entity_id, entity_type_id, attribute_set_id, type_id, sku, created_at, updated_at) "+
 					"SELECT seq, 4, 4, 'simple', CONCAT('bad-', seq), '2012-01-01', '2012-01-01' FROM seq_3001_to_3006",

@@ -11,7 +11,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // TestImportEndsCachedReplies imports what an old shop has changed while replicas answer
@@ -20,7 +19,7 @@ import (
 func TestImportEndsCachedReplies(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.SQLite(t)
-	shop := shops.Import(t, magento1test.Rich, "", dsn)
+	shop := apptest.Import(t, magento1test.Rich, "", dsn)
 	environ := shop.Commands.With("PORTICO_LOG_LEVEL=error", "PORTICO_CACHE_TTL=1h")
 	redis := []string{"PORTICO_CACHE_REDIS_URL=" + apptest.NewRedis(t).URL(), "PORTICO_CACHE_TIMEOUT=5s"}
 	var replicas []*apptest.Process
@@ -42,7 +41,7 @@ func TestImportEndsCachedReplies(t *testing.T) {
 			expect(guest, path, "HIT", "")
 		}
 	}
-	shops.Execute(t, shop.DB, "UPDATE catalog_product_entity_decimal SET value = 1234.5 WHERE entity_id = 1 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'price' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'catalog_product'))")
+	apptest.Execute(t, shop.DB, "UPDATE catalog_product_entity_decimal SET value = 1234.5 WHERE entity_id = 1 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'price' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'catalog_product'))")
 	replicas[1].Signal(t, syscall.SIGSTOP)
 	if got := shop.Run(t, "--update", "products").Counts()["products"]; got != "0 created, 1 changed, 0 removed, 0 skipped" {
 		t.Fatal(got)

@@ -18,7 +18,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // newEmptyStore creates a store with websites and products, and without customers, orders
@@ -73,7 +72,7 @@ func TestImport(t *testing.T) {
 	dsn, raw := magento1test.New(t, "mage_")
 	path, commands := newEmptyStore(t)
 	from := []string{"--from", dsn, "--prefix", "mage_", "--json"}
-	records := func(flags ...string) (got shops.Report) {
+	records := func(flags ...string) (got apptest.Report) {
 		t.Helper()
 		apptest.Parse(t, commands.MustRun(t, append(append([]string{"import"}, from...), flags...)...), &got)
 		got.Source = ""
@@ -87,7 +86,7 @@ func TestImport(t *testing.T) {
 	skipped := func(reason string, id int64) *importer.Skipped {
 		return &importer.Skipped{Reason: reason, Count: 1, IDs: []int64{id}}
 	}
-	want := shops.Report{Report: importer.Report{DryRun: true, Resources: []*importer.Counts{
+	want := apptest.Report{Report: importer.Report{DryRun: true, Resources: []*importer.Counts{
 		{Resource: "customers", Read: 5, Stored: 4, Skipped: []*importer.Skipped{skipped("no email that can be stored", 5)}, LeftOut: []*importer.Skipped{
 			{Reason: "customer_entity: " + magento1.ReasonNoTime, Count: 1, Keys: []string{"customer 3"}},
 			{Reason: "customer_entity_varchar: its attribute does not exist", Count: 1, Keys: []string{"customer 1, attribute 71, store 0"}},
@@ -267,7 +266,7 @@ func TestImportInterrupted(t *testing.T) {
 	if _, err := raw.ExecContext(t.Context(), "DROP VIEW customer_entity_datetime; RENAME TABLE gone TO customer_entity_datetime"); err != nil {
 		t.Fatal(err)
 	}
-	var done shops.Report
+	var done apptest.Report
 	apptest.Parse(t, commands.MustRun(t, "import", "--from", dsn, "customers", "--json"), &done)
 	if r := done.Resources[0]; r.Read != 605 || int(r.Existing) != some || int(r.Stored) != 604-some {
 		t.Errorf("%+v, want %d left and the others stored", done, some)
@@ -333,7 +332,7 @@ type printedCredentials struct {
 // the report of everything before them is printed all the same.
 func TestImportReportsBeforeFailure(t *testing.T) {
 	t.Parallel()
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 	magento1test.Break(t, shop.DB, "UPDATE sales_flat_order_address SET address_type = NULL WHERE entity_id = 1", "ALTER TABLE oauth_token CHANGE secret lost VARCHAR(32) NOT NULL")
 	for _, arguments := range [][]string{{"--dry-run", "all"}, {"all"}} {
 		stdout, _, err := shop.Commands.Run(t, append(append([]string{"import", "--config", shop.Config}, shop.From...), arguments...)...)
@@ -349,7 +348,7 @@ func TestImportReportsBeforeFailure(t *testing.T) {
 			t.Errorf("%v: it reports credentials:\n%s", arguments, stdout)
 		}
 	}
-	var report shops.Report
+	var report apptest.Report
 	stdout, _, err := shop.Commands.Run(t, append([]string{"import", "--json", "--config", shop.Config, "all"}, shop.From...)...)
 	if apptest.Parse(t, stdout, &report); err == nil || partOf(t, report, magento1.Orders).Existing != 12 {
 		t.Errorf("%v, %s", err, stdout)

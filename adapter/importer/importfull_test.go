@@ -17,8 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestImportFillsDisk imports a shop of which the store, or an image, becomes larger than the
@@ -26,15 +25,15 @@ import (
 // half stored, and the next import completes.
 func TestImportFillsDisk(t *testing.T) {
 	t.Parallel()
-	programs.Need(t, "sh")
+	testenv.Need(t, "sh")
 	path := strings.TrimPrefix(sqltest.SQLite(t), "sqlite:")
-	shop := shops.New(t, magento1test.Rich, "", "sqlite:"+path)
+	shop := apptest.NewImported(t, magento1test.Rich, "", "sqlite:"+path)
 	large := make([]byte, 3<<20+1<<19)
 	_, _ = rand.Read(large) // never fails
 	for _, name := range []string{"f/r/front.png", "p/i/pic.jpg"} {
 		apptest.WriteFile(t, filepath.Join(shop.Media, "catalog", "product", name), string(large))
 	}
-	shops.Execute(t, shop.DB, "UPDATE catalog_product_entity_text SET value = REPEAT('d', 65000) ORDER BY entity_id DESC LIMIT 60")
+	apptest.Execute(t, shop.DB, "UPDATE catalog_product_entity_text SET value = REPEAT('d', 65000) ORDER BY entity_id DESC LIMIT 60")
 	shop.Commands = shop.Commands.With("PORTICO_SQL_MEDIA_DIR=" + path + "-media")
 	shop.Run(t, "--media", shop.Media, "all")
 	want, wantFiles := contentsOf(t, path), filesOf(t, path+"-media")

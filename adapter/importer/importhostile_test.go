@@ -10,7 +10,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // hostileRows returns rows that somebody may have put into an old shop in order to harm who reads it,
@@ -89,7 +88,7 @@ func withoutKeys(tables ...string) (statements []string) {
 // printed can disturb a terminal.
 func TestImportHostileRows(t *testing.T) {
 	t.Parallel()
-	first := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	first := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 	before, path := first.WithStore(t)
 	before.Run(t, "all")
 	records := recordsOf(t, "sqlite:"+path)
@@ -99,7 +98,7 @@ func TestImportHostileRows(t *testing.T) {
 			from, old := magento1test.NewShop(t, magento1test.Rich, "")
 			magento1test.Break(t, old, statements...)
 			dsn := sqltest.SQLite(t)
-			shop := shops.NewAt(t, from, old, "", dsn)
+			shop := apptest.NewImportedAt(t, from, old, "", dsn)
 			arguments := append([]string{"import", "--config", shop.Config}, shop.From...)
 			stdout, stderr, err := shop.Commands.Run(t, append(arguments, "all")...)
 			if err != nil {

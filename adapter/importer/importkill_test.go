@@ -12,16 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3/s3test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestImportKilled is TestImportKilledTwice for many moments.
 func TestImportKilled(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	killImports(t, 50)
 }
 
@@ -37,7 +35,7 @@ func TestImportKilledTwice(t *testing.T) {
 func killImports(t *testing.T, rounds int) {
 	t.Helper()
 	shop, path := newRichShop(t)
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	before, err := os.ReadFile(path) // the commands have closed it
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +78,7 @@ func killImports(t *testing.T, rounds int) {
 // TestImportKilledOnServers kills imports into databases on servers, and compares all that a store
 // exports, the images included.
 func TestImportKilledOnServers(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	for engine, newDSN := range followedEngines() {
 		t.Run(engine, func(t *testing.T) {
 			killImportsInto(t, 10, func(t *testing.T) apptest.Environment {
@@ -92,8 +90,8 @@ func TestImportKilledOnServers(t *testing.T) {
 
 // TestImportKilledWithBucket kills imports of images into a bucket.
 func TestImportKilledWithBucket(t *testing.T) {
-	nightly.Only(t, "media")
-	bucket, stores := s3test.Start(t), 0
+	testenv.OnlyNightly(t, "media")
+	bucket, stores := sqltest.StartBucketServer(t), 0
 	killImportsInto(t, 20, func(t *testing.T) apptest.Environment {
 		stores++
 		return apptest.Environment(bucket.Environ()).With("PORTICO_SQL_DSN="+sqltest.SQLite(t), "PORTICO_SQL_MEDIA_DIR=", "PORTICO_MEDIA_PREFIX="+fmt.Sprint("store-", stores, "/"))
@@ -104,13 +102,13 @@ func TestImportKilledWithBucket(t *testing.T) {
 // completes, and the store exports what it does after an import without interruption.
 func killImportsInto(t *testing.T, rounds int, newStore func(t *testing.T) apptest.Environment) {
 	t.Helper()
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
-	into := func() *shops.Imported {
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
+	into := func() *apptest.Imported {
 		other := *shop
 		other.Commands = shop.Commands.With(newStore(t)...)
 		return &other
 	}
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	fresh := into()
 	began := time.Now()
 	fresh.Run(t, "--media", shop.Media, "all")
@@ -138,7 +136,7 @@ func killImportsInto(t *testing.T, rounds int, newStore func(t *testing.T) appte
 }
 
 // startImport starts to import all of the shop into a SQLite store.
-func startImport(t *testing.T, s *shops.Imported, store string, arguments ...string) *apptest.Process {
+func startImport(t *testing.T, s *apptest.Imported, store string, arguments ...string) *apptest.Process {
 	t.Helper()
 	environ := []string{apptest.FastPasswordHashing, "PORTICO_SQL_DSN=sqlite:" + store, "PORTICO_SQL_MEDIA_DIR=" + store + "-media", "PORTICO_AUTH_SECRET_KEY=" + apptest.SecretKey}
 	return apptest.StartProgram(t, environ, apptest.Program(t), slices.Concat([]string{"import", "--config", s.Config, "--media", s.Media, "all"}, s.From, arguments)...)

@@ -13,14 +13,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // TestImportAlone starts an import while another one runs, and after that was killed.
 func TestImportAlone(t *testing.T) {
 	t.Parallel()
 	store := strings.TrimPrefix(sqltest.SQLite(t), "sqlite:")
-	shop := shops.New(t, magento1test.Demo, "", "sqlite:"+store)
+	shop := apptest.NewImported(t, magento1test.Demo, "", "sqlite:"+store)
 	first := startImport(t, shop, store, "--rate", "100")
 	db := apptest.OpenStore(t, "sqlite", store)
 	apptest.Await(t, "the import to begin", func() bool {
@@ -44,8 +43,8 @@ func TestImportAlone(t *testing.T) {
 func TestImportLosesConnection(t *testing.T) {
 	t.Parallel()
 	path := strings.TrimPrefix(sqltest.SQLite(t), "sqlite:")
-	shop := shops.New(t, magento1test.Rich, "", "sqlite:"+path)
-	shops.Execute(t, shop.DB,
+	shop := apptest.NewImported(t, magento1test.Rich, "", "sqlite:"+path)
+	apptest.Execute(t, shop.DB,
 		"UPDATE catalog_product_entity_text SET value = REPEAT('d', 60000) WHERE entity_id = 45 LIMIT 1",
 		"INSERT INTO sales_flat_order_status_history (parent_id, comment) SELECT 12, REPEAT('c', 60000) FROM seq_1_to_4")
 	shop.Run(t, "--media", shop.Media, "all")

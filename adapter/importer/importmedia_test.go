@@ -1,6 +1,8 @@
 package importer_test
 
 import (
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,16 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // TestImportMedia imports the files of images from every kind of source, with one missing,
 // and fetches that later.
 func TestImportMedia(t *testing.T) {
 	t.Parallel()
-	programs.Need(t, "tar")
+	testenv.Need(t, "tar")
 	shop, _ := newRichShop(t)
 	stored := func(store string) (files []string) {
 		t.Helper()
@@ -39,7 +38,7 @@ func TestImportMedia(t *testing.T) {
 		t.Fatalf("only the files %v are stored", want)
 	}
 	const lost = "/f/r/front.png"
-	folder := shops.MediaOf(t)
+	folder := apptest.MediaOf(t)
 	if err := os.Remove(filepath.Join(folder, "catalog", "product", lost)); err != nil {
 		t.Fatal(err)
 	}

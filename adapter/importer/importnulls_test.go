@@ -17,8 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A nullable is a column of an old shop that may be null: of any row, or of the rows that hold the
@@ -29,7 +28,7 @@ type nullable struct{ table, column, rows string }
 func nullables(t *testing.T, shop *sql.DB) map[string][]nullable {
 	t.Helper()
 	all := map[string][]nullable{}
-	for _, name := range shops.SelectTexts(t, shop, "SELECT CONCAT(table_name, ' ', column_name) FROM information_schema.columns WHERE table_schema = DATABASE() AND is_nullable = 'YES' ORDER BY table_name, ordinal_position") {
+	for _, name := range apptest.SelectTexts(t, shop, "SELECT CONCAT(table_name, ' ', column_name) FROM information_schema.columns WHERE table_schema = DATABASE() AND is_nullable = 'YES' ORDER BY table_name, ordinal_position") {
 		table, column, _ := strings.Cut(name, " ")
 		if !slices.Contains(binlog.TableNames(), table) {
 			continue
@@ -38,7 +37,7 @@ func nullables(t *testing.T, shop *sql.DB) map[string][]nullable {
 			all[table] = append(all[table], nullable{table, column, "1 = 1"})
 			continue
 		}
-		for _, attribute := range shops.SelectTexts(t, shop, "SELECT DISTINCT attribute_id FROM "+table+" ORDER BY 1") {
+		for _, attribute := range apptest.SelectTexts(t, shop, "SELECT DISTINCT attribute_id FROM "+table+" ORDER BY 1") {
 			all[table] = append(all[table], nullable{table, column, "attribute_id = " + attribute})
 		}
 	}
@@ -48,7 +47,7 @@ func nullables(t *testing.T, shop *sql.DB) map[string][]nullable {
 // primaryKey returns the column or columns of the primary key of a table as an expression.
 func primaryKey(t *testing.T, shop *sql.DB, table string) string {
 	t.Helper()
-	return "CONCAT_WS('/', " + strings.Join(shops.SelectTexts(t, shop, "SELECT column_name FROM information_schema.key_column_usage WHERE table_schema = DATABASE() AND constraint_name = 'PRIMARY' AND table_name = '"+table+"' ORDER BY ordinal_position"), ", ") + ")"
+	return "CONCAT_WS('/', " + strings.Join(apptest.SelectTexts(t, shop, "SELECT column_name FROM information_schema.key_column_usage WHERE table_schema = DATABASE() AND constraint_name = 'PRIMARY' AND table_name = '"+table+"' ORDER BY ordinal_position"), ", ") + ")"
 }
 
 // A nulling sets a column of one row to null.
@@ -68,7 +67,7 @@ func nullingRounds(t *testing.T, shop *sql.DB, random *rand.Rand) (rounds [][]nu
 		random.Shuffle(len(columns), func(i, j int) { columns[i], columns[j] = columns[j], columns[i] })
 		used := []map[string]bool{} // rows, by round
 		for _, c := range columns {
-			rows := shops.SelectTexts(t, shop, fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s IS NOT NULL", key, table, c.rows, c.column))
+			rows := apptest.SelectTexts(t, shop, fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s IS NOT NULL", key, table, c.rows, c.column))
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 			for round := 0; len(rows) > 0; round++ {
 				if round == len(used) {
@@ -129,7 +128,7 @@ var digits = regexp.MustCompile("[0-9]+")
 
 // namesOf returns the records that a report names: those that it skips, and in each part those whose
 // ids are in what it has left out.
-func namesOf(r shops.Report) map[string]bool {
+func namesOf(r apptest.Report) map[string]bool {
 	named := map[string]bool{}
 	name := func(p string, id string) {
 		resources := map[magento1.Part][]adapter.Resource{magento1.Images: {adapter.Products, adapter.ProductImages},
@@ -174,7 +173,7 @@ func nullRows(t *testing.T, shop *sql.DB, round []nulling) (restore func()) {
 	var statements, undo []string
 	for _, n := range round {
 		where := fmt.Sprintf("%s = '%s'", n.key, n.row)
-		old := shops.SelectTexts(t, shop, fmt.Sprintf("SELECT QUOTE(%s) FROM %s WHERE %s", n.column, n.table, where))
+		old := apptest.SelectTexts(t, shop, fmt.Sprintf("SELECT QUOTE(%s) FROM %s WHERE %s", n.column, n.table, where))
 		statements = append(statements, fmt.Sprintf("UPDATE %s SET %s = NULL WHERE %s", n.table, n.column, where))
 		undo = append(undo, fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", n.table, n.column, old[0], where))
 	}
@@ -193,9 +192,9 @@ func nullRows(t *testing.T, shop *sql.DB, round []nulling) (restore func()) {
 // makes a record one costs it.
 func TestImportNulls(t *testing.T) {
 	t.Parallel()
-	sample := nightly.NewSample(t)
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
-	imported := func() (map[string]string, shops.Report) {
+	sample := testenv.NewSample(t)
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
+	imported := func() (map[string]string, apptest.Report) {
 		t.Helper()
 		fresh, path := shop.WithStore(t)
 		report := fresh.Run(t, "all")

@@ -15,7 +15,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // TestImportCharset imports texts whose tables claim to be in another encoding than they are.
@@ -23,8 +23,8 @@ func TestImportCharset(t *testing.T) {
 	t.Parallel()
 	const table = "catalog_product_entity_varchar"
 	dsn := sqltest.SQLite(t)
-	shop := shops.New(t, magento1test.Rich, "", dsn)
-	shops.Execute(t, shop.DB, "ALTER TABLE "+table+" MODIFY value VARCHAR(255) CHARACTER SET latin1",
+	shop := apptest.NewImported(t, magento1test.Rich, "", dsn)
+	apptest.Execute(t, shop.DB, "ALTER TABLE "+table+" MODIFY value VARCHAR(255) CHARACTER SET latin1",
 		"UPDATE "+table+" SET value = X'A3F364BC' WHERE entity_id = 1 AND attribute_id = "+productAttribute("name"))
 	shop.Run(t, "--charset", "iso-8859-2", "websites", "categories", "products")
 	if got := productOf(t, dsn, 1).Get("name").Text(); got != "Łódź" {
@@ -39,7 +39,7 @@ func TestImportCharset(t *testing.T) {
 // may take here.
 func TestImportRate(t *testing.T) {
 	t.Parallel()
-	shop := shops.New(t, magento1test.Demo, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Demo, "", sqltest.SQLite(t))
 	arguments := append([]string{"import", "--config", shop.Config, "websites"}, shop.From...)
 	if _, _, err := shop.Commands.RunWith(t, nil, 2*time.Second, append([]string{"import", "config", "--rate", "1"}, shop.From...)...); err == nil || !strings.Contains(err.Error(), "context canceled") {
 		t.Errorf("%v, want a pause that is too long", err)
@@ -58,7 +58,7 @@ func TestImportFromOldServer(t *testing.T) {
 	defer https.Close()
 	tls10 := &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10, Certificates: https.TLS.Certificates}
 	newest := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: https.TLS.Certificates}
-	shop := shops.New(t, magento1test.Demo, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Demo, "", sqltest.SQLite(t))
 	config, err := mysql.ParseDSN(strings.TrimPrefix(shop.From[1], "mysql:"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -31,7 +31,7 @@ func TestImportedShops(t *testing.T) {
 	stores := map[string]func(testing.TB) string{
 		"sqlite": sqltest.SQLite,
 	}
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		stores["postgres"], stores["mariadb"] = sqltest.Postgres, sqltest.MariaDB
 	}
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestImportedShops(t *testing.T) {
 	} {
 		for engine, newDSN := range stores {
 			t.Run(string(c.shop)+" "+engine, func(t *testing.T) {
-				shop := shops.Import(t, c.shop, c.prefix, newDSN(t))
+				shop := apptest.Import(t, c.shop, c.prefix, newDSN(t))
 				cases, err := c.exchanges()
 				if err != nil {
 					t.Fatal(err)

@@ -14,12 +14,11 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
 // notedImport returns when the last import of everything began.
-func notedImport(t *testing.T, s *shops.Imported) time.Time {
+func notedImport(t *testing.T, s *apptest.Imported) time.Time {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: s.Commands.Get("PORTICO_SQL_DSN")})
 	defer func() { _ = db.Close() }()
@@ -42,13 +41,13 @@ func contentsOf(t *testing.T, path string) map[string][]string {
 	db := apptest.OpenStore(t, "sqlite", path)
 	defer func() { _ = db.Close() }()
 	all := map[string][]string{}
-	for _, table := range shops.SelectTexts(t, db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'import%' AND name NOT LIKE 'oauth_%' AND name NOT LIKE '%goose%' AND name NOT IN ('media_file', 'lease', 'evidence')") {
-		columns := shops.SelectTexts(t, db, "SELECT name FROM pragma_table_info('"+table+"') WHERE name <> 'assignment_id' ORDER BY cid")
+	for _, table := range apptest.SelectTexts(t, db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'import%' AND name NOT LIKE 'oauth_%' AND name NOT LIKE '%goose%' AND name NOT IN ('media_file', 'lease', 'evidence')") {
+		columns := apptest.SelectTexts(t, db, "SELECT name FROM pragma_table_info('"+table+"') WHERE name <> 'assignment_id' ORDER BY cid")
 		texts := make([]string, len(columns))
 		for i, column := range columns {
 			texts[i] = "'" + column + "=' || quote(" + column + ")"
 		}
-		if rows := shops.SelectTexts(t, db, "SELECT "+strings.Join(texts, " || ' ' || ")+" FROM "+table); len(rows) > 0 {
+		if rows := apptest.SelectTexts(t, db, "SELECT "+strings.Join(texts, " || ' ' || ")+" FROM "+table); len(rows) > 0 {
 			slices.Sort(rows)
 			all[table] = rows
 		}
@@ -57,14 +56,14 @@ func contentsOf(t *testing.T, path string) map[string][]string {
 }
 
 // newRichShop imports the shop Rich into a new SQLite store at path.
-func newRichShop(t *testing.T) (shop *shops.Imported, path string) {
+func newRichShop(t *testing.T) (shop *apptest.Imported, path string) {
 	t.Helper()
 	dsn := sqltest.SQLite(t)
-	return shops.Import(t, magento1test.Rich, "", dsn), strings.TrimPrefix(dsn, "sqlite:")
+	return apptest.Import(t, magento1test.Rich, "", dsn), strings.TrimPrefix(dsn, "sqlite:")
 }
 
 // importAgain imports the old shop as it is now into an empty store, whose path it returns.
-func importAgain(t *testing.T, s *shops.Imported) (again *shops.Imported, path string) {
+func importAgain(t *testing.T, s *apptest.Imported) (again *apptest.Imported, path string) {
 	t.Helper()
 	again, path = s.WithStore(t)
 	again.Run(t, "--media", s.Media, "all")
@@ -72,16 +71,16 @@ func importAgain(t *testing.T, s *shops.Imported) (again *shops.Imported, path s
 }
 
 // again imports the old shop as it is now into an empty store, and returns what that has then.
-func again(t *testing.T, s *shops.Imported) map[string][]string {
+func again(t *testing.T, s *apptest.Imported) map[string][]string {
 	t.Helper()
 	_, path := importAgain(t, s)
 	return contentsOf(t, path)
 }
 
 // changeOldShop makes changes of many kinds in the old shop, which has not been changed before.
-func changeOldShop(t *testing.T, s *shops.Imported) {
+func changeOldShop(t *testing.T, s *apptest.Imported) {
 	t.Helper()
-	shops.Execute(t, s.DB,
+	apptest.Execute(t, s.DB,
 		"UPDATE catalog_product_entity_varchar SET value = 'Renamed' WHERE entity_id = 1 AND store_id = 0 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'name' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'catalog_product'))",
 		"DELETE FROM catalog_product_entity WHERE entity_id = 41",
 		"DELETE FROM cataloginventory_stock_item WHERE product_id = 41",
@@ -199,13 +198,13 @@ func TestImportStops(t *testing.T) {
 		})
 	}
 	t.Run("the owner allows it", func(t *testing.T) {
-		shops.Execute(t, shop.DB, "DELETE FROM sales_flat_order WHERE entity_id < 4")
+		apptest.Execute(t, shop.DB, "DELETE FROM sales_flat_order WHERE entity_id < 4")
 		if got, want := shop.Run(t, "--update", "--allow-removals", "3", "orders").Counts(), map[string]string{"orders": "0 created, 0 changed, 3 removed, 0 skipped"}; cmp.Diff(want, got) != "" {
 			t.Errorf("%v, want %v", got, want)
 		}
 	})
 	t.Run("what clients write here stays", func(t *testing.T) {
-		shops.Execute(t, shop.DB, "DELETE FROM catalog_product_entity WHERE entity_id > 3", "UPDATE catalog_product_entity SET sku = 'other' WHERE entity_id = 1")
+		apptest.Execute(t, shop.DB, "DELETE FROM catalog_product_entity WHERE entity_id > 3", "UPDATE catalog_product_entity SET sku = 'other' WHERE entity_id = 1")
 		before := contentsOf(t, path)
 		inFront := *shop
 		inFront.Commands = shop.Commands.With("PORTICO_LEGACY_URL=http://old.example")
@@ -222,7 +221,7 @@ func TestImportStops(t *testing.T) {
 		for _, s := range importSources(t, path) {
 			source = s.Name
 		}
-		if done := (&shops.Imported{Config: shop.Config, Commands: shop.Commands}).Run(t, "--from", other, "--source", source, "--dry-run", "--update", "--allow-removals", "1000", "products"); done.Source != source {
+		if done := (&apptest.Imported{Config: shop.Config, Commands: shop.Commands}).Run(t, "--from", other, "--source", source, "--dry-run", "--update", "--allow-removals", "1000", "products"); done.Source != source {
 			t.Errorf("the source is %s, want %s", done.Source, source)
 		}
 	})
@@ -234,8 +233,8 @@ func TestImportNotesSource(t *testing.T) {
 	t.Parallel()
 	from, old := magento1test.NewShop(t, magento1test.Demo, "m_")
 	path, commands := apptest.NewStore(t, apptest.SecretKey)
-	shops.Execute(t, old, "ALTER TABLE m_catalog_product_entity AUTO_INCREMENT = 5000")
-	var dry shops.Report
+	apptest.Execute(t, old, "ALTER TABLE m_catalog_product_entity AUTO_INCREMENT = 5000")
+	var dry apptest.Report
 	apptest.Parse(t, commands.MustRun(t, "import", "--from", from, "--prefix", "m_", "--json", "--dry-run", "all"), &dry)
 	if dry.Credentials == nil || dry.Credentials.Tokens.Added != 3 || dry.Credentials.Admins.Added != 1 {
 		t.Errorf("a dry run of everything would import the credentials %+v", dry.Credentials)
@@ -252,7 +251,7 @@ func TestImportNotesSource(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	store := apptest.OpenStore(t, "sqlite", path)
-	if got := shops.SelectTexts(t, store, "SELECT seq FROM sqlite_sequence WHERE name = 'product'"); !slices.Equal(got, []string{"4999"}) {
+	if got := apptest.SelectTexts(t, store, "SELECT seq FROM sqlite_sequence WHERE name = 'product'"); !slices.Equal(got, []string{"4999"}) {
 		t.Errorf("the last key of products is %v, want 4999", got)
 	}
 }

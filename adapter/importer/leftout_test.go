@@ -13,17 +13,16 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // TestImportOrderAddressWithoutType imports and follows an order with an address that has lost its
 // type. The order and its other parts are here, and the report and the log name the address.
 func TestImportOrderAddressWithoutType(t *testing.T) {
 	t.Parallel()
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 	forget := "UPDATE sales_flat_order_address SET address_type = NULL WHERE parent_id = 5 AND address_type = 'billing'"
-	shops.Execute(t, shop.DB, forget)
-	ids := shops.SelectTexts(t, shop.DB, "SELECT entity_id FROM sales_flat_order_address WHERE address_type IS NULL")
+	apptest.Execute(t, shop.DB, forget)
+	ids := apptest.SelectTexts(t, shop.DB, "SELECT entity_id FROM sales_flat_order_address WHERE address_type IS NULL")
 	want := []*importer.Skipped{{Reason: "no address_type that can be stored", Count: 1, Keys: []string{"orders 5, order_addresses " + ids[0]}}}
 	for _, arguments := range [][]string{{"--dry-run", "all"}, {"all"}} {
 		got := partOf(t, shop.Run(t, arguments...), magento1.Orders)
@@ -60,14 +59,14 @@ func TestImportOrderAddressWithoutType(t *testing.T) {
 		}
 		return log
 	}
-	shops.Execute(t, shop.DB, "UPDATE sales_flat_order SET status = 'holded', updated_at = NOW() WHERE entity_id = 5")
+	apptest.Execute(t, shop.DB, "UPDATE sales_flat_order SET status = 'holded', updated_at = NOW() WHERE entity_id = 5")
 	if log := follow(); !strings.Contains(log, "orders 5, order_addresses "+ids[0]) {
 		t.Errorf("the log does not name the address:\n%s", log)
 	}
 	if types, status := addresses(); types != "shipping " || status != "holded" {
 		t.Errorf("followed, the order has the addresses %q and the status %s", types, status)
 	}
-	shops.Execute(t, shop.DB, "UPDATE sales_flat_order_address SET address_type = 'billing' WHERE entity_id = "+ids[0], "UPDATE sales_flat_order SET updated_at = NOW() + INTERVAL 1 SECOND WHERE entity_id = 5")
+	apptest.Execute(t, shop.DB, "UPDATE sales_flat_order_address SET address_type = 'billing' WHERE entity_id = "+ids[0], "UPDATE sales_flat_order SET updated_at = NOW() + INTERVAL 1 SECOND WHERE entity_id = 5")
 	follow()
 	if types, _ := addresses(); !strings.Contains(types, "billing") || !strings.Contains(types, "shipping") {
 		t.Errorf("with its type again, the order has the addresses %q", types)
@@ -79,7 +78,7 @@ func TestImportOrderAddressWithoutType(t *testing.T) {
 func TestImportLeavesOutWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.MariaDB(t)
-	shop := shops.New(t, magento1test.Rich, "", dsn)
+	shop := apptest.NewImported(t, magento1test.Rich, "", dsn)
 	names := "attribute_id = " + productAttribute("name") + " AND entity_id = 1"
 	magento1test.Break(t, shop.DB,
 		"ALTER TABLE sales_flat_order_item MODIFY sku TEXT, MODIFY price DECIMAL(30,4), MODIFY item_id BIGINT NOT NULL", "ALTER TABLE catalog_product_entity_varchar MODIFY value LONGTEXT",

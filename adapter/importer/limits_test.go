@@ -11,13 +11,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 )
 
 // limitUsers gives the shop Rich a stock-only partner, an administrator without a role, and two
 // with roles that look like more than they are, each with a token that ends with
 // the last digit of their id.
-func limitUsers(t *testing.T, shop *shops.Imported) {
+func limitUsers(t *testing.T, shop *apptest.Imported) {
 	t.Helper()
 	magento1test.Break(t, shop.DB,
 		"INSERT INTO admin_user (user_id, username, password, is_active) SELECT 10 + seq, ELT(seq, 'partner', 'nobody', 'guestlike', 'shouting', 'boss'), password, 1 FROM admin_user, seq_1_to_5 WHERE user_id = 1",
@@ -47,7 +46,7 @@ func (r limitsReport) states() map[string]string {
 // Portico lets every user of their kind do. None of them gets a right without being named.
 func TestImportKeepsLimits(t *testing.T) {
 	t.Parallel()
-	shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 	limitUsers(t, shop)
 	run := func(arguments ...string) (r limitsReport) {
 		t.Helper()
@@ -94,7 +93,7 @@ func TestImportKeepsLimits(t *testing.T) {
 	}
 
 	// A follower does as it is told once, and names those who were imported when they could do more.
-	shops.Execute(t, shop.DB, "UPDATE oauth_token SET token = CONCAT(REPEAT('z', 31), entity_id - 15) WHERE entity_id IN (21, 22)", "DELETE FROM api2_acl_rule WHERE role_id = 12 AND resource_id = 'all'")
+	apptest.Execute(t, shop.DB, "UPDATE oauth_token SET token = CONCAT(REPEAT('z', 31), entity_id - 15) WHERE entity_id IN (21, 22)", "DELETE FROM api2_acl_rule WHERE role_id = 12 AND resource_id = 'all'")
 	want = map[string]string{"partner": "widened", "nobody": "not imported", "guestlike": "not imported", "shouting": "not imported", "boss": "here"}
 	if difference := cmp.Diff(want, run("follow", "--once").states()); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
@@ -134,7 +133,7 @@ func TestImportKeepsLimitsOfCustomers(t *testing.T) {
 			(2, 'order', 'retrieve'), (2, 'order_item', 'retrieve'), (2, 'order_address', 'retrieve'), (2, 'order_comment', 'retrieve')`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			shop := shops.New(t, magento1test.Rich, "", sqltest.SQLite(t))
+			shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))
 			magento1test.Break(t, shop.DB, "DELETE FROM api2_acl_rule WHERE role_id = 2", "INSERT INTO api2_acl_rule (role_id, resource_id, privilege) VALUES "+tt.rules)
 			shop.Run(t, "websites", "customer-groups", "customers")
 			added := func(arguments ...string) int {

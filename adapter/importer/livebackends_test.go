@@ -3,23 +3,21 @@
 package importer_test
 
 import (
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
-	"github.com/portico-commerce/portico/adapter/reststore/venduretest"
 )
 
 // TestMedusaSuite runs the contract suite against Portico in front of a live Medusa that
 // holds the demo store.
 func TestMedusaSuite(t *testing.T) {
-	runSuite(t, "medusa", medusaBackend(medusatest.Start(t)).settings(), 98)
+	runSuite(t, "medusa", medusaBackend(sqltest.StartMedusa(t)).settings(), 98)
 }
 
 // TestVendureSuite runs the contract suite against Portico in front of a live Vendure that
 // holds the demo store.
 func TestVendureSuite(t *testing.T) {
-	runSuite(t, "vendure", vendureBackend(venduretest.Start(t)).settings(), 98)
+	runSuite(t, "vendure", vendureBackend(sqltest.StartVendure(t)).settings(), 98)
 }
 
 // A liveBackend is a live backend with an empty shop.
@@ -28,11 +26,11 @@ type liveBackend struct {
 	vars                       map[string]string
 }
 
-func medusaBackend(m *medusatest.Medusa) liveBackend {
+func medusaBackend(m *sqltest.Medusa) liveBackend {
 	return liveBackend{"medusa", m.URL, m.User, m.Password, m.Vars()}
 }
 
-func vendureBackend(v *venduretest.Vendure) liveBackend {
+func vendureBackend(v *sqltest.Vendure) liveBackend {
 	return liveBackend{"vendure", v.URL, v.User, v.Password, v.Vars()}
 }
 

@@ -20,11 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"github.com/portico-commerce/portico/adapter/reststore/livebackend"
-	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
-	"github.com/portico-commerce/portico/adapter/reststore/venduretest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -32,7 +29,7 @@ import (
 // a while, and compares what Portico answers from then on with what the originals answered.
 func TestMedusaImport(t *testing.T) {
 	t.Run("demo", func(t *testing.T) {
-		m := medusatest.Start(t)
+		m := sqltest.StartMedusa(t)
 		shop := importInto(t, medusaBackend(m), magento1test.Demo)
 		target := shop.Target(t)
 		replayReads(t, target, contracttests.Exchanges, 172)
@@ -41,7 +38,7 @@ func TestMedusaImport(t *testing.T) {
 		checkHardRecords(t, m)
 	})
 	t.Run("rich", func(t *testing.T) {
-		m := medusatest.Start(t)
+		m := sqltest.StartMedusa(t)
 		shop := importInto(t, medusaBackend(m), magento1test.Rich)
 		replayReads(t, shop.Target(t), contracttests.RichExchanges, 136)
 		checkMedusaImages(t, m)
@@ -51,7 +48,7 @@ func TestMedusaImport(t *testing.T) {
 // TestVendureImport is TestMedusaImport with a Vendure. It does not take the shop Rich, which has
 // two e-mail addresses that differ only in case.
 func TestVendureImport(t *testing.T) {
-	shop := importInto(t, vendureBackend(venduretest.Start(t)), magento1test.Demo)
+	shop := importInto(t, vendureBackend(sqltest.StartVendure(t)), magento1test.Demo)
 	target := shop.Target(t)
 	replayReads(t, target, contracttests.Exchanges, 172)
 	suiteReads(t, target, "vendure", 145)
@@ -60,7 +57,7 @@ func TestVendureImport(t *testing.T) {
 
 // A liveImport is a shop that was imported into Portico in front of a live backend.
 type liveImport struct {
-	*shops.Imported
+	*apptest.Imported
 	backend liveBackend
 	line    *writeLine
 }
@@ -71,7 +68,7 @@ func importInto(t *testing.T, b liveBackend, shop magento1test.Shop) *liveImport
 	t.Helper()
 	line := newWriteLine(t, b.url)
 	path := filepath.Join(t.TempDir(), "store.db")
-	s := &liveImport{shops.New(t, shop, "mage_", "sqlite:"+path), b, line}
+	s := &liveImport{apptest.NewImported(t, shop, "mage_", "sqlite:"+path), b, line}
 	s.Commands = s.Commands.With(b.settings()...).With("PORTICO_REST_URL=" + line.url)
 	const untilAway = 40
 	line.left.Store(untilAway)
@@ -111,7 +108,7 @@ func importInto(t *testing.T, b liveBackend, shop magento1test.Shop) *liveImport
 
 // importAll runs "portico import all", and returns its report and its error. With a live backend
 // this may take a minute.
-func (s *liveImport) importAll(t *testing.T) (report shops.Report, err error) {
+func (s *liveImport) importAll(t *testing.T) (report apptest.Report, err error) {
 	t.Helper()
 	out, _, err := s.Commands.RunWith(t, nil, 10*time.Minute, slices.Concat([]string{"import", "--json", "--config", s.Config}, s.From, []string{"--media", s.Media, "all"})...)
 	apptest.Parse(t, out, &report)
@@ -172,7 +169,7 @@ func (s *liveImport) addHardRecords(t *testing.T) {
 	customer := func(id, website int, email string) string {
 		return fmt.Sprintf("INSERT INTO mage_customer_entity (entity_id, entity_type_id, website_id, email, group_id) SELECT %d, entity_type_id, %d, '%s', 1 FROM mage_customer_entity WHERE entity_id = 1", id, website, email)
 	}
-	shops.Execute(t, s.DB, category(70, 71), category(71, 2), customer(70, 2, "ada@example.com"), customer(71, 2, "new@example.com"))
+	apptest.Execute(t, s.DB, category(70, 71), category(71, 2), customer(70, 2, "ada@example.com"), customer(71, 2, "new@example.com"))
 	_, err := s.importAll(t)
 	if err == nil || !strings.Contains(err.Error(), "push customers 70: create customers: ") || !strings.Contains(err.Error(), ": conflict (email)") || strings.Count(err.Error(), "push ") != 1 {
 		t.Errorf("a customer whose e-mail address another one has at the backend: %v", err)
@@ -183,24 +180,24 @@ func (s *liveImport) addHardRecords(t *testing.T) {
 }
 
 // checkHardRecords checks that Medusa has a category whose parent was imported after it.
-func checkHardRecords(t *testing.T, m *medusatest.Medusa) {
+func checkHardRecords(t *testing.T, m *sqltest.Medusa) {
 	t.Helper()
 	moved := m.Call(t, http.MethodGet, "/admin/product-categories?external_id=70&fields=parent_category.external_id", nil)
-	if got := livebackend.At(moved, "product_categories.0.parent_category.external_id"); got != "71" {
+	if got := sqltest.LiveValue(moved, "product_categories.0.parent_category.external_id"); got != "71" {
 		t.Errorf("category 70 is below %v at Medusa, want 71", got)
 	}
 }
 
 // checkMedusaImages checks that Medusa has the bytes of images.
-func checkMedusaImages(t *testing.T, m *medusatest.Medusa) {
+func checkMedusaImages(t *testing.T, m *sqltest.Medusa) {
 	t.Helper()
 	found := m.Call(t, http.MethodGet, "/admin/products?limit=100&fields="+url.QueryEscape("external_id,*images"), nil)
 	products, _ := found["products"].([]any)
 	images := 0
 	for _, p := range products {
-		list, _ := livebackend.At(p, "images").([]any)
+		list, _ := sqltest.LiveValue(p, "images").([]any)
 		for i := range list {
-			address, _ := livebackend.At(p, fmt.Sprintf("images.%d.url", i)).(string)
+			address, _ := sqltest.LiveValue(p, fmt.Sprintf("images.%d.url", i)).(string)
 			if got := apptest.Send(t, http.MethodGet, address, ""); got.Status != http.StatusOK || got.Body == "" {
 				t.Errorf("%s: %d, %d bytes", address, got.Status, len(got.Body))
 			}

@@ -6,13 +6,13 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/cmd/portico/app"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 func TestMain(m *testing.M) {
-	oldShop := app.Adapter{Name: shops.Program, Open: func(ctx context.Context, e *app.Environment) (adapter.Adapter, error) {
-		return shops.Open(ctx, e.Schemas)
+	oldShop := app.Adapter{Name: apptest.ShopsProgram, Open: func(ctx context.Context, e *app.Environment) (adapter.Adapter, error) {
+		return apptest.OpenShops(ctx, e.Schemas)
 	}}
-	programs.Main(m, map[string]func(){"portico": func() { app.Main() }, shops.Program: func() { app.Main(app.WithAdapter(oldShop)) }})
+	testenv.Main(m, map[string]func(){"portico": func() { app.Main() }, apptest.ShopsProgram: func() { app.Main(app.WithAdapter(oldShop)) }})
 }

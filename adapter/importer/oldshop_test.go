@@ -12,9 +12,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/contracttests/consistency"
+	"github.com/portico-commerce/portico/contracttests/program"
 )
 
 // isAnswered reports whether the shop can answer an exchange as the original did. It only
@@ -54,7 +53,7 @@ func TestOldShopExchanges(t *testing.T) {
 			if len(tt.cases) != tt.all {
 				t.Errorf("%d exchanges, want %d", len(tt.cases), tt.all)
 			}
-			shop := shops.StartLiving(t, tt.shop, tt.prefix)
+			shop := apptest.StartLiving(t, tt.shop, tt.prefix)
 			shop.Target.Reset = backup(t, shop)
 			cases := apptest.SampleExchanges(t, tt.cases, tt.oneIn)
 			if got, want := contracttests.Replay(t, shop.Target, cases), (contracttests.Summary{Passed: len(cases)}); got != want && !t.Failed() {
@@ -66,7 +65,7 @@ func TestOldShopExchanges(t *testing.T) {
 
 // backup copies the tables until the end of the test, and returns a function that restores
 // them.
-func backup(t *testing.T, s *shops.Living) (restore func(context.Context) error) {
+func backup(t *testing.T, s *apptest.Living) (restore func(context.Context) error) {
 	t.Helper()
 	var name string
 	if err := s.DB.QueryRowContext(t.Context(), "SELECT CONCAT(DATABASE(), '_backup')").Scan(&name); err != nil {
@@ -95,7 +94,7 @@ func historyFields() []field {
 // A shopHistory is what clients of a shop write and read.
 type shopHistory struct {
 	t *testing.T
-	*consistency.Log
+	*program.Log
 }
 
 // get reads a field as a client.
@@ -115,13 +114,13 @@ func (h shopHistory) get(admin *apptest.Client, f field) (value string, ok bool)
 // write sets a field to a value of its own as a client.
 func (h shopHistory) write(name string, admin *apptest.Client, f field, n int) {
 	value := fmt.Sprintf(f.format, n)
-	h.Write(name, f.path, value, func() consistency.Outcome {
+	h.Write(name, f.path, value, func() program.Outcome {
 		got, err := admin.Call(h.t.Context(), http.MethodPut, f.path, fmt.Sprintf(`{%q: %q}`, f.name, value))
 		if err != nil || got.Status != http.StatusOK {
 			h.t.Errorf("%s: %d %s %v", f.path, got.Status, got.Body, err)
-			return consistency.Unknown
+			return program.Unknown
 		}
-		return consistency.Acknowledged
+		return program.Acknowledged
 	})
 }
 
@@ -163,7 +162,7 @@ func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func(
 	writers.Wait()
 	close(done)
 	readers.Wait()
-	for _, fault := range consistency.Check(h.Operations()) {
+	for _, fault := range program.Check(h.Operations()) {
 		h.t.Error(fault)
 	}
 }
@@ -172,20 +171,20 @@ func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func(
 // meanwhile. No read may show an older value than one that was stored before it.
 func TestOldShopHistory(t *testing.T) {
 	t.Parallel()
-	shop := shops.StartLiving(t, magento1test.Demo, "")
-	h := shopHistory{t, consistency.NewLog()}
+	shop := apptest.StartLiving(t, magento1test.Demo, "")
+	h := shopHistory{t, program.NewLog()}
 	const rounds = 8
 	admin := apptest.NewClient(t, shop.Target.BaseURL, apptest.DemoAdmin())
 	h.play([]*apptest.Client{admin, admin}, rounds, func() {
 		name := historyFields()[1]
 		for n := range rounds {
 			value := fmt.Sprintf(name.format, 3_000+n)
-			h.Write("the admin panel", name.path, value, func() consistency.Outcome {
+			h.Write("the admin panel", name.path, value, func() program.Outcome {
 				if err := shop.RenameProduct(t.Context(), 2, 0, value); err != nil {
 					t.Error(err)
-					return consistency.Unknown
+					return program.Unknown
 				}
-				return consistency.Acknowledged
+				return program.Acknowledged
 			})
 		}
 	})

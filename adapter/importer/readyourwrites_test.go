@@ -11,8 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
-	"github.com/portico-commerce/portico/contracttests/consistency"
+	"github.com/portico-commerce/portico/contracttests/program"
 )
 
 // TestReadYourWrites writes at the old shop through one process, and reads at another one. While
@@ -20,7 +19,7 @@ import (
 // arrive later.
 func TestReadYourWrites(t *testing.T) {
 	t.Parallel()
-	front := shops.NewFront(t, shops.WritesToLegacy)
+	front := apptest.NewFront(t, apptest.WritesToLegacy)
 	first, writer := front.Serve(t, "PORTICO_FOLLOW_WAIT=30s") // however busy the machine is
 	second, reader := front.Serve(t, "PORTICO_FOLLOW_WAIT=30s")
 	third, hasty := front.Serve(t, "PORTICO_FOLLOW_WAIT=500ms")
@@ -38,9 +37,9 @@ func TestReadYourWrites(t *testing.T) {
 		{"many stock items", "PUT", "/stockitems", `[{"item_id": 3, "qty": 33}, {"item_id": "4", "qty": 44}]`, []string{"/stockitems/3", "/stockitems/4"}},
 		{"a website of a product", "DELETE", "/products/2/websites/1", "", []string{"/products/2/websites"}},
 		{"a new customer", "POST", "/customers", `{"firstname":"Ada","lastname":"L","email":"reader@example.com","website_id":1,"group_id":1,"password":"swordfish1"}`, []string{"created"}},
-		{"a first address", "POST", "created/addresses", shops.AddressBody("Rue 1"), []string{"created"}},
+		{"a first address", "POST", "created/addresses", apptest.AddressBody("Rue 1"), []string{"created"}},
 		{"a changed address", "PUT", "created", `{"city": "Paris"}`, []string{"created"}},
-		{"another default address", "POST", "/customers/1/addresses", shops.AddressBody("Rue 2"), []string{"/customers/1/addresses", "/customers/1"}},
+		{"another default address", "POST", "/customers/1/addresses", apptest.AddressBody("Rue 2"), []string{"/customers/1/addresses", "/customers/1"}},
 		{"a deleted address", "DELETE", "/customers/addresses/1", "", []string{"/customers/1/addresses", "/customers/addresses/1"}},
 		{"a deleted customer", "DELETE", "/customers/2", "", []string{"/customers/2", "/customers/2/addresses", "/orders"}},
 		{"a deleted product", "DELETE", "/products/3", "", []string{"/products/3", "/stockitems/3"}},
@@ -69,7 +68,7 @@ func TestReadYourWrites(t *testing.T) {
 		})
 	}
 	t.Run("at the same time", func(t *testing.T) {
-		shopHistory{t, consistency.NewLog()}.play([]*apptest.Client{writer, reader}, 3)
+		shopHistory{t, program.NewLog()}.play([]*apptest.Client{writer, reader}, 3)
 	})
 	for _, p := range []*apptest.Process{first, second} {
 		seen := apptest.ScrapeMetrics(t, p.Ops)
@@ -116,10 +115,10 @@ func TestReadYourWrites(t *testing.T) {
 // backend is away, replies wait no longer than they may, and the changes arrive later.
 func TestReadYourWritesWithBackend(t *testing.T) {
 	t.Parallel()
-	shop := shops.StartLiving(t, magento1test.Demo, "")
-	backend, settings := shops.StartPeople(t)
+	shop := apptest.StartLiving(t, magento1test.Demo, "")
+	backend, settings := apptest.StartPeople(t)
 	shop.Commands = shop.Commands.With(settings...)
-	front := shops.FrontOf(t, shop, shops.WritesToLegacy)
+	front := apptest.FrontOf(t, shop, apptest.WritesToLegacy)
 	first, writer := front.Serve(t, "PORTICO_FOLLOW_WAIT=30s")
 	second, reader := front.Serve(t, "PORTICO_FOLLOW_WAIT=30s")
 	_, hasty := front.Serve(t, "PORTICO_FOLLOW_WAIT=500ms")
@@ -163,12 +162,12 @@ func TestReadYourWritesWithBackend(t *testing.T) {
 		}
 	}
 
-	backend.Answer(func(shops.Person) int { return http.StatusServiceUnavailable })
+	backend.Answer(func(apptest.Person) int { return http.StatusServiceUnavailable })
 	write(hasty, "PUT", "/customers/1", `{"firstname": "Later"}`)
 	if body := reader.Get(t, "/customers/1").Body; strings.Contains(body, "Later") {
 		t.Errorf("the backend is away, and here is %s", body)
 	}
-	backend.Answer(func(one shops.Person) int {
+	backend.Answer(func(one apptest.Person) int {
 		if one.Name == "Refused" {
 			return http.StatusUnprocessableEntity
 		}

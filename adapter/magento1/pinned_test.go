@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
-
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/dataset"
 	"github.com/portico-commerce/portico/adapter/memstore"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 type attrs = adaptertest.Attributes
@@ -89,7 +89,7 @@ func TestConformance(t *testing.T) {
 	schemas := adapter.NewSchemas()
 	full := shop(t, memstore.Options{Schemas: schemas})
 	addGallery(t, full, schemas)
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{Open: restored(t, full, schemas), Sampled: func() bool { return sample.Takes(20) }})
 }
 
@@ -104,7 +104,7 @@ func TestAddedAttributes(t *testing.T) {
 	for _, r := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products} {
 		setAdded(t, adaptertest.StoreOf(t, full, r), schemas.Of(r))
 	}
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
 		Open:       restored(t, full, schemas),
 		Schemas:    schemas,

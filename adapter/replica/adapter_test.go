@@ -6,12 +6,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestConformance runs the conformance suite on a replica joined with a backend.
 func TestConformance(t *testing.T) {
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	h := adaptertest.Harness{
 		Open: func(t *testing.T) adapter.Adapter {
 			f := newFixture(t)
@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 		OneByOne: true,
 		Sampled:  func() bool { return sample.Takes(100) }, // most lists are left to sqlstore's own suite
 	}
-	if !nightly.Whole() { // lists are slow, and tested in sqlstore
+	if !testenv.Nightly() { // lists are slow, and tested in sqlstore
 		h.Attributes = func(adapter.Attribute) bool { return false }
 	}
 	adaptertest.Run(t, h)

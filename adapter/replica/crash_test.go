@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A crashPoint ends a process at one of its steps, which are its calls to the local replica
@@ -193,7 +193,7 @@ func TestCrash(t *testing.T) {
 			first.checkAgreement()
 			first.checkNoIntents()
 			stride := 1
-			if !nightly.Whole() { // the race detector is slow and finds little here
+			if !testenv.Nightly() { // the race detector is slow and finds little here
 				stride = 20
 			}
 			for at := 1; at <= steps; at += stride {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestConformance runs the conformance suite against the demo store, with part of it in
@@ -15,12 +15,12 @@ func TestConformance(t *testing.T) {
 	for _, kind := range allKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			sample := nightly.NewSample(t)
+			sample := testenv.NewSample(t)
 			adaptertest.Run(t, adaptertest.Harness{
 				// Imports are tested in package replica, with a backend that owns all resources.
 				Open:       func(t *testing.T) adapter.Adapter { return struct{ adapter.Adapter }{openShop(t, kind).Adapter} },
 				Sampled:    func() bool { return sample.Takes(100) }, // lists are tested by sqlstore, which runs the whole suite
-				Attributes: func(adapter.Attribute) bool { return nightly.Whole() },
+				Attributes: func(adapter.Attribute) bool { return testenv.Nightly() },
 			})
 		})
 	}

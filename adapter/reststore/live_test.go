@@ -17,8 +17,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
-	"github.com/portico-commerce/portico/adapter/reststore/livebackend"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // A liveShop is the demo store with a live backend.
@@ -170,7 +170,7 @@ func formatValue(v adapter.Value) string {
 func (s *liveShop) checkDocument(document map[string]any, want map[string]string) {
 	s.Helper()
 	for path, w := range want {
-		if got := fmt.Sprint(livebackend.At(document, path)); got != w {
+		if got := fmt.Sprint(sqltest.LiveValue(document, path)); got != w {
 			s.Errorf("%s is %s at the backend, want %s", path, got, w)
 		}
 	}

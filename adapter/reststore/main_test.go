@@ -1,9 +1,8 @@
 package reststore_test
 
 import (
+	"github.com/portico-commerce/portico/config/testenv"
 	"testing"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
-func TestMain(m *testing.M) { programs.Main(m, map[string]func(){standInName: standIn}) }
+func TestMain(m *testing.M) { testenv.Main(m, map[string]func(){standInName: standIn}) }

@@ -14,9 +14,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
-	"github.com/portico-commerce/portico/adapter/reststore/livebackend"
-	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // TestMedusaLists makes 240 products in one request, which share their times of creation, and changes every
@@ -24,7 +23,7 @@ import (
 // id.
 func TestMedusaLists(t *testing.T) {
 	const products = 240
-	m := medusatest.Start(t)
+	m := sqltest.StartMedusa(t)
 	content, _ := reststore.Mapping("medusa")
 	b, err := reststore.Open(reststore.Options{
 		Mapping: content, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, Vars: m.Vars(), IDs: idmap.NewCache(demotest.Open(t, sqlstore.Options{DSN: demotest.SQLite(t), MediaDir: t.TempDir()}).Replica()),
@@ -49,8 +48,8 @@ func TestMedusaLists(t *testing.T) {
 	created, _ := m.Call(t, http.MethodPost, "/admin/products/batch", object{"create": batch})["created"].([]any)
 	var ids, times []string
 	for i, p := range created {
-		id := fmt.Sprint(livebackend.At(p, "id"))
-		ids, times = append(ids, id), append(times, fmt.Sprint(livebackend.At(p, "created_at")))
+		id := fmt.Sprint(sqltest.LiveValue(p, "id"))
+		ids, times = append(ids, id), append(times, fmt.Sprint(sqltest.LiveValue(p, "created_at")))
 		if i%4 == 0 {
 			changes = append(changes, object{"id": id, "subtitle": "changed"})
 		}
@@ -60,7 +59,7 @@ func TestMedusaLists(t *testing.T) {
 		t.Fatalf("%d products with %d times of creation: the batch does not test that they are the same", len(ids), different)
 	}
 	m.Call(t, http.MethodPost, "/admin/products/batch", object{"update": changes})
-	later := fmt.Sprint(livebackend.At(m.Call(t, http.MethodPost, "/admin/products", product(products)), "product.id"))
+	later := fmt.Sprint(sqltest.LiveValue(m.Call(t, http.MethodPost, "/admin/products", product(products)), "product.id"))
 	if last := slices.Max(ids); later <= last {
 		t.Errorf("the id %s of a later product is not greater than %s: find does not begin with the newest", later, last)
 	}

@@ -12,14 +12,13 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/reststore"
-	"github.com/portico-commerce/portico/adapter/reststore/livebackend"
-	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // A medusaShop is the demo store with Medusa as its backend.
 type medusaShop struct {
 	*liveShop
-	medusa *medusatest.Medusa
+	medusa *sqltest.Medusa
 }
 
 // findDocument returns the only Medusa document that a query selects.
@@ -45,7 +44,7 @@ func (s *medusaShop) customer(email string) map[string]any {
 
 // TestMedusa runs the demo store against a real Medusa.
 func TestMedusa(t *testing.T) {
-	m := medusatest.Start(t)
+	m := sqltest.StartMedusa(t)
 	s := &medusaShop{openLiveShop(t, "medusa", reststore.Options{URL: m.URL, User: m.User, Secret: m.Password, Vars: m.Vars()}), m}
 	s.run(s)
 }
@@ -80,8 +79,8 @@ func (s *medusaShop) testPushed() {
 		"count": "4", "orders.0.metadata.increment_id": "100000001", "orders.0.email": "ada@example.com", "orders.0.billing_address.last_name": "Byron",
 	})
 	var lines []string
-	for _, line := range livebackend.At(orders, "orders.0.items").([]any) {
-		lines = append(lines, fmt.Sprint(livebackend.At(line, "quantity"), " ", livebackend.At(line, "title"), " of ", livebackend.At(line, "unit_price")))
+	for _, line := range sqltest.LiveValue(orders, "orders.0.items").([]any) {
+		lines = append(lines, fmt.Sprint(sqltest.LiveValue(line, "quantity"), " ", sqltest.LiveValue(line, "title"), " of ", sqltest.LiveValue(line, "unit_price")))
 	}
 	if slices.Sort(lines); !slices.Equal(lines, []string{"1 Untaxed Mug of 9.99", "2 Steel Kettle of 39.99"}) {
 		s.Errorf("lines %q", lines)
@@ -93,14 +92,14 @@ func (s *medusaShop) testPushed() {
 
 // prices returns the formatted prices of a product, sorted.
 func prices(product map[string]any) (all []string) {
-	list, _ := livebackend.At(product, "variants.0.prices").([]any)
+	list, _ := sqltest.LiveValue(product, "variants.0.prices").([]any)
 	for _, p := range list {
 		price := p.(map[string]any)
 		written := fmt.Sprint(price["amount"])
 		if from := price["min_quantity"]; from != nil {
 			written += fmt.Sprint(" from ", from)
 		}
-		if livebackend.At(price, "rules").(map[string]any)["customer.groups.id"] != nil {
+		if sqltest.LiveValue(price, "rules").(map[string]any)["customer.groups.id"] != nil {
 			written += " of a group"
 		}
 		all = append(all, written)
@@ -112,7 +111,7 @@ func prices(product map[string]any) (all []string) {
 // sale returns the id of the price list with the product's special price.
 func (s *medusaShop) sale(product map[string]any) string {
 	s.Helper()
-	id, _ := livebackend.At(product, "metadata.portico_sale").(string)
+	id, _ := sqltest.LiveValue(product, "metadata.portico_sale").(string)
 	if id == "" {
 		s.Fatal("the product has no price list")
 	}
@@ -130,8 +129,8 @@ type object = map[string]any
 func (s *medusaShop) testChangedAtBackend() {
 	p := s.product(2)
 	path := fmt.Sprint("/admin/products/", p["id"])
-	variant := fmt.Sprint(path, "/variants/", livebackend.At(p, "variants.0.id"))
-	item := fmt.Sprint("/admin/inventory-items/", livebackend.At(p, "variants.0.inventory_items.0.inventory_item_id"))
+	variant := fmt.Sprint(path, "/variants/", sqltest.LiveValue(p, "variants.0.id"))
+	item := fmt.Sprint("/admin/inventory-items/", sqltest.LiveValue(p, "variants.0.inventory_items.0.inventory_item_id"))
 	s.post(path, object{"title": "Kupferkessel", "status": "draft", "subtitle": nil, "weight": 2.25})
 	s.post(variant, object{"allow_backorder": true, "metadata": object{"theirs": "x"}, "prices": []object{
 		{"currency_code": "usd", "amount": 120.1234}, {"currency_code": "usd", "amount": 88, "min_quantity": 6}, {"currency_code": "eur", "amount": 100},
@@ -156,7 +155,7 @@ func (s *medusaShop) testChangedAtBackend() {
 	s.medusa.Call(s, http.MethodDelete, "/admin/price-lists/"+s.sale(p), nil)
 	s.checkRecord(adapter.Products, 2, map[string]string{"special_price": "null", "special_to_date": "2030-06-01 00:00:00"})
 
-	channel := livebackend.At(p, "sales_channels.0.id")
+	channel := sqltest.LiveValue(p, "sales_channels.0.id")
 	s.post(fmt.Sprint("/admin/sales-channels/", channel, "/products"), object{"remove": []any{p["id"]}})
 	if n := len(s.list(adapter.ProductWebsites, "product_id", "2")); n != 1 {
 		s.Errorf("the product is in %d websites, want 1", n)
@@ -176,7 +175,7 @@ func (s *medusaShop) testChangedAtBackend() {
 	if len(addresses) != 3 || formatValue(addresses[2].Get("street")) != `["1 New Road"]` || addresses[2].Get("country_id").Text() != "IE" {
 		s.Errorf("%d addresses, the last is %s", len(addresses), formatRecord(addresses[len(addresses)-1]))
 	}
-	order := livebackend.At(s.medusa.Call(s, http.MethodGet, "/admin/orders?order=created_at", nil), "orders.1.id")
+	order := sqltest.LiveValue(s.medusa.Call(s, http.MethodGet, "/admin/orders?order=created_at", nil), "orders.1.id")
 	s.post(fmt.Sprint("/admin/orders/", order, "/cancel"), object{})
 	s.checkRecord(adapter.Orders, 2, map[string]string{"status": "canceled", "state": "canceled", "grand_total": "80.2500", "increment_id": "100000002"})
 }
@@ -193,7 +192,7 @@ func (s *medusaShop) testNewAtBackend() {
 		"email": "ada@example.com", "customer_id": ada, "region_id": s.medusa.Region, "items": []object{{"title": "Tray", "variant_sku": "tray-s", "quantity": 3, "unit_price": 12}},
 		"shipping_address": object{"first_name": "Ada", "last_name": "Byron", "address_1": "1 Engine Way", "country_code": "us"},
 	})
-	id := fmt.Sprint(livebackend.At(draft, "draft_order.id"))
+	id := fmt.Sprint(sqltest.LiveValue(draft, "draft_order.id"))
 	s.post("/admin/draft-orders/"+id+"/convert-to-order", object{})
 	if err := s.Scan(s.Context()); err != nil {
 		s.Fatal(err)
@@ -232,7 +231,7 @@ func (s *medusaShop) testChangedInPortico() {
 	})
 	p := s.product(2)
 	s.checkDocument(p, map[string]string{
-		"title": "Kettle", "status": "published", "variants.0.sku": "kettle-2", "variants.0.inventory_items.0.inventory.id": fmt.Sprint(livebackend.At(p, "variants.0.inventory_items.0.inventory_item_id")),
+		"title": "Kettle", "status": "published", "variants.0.sku": "kettle-2", "variants.0.inventory_items.0.inventory.id": fmt.Sprint(sqltest.LiveValue(p, "variants.0.inventory_items.0.inventory_item_id")),
 	})
 	// The price in another currency is preserved.
 	if got, want := prices(p), []string{"100", "70 from 3.5 of a group", "99.9999"}; !slices.Equal(got, want) {
@@ -280,14 +279,14 @@ func (s *medusaShop) testNewInPortico() {
 	})
 	ending := func(p object, path, suffix string) {
 		s.Helper()
-		if got := fmt.Sprint(livebackend.At(p, path)); !strings.HasSuffix(got, suffix) {
+		if got := fmt.Sprint(sqltest.LiveValue(p, path)); !strings.HasSuffix(got, suffix) {
 			s.Errorf("%s is %s", path, got)
 		}
 	}
 	ending(p, "images.0.url", "-side.png")
 	ending(p, "images.1.url", "-front.png")
 	ending(p, "thumbnail", "-front.png")
-	second := fmt.Sprint(livebackend.At(p, "images.0.id"))
+	second := fmt.Sprint(sqltest.LiveValue(p, "images.0.id"))
 	s.update(adapter.ProductImages, front, attrs{"position": 0})
 	p = s.product(product)
 	ending(p, "images.0.url", "-front.png")
@@ -300,7 +299,7 @@ func (s *medusaShop) testNewInPortico() {
 	s.checkAdoptedImage(product, func(there bool) {
 		images := []any{}
 		if there {
-			images = append(images, object{"url": livebackend.At(p, "images.0.url")})
+			images = append(images, object{"url": sqltest.LiveValue(p, "images.0.url")})
 		}
 		s.post(fmt.Sprint("/admin/products/", p["id"]), object{"images": images})
 	})
@@ -321,7 +320,7 @@ func (s *medusaShop) testNewInPortico() {
 	s.checkDocument(eve, map[string]string{"first_name": "Eve", "groups.0.name": "Wholesale"})
 	defaults := 0
 	for _, a := range eve["addresses"].([]any) {
-		if livebackend.At(a, "is_default_billing") == true {
+		if sqltest.LiveValue(a, "is_default_billing") == true {
 			defaults++
 		}
 	}

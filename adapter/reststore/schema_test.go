@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/config/testenv"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/portico-commerce/portico/config/testenv/jsonschemas"
 )
 
 // TestSchema checks that the JSON Schema accepts the existing mappings, and refuses
@@ -17,7 +16,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := jsonschemas.Compile(t, string(text))
+	schema := testenv.Compile(t, string(text))
 	validate := func(content []byte) error {
 		var v any
 		if err := yaml.Unmarshal(content, &v); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"github.com/portico-commerce/portico/config/testenv"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,8 +15,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // A recording has the responses of a fake shop to reads, by URI.
@@ -94,13 +93,13 @@ func startStandIn(tb testing.TB, recorded *recording, delay time.Duration) strin
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.Command(programs.Self(tb, standInName))
+	cmd := exec.Command(testenv.Self(tb, standInName))
 	cmd.Stdin, cmd.Stderr = strings.NewReader(string(script)), os.Stderr
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	programs.Start(tb, cmd)
+	testenv.StartProgram(tb, cmd)
 	url, err := bufio.NewReader(output).ReadString('\n')
 	if err != nil {
 		tb.Fatal(err)

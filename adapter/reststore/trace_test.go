@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
-	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestTrace checks that each attempt to send a request to the backend has a span within the
@@ -38,7 +38,7 @@ func testTrace(t *testing.T, mapping, name, template string) {
 		const list = `[{"id": "ada", "mail": "ada@example.com"}]`
 		respond(w, http.StatusOK, `{"data": {"list": `+list+`, "customers": `+list+`}}`)
 	})
-	collector := otlptest.Start(t)
+	collector := testenv.StartTraceReceiver(t)
 	traces, err := otlp.New(t.Context(), otlp.Options{Endpoint: collector.URL, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

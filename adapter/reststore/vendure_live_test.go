@@ -10,14 +10,13 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/reststore"
-	"github.com/portico-commerce/portico/adapter/reststore/livebackend"
-	"github.com/portico-commerce/portico/adapter/reststore/venduretest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // A vendureShop is the demo store with Vendure as its backend.
 type vendureShop struct {
 	*liveShop
-	vendure *venduretest.Vendure
+	vendure *sqltest.Vendure
 }
 
 // call sends a GraphQL request and returns the first member of its data.
@@ -32,7 +31,7 @@ func (s *vendureShop) call(query string, variables object) any {
 // first returns the only Vendure document that a query for a list finds.
 func (s *vendureShop) first(query string, variables object) object {
 	s.Helper()
-	list, _ := livebackend.At(s.call(query, variables), "items").([]any)
+	list, _ := sqltest.LiveValue(s.call(query, variables), "items").([]any)
 	if len(list) != 1 {
 		s.Fatalf("%s finds %d", query, len(list))
 	}
@@ -59,7 +58,7 @@ func (s *vendureShop) customer(email string) object {
 
 // TestVendure runs the demo store against a real Vendure.
 func TestVendure(t *testing.T) {
-	v := venduretest.Start(t)
+	v := sqltest.StartVendure(t)
 	s := &vendureShop{openLiveShop(t, "vendure", reststore.Options{URL: v.URL, User: v.User, Secret: v.Password, Vars: v.Vars()}), v}
 	s.run(s)
 }
@@ -88,7 +87,7 @@ func (s *vendureShop) testPushed() {
 	})
 	var lines []string
 	for _, line := range order["lines"].([]any) {
-		lines = append(lines, fmt.Sprint(livebackend.At(line, "quantity"), " ", livebackend.At(line, "customFields.name"), " of ", livebackend.At(line, "unitPrice")))
+		lines = append(lines, fmt.Sprint(sqltest.LiveValue(line, "quantity"), " ", sqltest.LiveValue(line, "customFields.name"), " of ", sqltest.LiveValue(line, "unitPrice")))
 	}
 	if slices.Sort(lines); !slices.Equal(lines, []string{"1 Untaxed Mug of 999", "2 Steel Kettle of 3999"}) {
 		s.Errorf("lines %q", lines)
@@ -104,8 +103,8 @@ func (s *vendureShop) collectionSKUs(name string) (all []string) {
 	s.Helper()
 	filters := s.first("query ($name: String!) { collections(options: {filter: {name: {eq: $name}}}) { items { filters { code arguments: args { name value } } } } }", object{"name": name})["filters"]
 	found := s.call("query ($filters: [ConfigurableOperationInput!]!) { previewCollectionVariants(input: {filters: $filters, inheritFilters: false}) { items { sku } } }", object{"filters": filters})
-	for _, v := range livebackend.At(found, "items").([]any) {
-		all = append(all, fmt.Sprint(livebackend.At(v, "sku")))
+	for _, v := range sqltest.LiveValue(found, "items").([]any) {
+		all = append(all, fmt.Sprint(sqltest.LiveValue(v, "sku")))
 	}
 	slices.Sort(all)
 	return all
@@ -115,10 +114,10 @@ func (s *vendureShop) testChangedAtBackend() {
 	p := s.product(2)
 	s.call(`mutation ($input: UpdateProductInput!) { updateProduct(input: $input) { id } }`, object{"input": object{
 		"id": p["id"], "enabled": false, "translations": []object{{"languageCode": "en", "name": "Kupferkessel"}}, "customFields": object{"shortDescription": nil, "weight": 2.25},
-		"facetValueIds": []any{livebackend.At(p, "facetValues.0.id"), s.facetValue("Lighting")},
+		"facetValueIds": []any{sqltest.LiveValue(p, "facetValues.0.id"), s.facetValue("Lighting")},
 	}})
 	s.call(`mutation ($input: UpdateProductVariantInput!) { updateProductVariant(input: $input) { id } }`, object{"input": object{
-		"id": livebackend.At(p, "variants.0.id"), "price": 12012, "stockOnHand": 7, "useGlobalOutOfStockThreshold": false, "outOfStockThreshold": -5,
+		"id": sqltest.LiveValue(p, "variants.0.id"), "price": 12012, "stockOnHand": 7, "useGlobalOutOfStockThreshold": false, "outOfStockThreshold": -5,
 	}})
 	s.checkRecord(adapter.Products, 2, map[string]string{
 		"name": "Kupferkessel", "status": "2", "short_description": "null", "weight": "2.2500", "price": "120.1200", "sku": "kettle-copper",
@@ -139,7 +138,7 @@ func (s *vendureShop) testChangedAtBackend() {
 	if n, m := len(s.list(adapter.Products, "name", "Kupferkessel")), len(s.list(adapter.Products, "name", "Copper Kettle")); n != 1 || m != 0 {
 		s.Errorf("%d of the new name, %d of the old one", n, m)
 	}
-	s.call("mutation ($channel: ID!, $id: ID!) { removeProductsFromChannel(input: {channelId: $channel, productIds: [$id]}) { id } }", object{"channel": livebackend.At(p, "channels.1.id"), "id": p["id"]})
+	s.call("mutation ($channel: ID!, $id: ID!) { removeProductsFromChannel(input: {channelId: $channel, productIds: [$id]}) { id } }", object{"channel": sqltest.LiveValue(p, "channels.1.id"), "id": p["id"]})
 	if n := len(s.list(adapter.ProductWebsites, "product_id", "2")); n != 1 {
 		s.Errorf("the product is in %d websites, want 1", n)
 	}
@@ -165,9 +164,9 @@ func (s *vendureShop) facetValue(collection string) any {
 }
 
 func (s *vendureShop) testNewAtBackend() {
-	id := func(query string, variables object) any { return livebackend.At(s.call(query, variables), "id") }
+	id := func(query string, variables object) any { return sqltest.LiveValue(s.call(query, variables), "id") }
 	tray := id(`mutation { createProduct(input: {enabled: true, translations: [{languageCode: en, name: "Tray", slug: "tray", description: ""}]}) { id } }`, nil)
-	variant := livebackend.At(s.call(`mutation ($id: ID!) { createProductVariants(input: [{productId: $id, sku: "tray-s", price: 1200, stockOnHand: 9, translations: [{languageCode: en, name: "Tray"}]}]) { id } }`, object{"id": tray}), "0.id")
+	variant := sqltest.LiveValue(s.call(`mutation ($id: ID!) { createProductVariants(input: [{productId: $id, sku: "tray-s", price: 1200, stockOnHand: 9, translations: [{languageCode: en, name: "Tray"}]}]) { id } }`, object{"id": tray}), "0.id")
 	channel := s.first(`{ channels(options: {filter: {code: {eq: "Main Website"}}}) { items { id } } }`, nil)["id"]
 	s.call("mutation ($channel: ID!, $id: ID!) { assignProductsToChannel(input: {channelId: $channel, productIds: [$id]}) { id } }", object{"channel": channel, "id": tray})
 	shipping := id(`mutation { createShippingMethod(input: {code: "flat", fulfillmentHandler: "manual-fulfillment",
@@ -263,7 +262,7 @@ func (s *vendureShop) testNewInPortico() {
 	s.checkAdoptedImage(product, func(there bool) {
 		assets := []any{}
 		if there {
-			assets = append(assets, livebackend.At(p, "assets.0.id"))
+			assets = append(assets, sqltest.LiveValue(p, "assets.0.id"))
 		}
 		s.call("mutation ($id: ID!, $assets: [ID!]) { updateProduct(input: {id: $id, assetIds: $assets}) { id } }", object{"id": p["id"], "assets": assets})
 	})
@@ -283,7 +282,7 @@ func (s *vendureShop) testNewInPortico() {
 	}
 	eve := s.customer("eve@example.com")
 	s.checkDocument(eve, map[string]string{"firstName": "Eve", "groups.0.name": "Wholesale", "addresses.1.fullName": "Eve New", "addresses.2": "<nil>"})
-	if written := fmt.Sprint(livebackend.At(eve, "addresses.0.defaultBillingAddress"), livebackend.At(eve, "addresses.1.defaultBillingAddress")); strings.Count(written, "true") != 1 {
+	if written := fmt.Sprint(sqltest.LiveValue(eve, "addresses.0.defaultBillingAddress"), sqltest.LiveValue(eve, "addresses.1.defaultBillingAddress")); strings.Count(written, "true") != 1 {
 		s.Errorf("default addresses: %s", written)
 	}
 	s.checkRecord(adapter.Customers, customer, map[string]string{"email": "Eve@Example.com"})
@@ -291,7 +290,7 @@ func (s *vendureShop) testNewInPortico() {
 
 // testRejected checks that a write that Vendure rejects does not change the local replica.
 func (s *vendureShop) testRejected() {
-	own := livebackend.At(s.call(`mutation { createProduct(input: {translations: [{languageCode: en, name: "Own", slug: "own", description: ""}]}) { id } }`, nil), "id")
+	own := sqltest.LiveValue(s.call(`mutation { createProduct(input: {translations: [{languageCode: en, name: "Own", slug: "own", description: ""}]}) { id } }`, nil), "id")
 	s.call(`mutation ($id: ID!) { createProductVariants(input: [{productId: $id, sku: "vendures-own", translations: [{languageCode: en, name: "Own"}]}]) { id } }`, object{"id": own})
 	s.checkTakenSKU("vendures-own")
 }
@@ -299,7 +298,7 @@ func (s *vendureShop) testRejected() {
 func (s *vendureShop) testDeleted() {
 	count := func(query string) {
 		s.Helper()
-		if n := fmt.Sprint(livebackend.At(s.call(query, nil), "totalItems")); n != "0" {
+		if n := fmt.Sprint(sqltest.LiveValue(s.call(query, nil), "totalItems")); n != "0" {
 			s.Errorf("%s finds %s", query, n)
 		}
 	}

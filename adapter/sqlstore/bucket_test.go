@@ -14,16 +14,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3/s3test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestConformanceOnBucket runs the conformance suite with images in an S3-compatible store.
 func TestConformanceOnBucket(t *testing.T) {
-	nightly.Only(t, "media")
-	server := s3test.Start(t)
+	testenv.OnlyNightly(t, "media")
+	server := sqltest.StartBucketServer(t)
 	opened := 0
 	adaptertest.Run(t, adaptertest.Harness{
 		Open: func(t *testing.T) adapter.Adapter {
@@ -43,9 +42,9 @@ func TestConformanceOnBucket(t *testing.T) {
 
 // TestBucket writes images on every engine while the media store is killed and stopped.
 func TestBucket(t *testing.T) {
-	nightly.Only(t, "media")
+	testenv.OnlyNightly(t, "media")
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
-		server := s3test.Start(t)
+		server := sqltest.StartBucketServer(t)
 		store := server.Open(t, func(o *media.BucketOptions) { o.Timeout = time.Second })
 		db := sqlstore.OpenWith(t, sqlstore.Options{DSN: sqlstore.NewDemo(t, e), Migrate: true, SecretKey: sqlstore.SecretKey, Media: store})
 		images := adaptertest.StoreOf(t, db.Adapter(), adapter.ProductImages)

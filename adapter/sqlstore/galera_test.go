@@ -15,15 +15,14 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest/galeratest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestGalera writes at two nodes of a cluster at once. Writes that a lock on one server excludes are
 // excluded between two nodes, too.
 func TestGalera(t *testing.T) {
-	nightly.Only(t, "galera")
-	cluster := galeratest.Start(t)
+	testenv.OnlyNightly(t, "galera")
+	cluster := sqltest.StartGalera(t)
 	dsns := cluster.Database("shop")
 	if err := demotest.Load(dsns[0]); err != nil {
 		t.Fatal(err)
@@ -76,7 +75,7 @@ func count(t *testing.T, dsn, text string) (n int) {
 
 // testGaleraMigrations opens an empty database four times at once, at two nodes, as replicas do at their
 // start. Each migration runs once.
-func testGaleraMigrations(t *testing.T, cluster *galeratest.Cluster) {
+func testGaleraMigrations(t *testing.T, cluster *sqltest.GaleraCluster) {
 	for round := range 5 {
 		dsns := cluster.Database(fmt.Sprintf("empty%d", round))
 		cluster.Nodes[1].Query(t, "SELECT 1") // this waits until the node has the database
@@ -272,7 +271,7 @@ func testGaleraLease(t *testing.T, nodes [2]*sqlstore.DB) {
 
 // testGaleraIsolated cuts a node off: it reports that it is not ready, and calls fail with kind
 // Unavailable.
-func testGaleraIsolated(t *testing.T, cluster *galeratest.Cluster, dsns []string) {
+func testGaleraIsolated(t *testing.T, cluster *sqltest.GaleraCluster, dsns []string) {
 	db := sqlstore.OpenWith(t, sqlstore.Options{DSN: dsns[2]})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -311,8 +310,8 @@ func testGaleraIsolated(t *testing.T, cluster *galeratest.Cluster, dsns []string
 // BenchmarkGalera measures the cost of the node's first applying the commits of the cluster
 // (wsrep_sync_wait), on an idle cluster.
 func BenchmarkGalera(b *testing.B) {
-	nightly.Only(b, "galera")
-	dsns := galeratest.Start(b).Database("shop")
+	testenv.OnlyNightly(b, "galera")
+	dsns := sqltest.StartGalera(b).Database("shop")
 	if err := demotest.Load(dsns[0]); err != nil {
 		b.Fatal(err)
 	}

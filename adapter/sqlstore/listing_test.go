@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/rules"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/pressly/goose/v3"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // largeOutbox is the number of entries that the outbox of TestLargeOutbox has in each state.
@@ -34,7 +34,7 @@ func (m *mirroredStore) fill(firstKey int64, parked bool, retry time.Time) {
 // TestLargeOutbox runs the outbox queries of the deliverer, the metrics, commands and imports
 // while 100,000 changes wait and as many are dead letters; none of them is due.
 func TestLargeOutbox(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	for _, e := range sqltest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			m := newMirroredStore(t, openDemo(t, e))

@@ -16,12 +16,11 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest/pgbouncertest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // pooled returns the options to open a database through a pooler in transaction mode.
-func pooled(tb testing.TB, b *pgbouncertest.Bouncer, dsn string) sqlstore.Options {
+func pooled(tb testing.TB, b *sqltest.Bouncer, dsn string) sqlstore.Options {
 	tb.Helper()
 	return sqlstore.Options{
 		DSN: b.Through(dsn), DirectDSN: dsn, PerTransaction: true, Migrate: true,
@@ -31,9 +30,9 @@ func pooled(tb testing.TB, b *pgbouncertest.Bouncer, dsn string) sqlstore.Option
 
 // TestConformancePgBouncer is TestConformance through PgBouncer in transaction mode.
 func TestConformancePgBouncer(t *testing.T) {
-	nightly.Only(t, "pgbouncer")
+	testenv.OnlyNightly(t, "pgbouncer")
 	t.Parallel()
-	bouncer := pgbouncertest.Start(t, sqltest.Postgres(t), "transaction")
+	bouncer := sqltest.StartBouncer(t, sqltest.Postgres(t), "transaction")
 	postgres := sqltest.Servers()[0]
 	var dsn string // of the latest store
 	open := sqlstore.StoreOpener(t, func(tb testing.TB) *sqlstore.DB {
@@ -57,7 +56,7 @@ func TestConformancePgBouncer(t *testing.T) {
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.Postgres(t)
-	bouncer := pgbouncertest.Start(t, dsn, "transaction")
+	bouncer := sqltest.StartBouncer(t, dsn, "transaction")
 	options := pooled(t, bouncer, dsn)
 
 	t.Run("without direct DSN", func(t *testing.T) {
@@ -135,7 +134,7 @@ func TestPgBouncerSessions(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.Postgres(t)
 	db := sqlstore.OpenWith(t, sqlstore.Options{
-		DSN: pgbouncertest.Start(t, dsn, "session").Through(dsn), Migrate: true, MediaDir: t.TempDir(),
+		DSN: sqltest.StartBouncer(t, dsn, "session").Through(dsn), Migrate: true, MediaDir: t.TempDir(),
 		WriteConnections: 3, ReadConnections: 3, // PgBouncer's pool has as many together
 	})
 	if err := db.Load(t.Context(), data(t), nil); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // openWithStoreViewValues opens the demo store with images and values of store views.
@@ -84,10 +84,10 @@ func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
 // it chooses one of names.
 func oneVariant(t *testing.T, names ...string) func(name string) bool {
 	t.Helper()
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		return func(string) bool { return true }
 	}
-	one := names[nightly.NewSample(t).IntN(len(names))]
+	one := names[testenv.NewSample(t).IntN(len(names))]
 	return func(name string) bool { return name == one }
 }
 

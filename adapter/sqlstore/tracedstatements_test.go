@@ -13,14 +13,14 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
-	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestTracedStatements checks on each engine that the statements of a request are traced, that
 // statements of other work are not, and that no span has a value.
 func TestTracedStatements(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
-		collector := otlptest.Start(t)
+		collector := testenv.StartTraceReceiver(t)
 		traces, err := otlp.New(t.Context(), otlp.Options{Endpoint: collector.URL, Sample: 1, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

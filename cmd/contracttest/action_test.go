@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -92,7 +92,7 @@ func (a *githubAction) runStep(t *testing.T, name, temp string, inputs map[strin
 // TestAction runs the steps of the action with the environment that GitHub gives them.
 func TestAction(t *testing.T) {
 	t.Parallel()
-	programs.Need(t, "bash")
+	testenv.Need(t, "bash")
 	action := loadAction(t)
 	temp := t.TempDir()
 	if code, output, _ := action.runStep(t, "Build contracttest", temp, nil); code != 0 {

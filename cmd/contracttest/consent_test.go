@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
@@ -40,7 +40,7 @@ func TestConsentCases(t *testing.T) {
 		change func(*http.Response, string) string
 		want   []string // parts of the names of all cases that fail
 	}
-	for i, tt := range nightly.Rows(t, []deviation{
+	for i, tt := range testenv.Rows(t, []deviation{
 		{"the callback is not confirmed", at("/oauth/initiate"), text("&oauth_callback_confirmed=true", ""),
 			[]string{"asks for a request token", "refused an access token", "logs in", "takes a verifier", "rejects", "pop-up"}},
 		{"another problem", at("/oauth/initiate"), text("signature_invalid", "signature_wrong"), []string{"refused a request token"}},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/portico-commerce/portico/cmd/portico/app"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestMain removes the environment variables that would set flags.
@@ -17,13 +17,13 @@ func TestMain(m *testing.M) {
 			_ = os.Unsetenv(name)
 		}
 	}
-	programs.Main(m, map[string]func(){"contracttest": main, "portico": func() { app.Main() }})
+	testenv.Main(m, map[string]func(){"contracttest": main, "portico": func() { app.Main() }})
 }
 
 // startProcess starts contracttest. At the end of the test it is killed if it still runs.
 func startProcess(t *testing.T, arguments ...string) *apptest.Process {
 	t.Helper()
-	return apptest.StartProgram(t, nil, programs.Self(t, "contracttest"), arguments...)
+	return apptest.StartProgram(t, nil, testenv.Self(t, "contracttest"), arguments...)
 }
 
 // startPortico serves the demo store until the test ends. It returns the base URL and the

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"io"
 	"net"
 	"net/http"
@@ -12,9 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // someCases selects cases of two resources, and recorded exchanges of others.
@@ -24,7 +23,7 @@ const someCases = "^((smoke|customers|documented/stockitems)/|recorded/stock_ord
 // reports.
 func TestRunPasses(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range nightly.Rows(t, []string{"documented", "magento"}, 2) {
+	for _, dialect := range testenv.Rows(t, []string{"documented", "magento"}, 2) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			base, reset := startPortico(t, dialect)

@@ -13,8 +13,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -113,9 +112,9 @@ func TestWrongServer(t *testing.T) {
 // checks that they fail in the same way, whatever the requests are signed with.
 func TestRepeatCommands(t *testing.T) {
 	t.Parallel()
-	programs.Need(t, "curl")
+	testenv.Need(t, "curl")
 	srv := newAlmostRightServer(t)
-	for _, method := range nightly.Rows(t, []string{"PLAINTEXT", "HMAC-SHA1"}, 2) {
+	for _, method := range testenv.Rows(t, []string{"PLAINTEXT", "HMAC-SHA1"}, 2) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			credentials := apptest.NewFile(t, "shop's credentials.yaml", strings.Replace(string(contracttests.DemoCredentialsFile()), "signature: PLAINTEXT", "signature: "+method, 1))
@@ -162,7 +161,7 @@ func linesAfter(text, heading string) (lines []string) {
 // pasteIntoShell runs a command line in a shell that finds contracttest.
 func pasteIntoShell(t *testing.T, line string) (code int, output string) {
 	t.Helper()
-	folder := filepath.Dir(programs.Self(t, "contracttest"))
+	folder := filepath.Dir(testenv.Self(t, "contracttest"))
 	shell := exec.CommandContext(t.Context(), "sh", "-c", line)
 	shell.Env = append(os.Environ(), "PATH="+folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	out, err := shell.CombinedOutput()
@@ -176,7 +175,7 @@ func pasteIntoShell(t *testing.T, line string) (code int, output string) {
 // sign.
 func TestSign(t *testing.T) {
 	t.Parallel()
-	programs.Need(t, "curl")
+	testenv.Need(t, "curl")
 	base, _ := startPortico(t, "documented")
 	credentials := apptest.NewFile(t, "credentials.yaml", "signature: HMAC-SHA1\nconsumer: {key: "+strings.Repeat("a", 32)+", secret: "+strings.Repeat("b", 32)+
 		"}\nadmin: {token: "+strings.Repeat("c", 32)+", secret: "+strings.Repeat("d", 32)+"}\n")

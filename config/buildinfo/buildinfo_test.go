@@ -2,6 +2,7 @@ package buildinfo
 
 import (
 	"encoding/json"
+	"github.com/portico-commerce/portico/config/testenv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +10,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 const pseudo = "v1.2.1-0.20260102030405-0123456789ab"
@@ -76,7 +75,7 @@ func TestWrite(t *testing.T) {
 // TestBuilds builds a program from this package in a repository, and reads its output.
 func TestBuilds(t *testing.T) {
 	t.Parallel()
-	programs.Need(t, "git")
+	testenv.Need(t, "git")
 	folder := t.TempDir()
 	run := func(name string, arguments ...string) string {
 		t.Helper()

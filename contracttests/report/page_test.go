@@ -21,8 +21,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/config/testenv/programs/chromium"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/contracttests/spec"
@@ -57,7 +56,7 @@ type browser struct {
 // name.
 func openBrowser(t *testing.T, pages map[string][]byte) *browser {
 	t.Helper()
-	ctx := chromium.Open(t)
+	ctx := testenv.Open(t)
 	b := &browser{t: t, ctx: ctx}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
@@ -180,7 +179,7 @@ func ids(r *contracttests.Report, fits func(*contracttests.Result) bool) []strin
 
 // TestPage uses the page in a browser like a reader does.
 func TestPage(t *testing.T) {
-	nightly.Only(t, "browsers")
+	testenv.OnlyNightly(t, "browsers")
 	s := newSampler(t)
 	bad := s.newReport(40, false) // with a failure of each kind
 	b := openBrowser(t, map[string][]byte{

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
@@ -193,7 +193,7 @@ func TestTableEscapesHostileText(t *testing.T) {
 // TestPasteableCommand checks that a shell decodes a displayed command to the original
 // arguments.
 func TestPasteableCommand(t *testing.T) {
-	bash := programs.Need(t, "bash")
+	bash := testenv.Need(t, "bash")
 	for _, tt := range []struct{ name, argument string }{
 		{"plain", `{"a":"b"}`},
 		{"lines", "<?xml version=\"1.0\"?>\n\t<a/>\r\n"},

@@ -15,7 +15,7 @@ import (
 
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // guestList is the path of the benchmarks of cached replies. As on the demo store, which has few products, the reply
@@ -101,7 +101,7 @@ func benchmarkRedisHit(b *testing.B) {
 // startVarnish starts Varnish with a reply in its cache.
 func startVarnish(b *testing.B, reply floor) *server {
 	b.Helper()
-	path := programs.Need(b, "varnishd")
+	path := testenv.Need(b, "varnishd")
 	origin := startFloor(b, reply)
 	address := apptest.FreeAddress(b)
 	cmd := exec.Command(path, "-F", "-j", "none", "-a", address, "-b", origin.address, "-n", filepath.Join(b.TempDir(), "varnish"), "-s", "malloc,64m", "-t", "3600")
@@ -113,7 +113,7 @@ func startVarnish(b *testing.B, reply floor) *server {
 // startNginx starts nginx with the body of a reply in a file.
 func startNginx(b *testing.B, reply floor) *server {
 	b.Helper()
-	path, dir, address := programs.Need(b, "nginx"), b.TempDir(), apptest.FreeAddress(b)
+	path, dir, address := testenv.Need(b, "nginx"), b.TempDir(), apptest.FreeAddress(b)
 	configuration := fmt.Sprintf(`daemon off; pid %[1]s/pid; error_log %[1]s/errors; worker_processes auto;
 events {}
 http {

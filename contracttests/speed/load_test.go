@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"github.com/portico-commerce/portico/config/testenv"
 	"io"
 	"net"
 	"net/http"
@@ -20,8 +21,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 var (
@@ -131,7 +130,7 @@ func runLoad(b *testing.B, s *server, r request, took time.Duration) (replies in
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.CommandContext(b.Context(), programs.Self(b, loadProgram))
+	cmd := exec.CommandContext(b.Context(), testenv.Self(b, loadProgram))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(settings), os.Stderr
 	out, err := cmd.Output()
 	var done sent

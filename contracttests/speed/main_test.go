@@ -3,10 +3,13 @@
 package speed
 
 import (
+	"flag"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // Names of the programs that the test binary holds.
@@ -16,6 +19,14 @@ const (
 	loadProgram    = "load"
 )
 
+// TestMain holds large stores on disk, in /var/tmp unless TMPDIR names another folder.
 func TestMain(m *testing.M) {
-	programs.Main(m, map[string]func(){porticoProgram: func() { app.Main() }, floorProgram: floorMain, loadProgram: loadMain})
+	flag.Parse()
+	if *products > 0 && os.Getenv("TMPDIR") == "" {
+		if err := os.Setenv("TMPDIR", "/var/tmp"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	testenv.Main(m, map[string]func(){porticoProgram: func() { app.Main() }, floorProgram: floorMain, loadProgram: loadMain})
 }

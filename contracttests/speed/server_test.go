@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"io"
 	"maps"
 	"net"
@@ -20,9 +22,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // A server is a running process that is measured.
@@ -42,7 +41,7 @@ func startPortico(b testing.TB, environ []string, arguments ...string) *server {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = log.Close() })
-	cmd := exec.Command(programs.Self(b, porticoProgram), append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}, arguments...)...)
+	cmd := exec.Command(testenv.Self(b, porticoProgram), append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}, arguments...)...)
 	cmd.Env = append(append(apptest.WithoutSettings(os.Environ()), "TMPDIR="+b.TempDir()), environ...)
 	cmd.Dir, cmd.Stderr = b.TempDir(), log
 	s := &server{}
@@ -70,7 +69,7 @@ func startFloor(b testing.TB, f floor) *server {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command(programs.Self(b, floorProgram))
+	cmd := exec.Command(testenv.Self(b, floorProgram))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(settings), os.Stderr
 	address := strings.TrimSpace(startAndRead(b, cmd, "\n"))
 	return &server{address: address, pid: cmd.Process.Pid}
@@ -84,7 +83,7 @@ func startAndRead(b testing.TB, cmd *exec.Cmd, until string) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	programs.Start(b, cmd)
+	testenv.StartProgram(b, cmd)
 	lines, said := bufio.NewReader(out), ""
 	for !strings.Contains(said, until) {
 		line, err := lines.ReadString('\n')
@@ -99,7 +98,7 @@ func startAndRead(b testing.TB, cmd *exec.Cmd, until string) string {
 // startDaemon starts a server program that listens on address, and waits until it does.
 func startDaemon(b testing.TB, cmd *exec.Cmd, address string) *server {
 	b.Helper()
-	ended := programs.Start(b, cmd)
+	ended := testenv.StartProgram(b, cmd)
 	b.Cleanup(func() { // or its children would go on
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-ended

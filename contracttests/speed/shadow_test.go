@@ -3,9 +3,8 @@
 package speed
 
 import (
-	"testing"
-
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"testing"
 )
 
 // BenchmarkShadow compares a server with shadowed reads to one without, which is the floor. The metric

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/auth/authtest"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -460,11 +460,11 @@ func TestStoreFailure(t *testing.T) {
 	tests := []struct {
 		name   string
 		header string
-		broken func(*authtest.Store, *memoryNonces)
+		broken func(*adaptertest.Store, *memoryNonces)
 	}{
-		{"consumers", plaintext().header(), func(c *authtest.Store, _ *memoryNonces) { c.Fail = down }},
-		{"nonce of a known consumer", nonced("n").header(), func(_ *authtest.Store, n *memoryNonces) { n.fail = down }},
-		{"nonce of an unknown consumer", nonced("n").with("consumer_key", unknown).header(), func(_ *authtest.Store, n *memoryNonces) { n.fail = down }},
+		{"consumers", plaintext().header(), func(c *adaptertest.Store, _ *memoryNonces) { c.Fail = down }},
+		{"nonce of a known consumer", nonced("n").header(), func(_ *adaptertest.Store, n *memoryNonces) { n.fail = down }},
+		{"nonce of an unknown consumer", nonced("n").with("consumer_key", unknown).header(), func(_ *adaptertest.Store, n *memoryNonces) { n.fail = down }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

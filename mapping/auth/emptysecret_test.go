@@ -1,9 +1,8 @@
 package auth
 
 import (
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"testing"
-
-	"github.com/portico-commerce/portico/mapping/auth/authtest"
 )
 
 // TestEmptySecret: anyone can compute a signature under an empty secret, so no such signature
@@ -53,7 +52,7 @@ func TestEmptySecret(t *testing.T) {
 const customerPath = "/api/rest/customers/1"
 
 // setSecrets replaces the secrets of the client and of the administrator's token.
-func setSecrets(s *authtest.Store, client, token string) {
+func setSecrets(s *adaptertest.Store, client, token string) {
 	t := s.Tokens[adminToken]
 	s.Client.Secret, t.Secret = client, token
 	s.Tokens[adminToken] = t

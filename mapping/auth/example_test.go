@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/auth/authtest"
 )
 
 // A proxy signs the request that it sends on to another server.
@@ -45,7 +45,7 @@ func ExampleAuthenticator_Authenticate() {
 		fmt.Println(err)
 		return
 	}
-	authenticator := auth.New(authtest.New(adapter.Consumer{Key: "known"}), nil, auth.Options{})
+	authenticator := auth.New(adaptertest.New(adapter.Consumer{Key: "known"}), nil, auth.Options{})
 	_, err = authenticator.Authenticate(context.Background(), request)
 	fmt.Println(err)
 	// Output: oauth_problem=consumer_key_rejected

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/auth/authtest"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
-func newGranting(crash bool) (*Granting, *authtest.Store) {
+func newGranting(crash bool) (*Granting, *adaptertest.Store) {
 	a, credentials, _ := newAuthenticator(Options{RSACrashes: crash})
 	return NewGranting(a, credentials, crash), credentials
 }

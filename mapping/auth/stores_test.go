@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/auth/authtest"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
 // The credentials of the demo data set, and additional ones for errors.
@@ -32,8 +32,8 @@ var (
 )
 
 // newCredentials returns the credentials.
-func newCredentials() *authtest.Store {
-	return authtest.New(adapter.Consumer{ID: 1, Name: "Demo", Key: consumerKey, Secret: consumerSecret},
+func newCredentials() *adaptertest.Store {
+	return adaptertest.New(adapter.Consumer{ID: 1, Name: "Demo", Key: consumerKey, Secret: consumerSecret},
 		adapter.Token{Token: adminToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11},
 		adapter.Token{Token: customerToken, Secret: customerSecret, Type: adapter.AccessToken, ConsumerID: 1, CustomerID: 12},
 		adapter.Token{Token: requestToken, Secret: adminSecret, Type: adapter.RequestToken, ConsumerID: 1},
@@ -81,7 +81,7 @@ func (n *memoryNonces) Used(_ context.Context, nonce string) (bool, error) {
 const serverTime = 1_800_000_000
 
 // newAuthenticator returns an Authenticator with new stores, at serverTime.
-func newAuthenticator(o Options) (*Authenticator, *authtest.Store, *memoryNonces) {
+func newAuthenticator(o Options) (*Authenticator, *adaptertest.Store, *memoryNonces) {
 	credentials, nonces := newCredentials(), newMemoryNonces()
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Unix(serverTime, 0) }

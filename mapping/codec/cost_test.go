@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -14,7 +14,7 @@ import (
 // more than Cost estimates.
 func TestCost(t *testing.T) {
 	n := 40_000
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		n = 200_000
 	}
 	for _, tt := range []struct {

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/mapping/auth"
-	"github.com/portico-commerce/portico/mapping/auth/authtest"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -92,7 +92,7 @@ func (u *users) set(id int64, name, value string) {
 }
 
 // grants is an in-memory store of tokens, for which every nonce is new.
-type grants struct{ *authtest.Store }
+type grants struct{ *adaptertest.Store }
 
 func (grants) Use(context.Context, string, int64) (bool, error) { return true, nil }
 func (grants) Used(context.Context, string) (bool, error)       { return false, nil }
@@ -111,7 +111,7 @@ type shop struct {
 }
 
 const (
-	verifier      = authtest.Verifier
+	verifier      = adaptertest.Verifier
 	adaPassword   = "ada's password"
 	adminPassword = "admin's password"
 )
@@ -131,7 +131,7 @@ func newShop(t testing.TB, edit ...func(*Options)) *shop {
 	schemas := adapter.NewSchemas()
 	s := &shop{
 		t: t, now: time.Unix(1_800_000_000, 0), customers: &users{}, admins: &users{},
-		grants: grants{authtest.New(adapter.Consumer{ID: 1, Name: "ERP & Sons <1>", Key: programKey, Secret: programSecret})},
+		grants: grants{adaptertest.New(adapter.Consumer{ID: 1, Name: "ERP & Sons <1>", Key: programKey, Secret: programSecret})},
 	}
 	for id, c := range [][3]string{{"ada@example.com", hash(adaPassword)}, {"ada@example.com", hash("second")}, {"eve@example.com", hash("third"), "key"}, {"dot@example.com"}} {
 		r := adapter.NewRecord(schemas.Of(adapter.Customers))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -113,7 +113,7 @@ func TestDatesAreTheDatabases(t *testing.T) {
 	}
 
 	count := 600
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		count = 15_000
 	}
 	seed := rand.Uint64()

@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -46,7 +46,7 @@ func TestRecordingsNoticeRenames(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		renames := map[string]bool{} // whether a recording notices
 		for _, source := range sources() {
-			if source.dialect.Name == d.Name && (nightly.Whole() || source.name == "recordings") {
+			if source.dialect.Name == d.Name && (testenv.Nightly() || source.name == "recordings") {
 				renameFields(t, &source, renames)
 			}
 		}
@@ -83,7 +83,7 @@ func renameFields(t *testing.T, source *source, renames map[string]bool) {
 			renames[name+"."+field] = slices.ContainsFunc(answers[field], func(call *call) bool { return c.checkAnswer(call) != nil })
 			delete(fields, field+renamed)
 			fields[field] = schema
-			if renames[name+"."+field] && !nightly.Whole() {
+			if renames[name+"."+field] && !testenv.Nightly() {
 				break
 			}
 		}

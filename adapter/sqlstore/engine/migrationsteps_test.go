@@ -12,7 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A killed is a process that ends at a statement: the last statement reaches the server or not, and
@@ -75,7 +75,7 @@ func (c killedConn) PrepareContext(ctx context.Context, text string) (s driver.S
 
 // TestMigrationKilled is TestMigrationKilledOnce for many statements.
 func TestMigrationKilled(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	killMigrations(t)
 }
 
@@ -122,7 +122,7 @@ func killMigrations(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := columns(whole)
-		sample := nightly.NewSample(t)
+		sample := testenv.NewSample(t)
 		killed := 0
 		for n := range total {
 			for _, executed := range []bool{false, true} {

@@ -3,9 +3,8 @@ package engine_test
 import (
 	"testing"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/pressly/goose/v3"
 )
 
 // TestStoreState checks that each database has an identity of its own that stays, and an epoch that

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3/s3test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestMarker marks a bucket and what is below a prefix of it, and finds out whether they hold images.
 func TestMarker(t *testing.T) {
-	nightly.Only(t, "media")
-	server := s3test.Start(t)
+	testenv.OnlyNightly(t, "media")
+	server := sqltest.StartBucketServer(t)
 	for _, prefix := range []string{"shop/", "other/"} {
 		store := server.Open(t, func(o *media.BucketOptions) { o.Prefix = prefix })
 		one, other := media.Marker{Identity: "ONE", Place: "here " + prefix}, media.Marker{Identity: "OTHER"}

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sqlstore/blobs/s3/s3test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // read returns the bytes of a file.
@@ -49,8 +49,8 @@ func add(t *testing.T, store media.Store, content string) (media.Pending, media.
 
 // TestStore stores, reads and removes objects on a real server.
 func TestStore(t *testing.T) {
-	nightly.Only(t, "media")
-	server := s3test.Start(t)
+	testenv.OnlyNightly(t, "media")
+	server := sqltest.StartBucketServer(t)
 	store := server.Open(t, func(o *media.BucketOptions) { o.Prefix = "shop/" })
 	large := strings.Repeat("0123456789", 600_000)
 	for name, content := range map[string]string{"empty": "", "small": "\x00bytes\xff", "large": large} {
@@ -133,7 +133,7 @@ func TestStore(t *testing.T) {
 }
 
 // objects returns the keys of all objects.
-func objects(t *testing.T, server *s3test.Server) (keys []string) {
+func objects(t *testing.T, server *sqltest.BucketServer) (keys []string) {
 	t.Helper()
 	err := filepath.WalkDir(server.Folder, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -150,8 +150,8 @@ func objects(t *testing.T, server *s3test.Server) (keys []string) {
 
 // TestRefused checks what cannot be used, and that errors do not hold secrets.
 func TestRefused(t *testing.T) {
-	nightly.Only(t, "media")
-	server := s3test.Start(t)
+	testenv.OnlyNightly(t, "media")
+	server := sqltest.StartBucketServer(t)
 	for name, change := range map[string]func(*media.BucketOptions){
 		"another secret": func(o *media.BucketOptions) { o.SecretKey = "hidden-secret" },
 		"another key":    func(o *media.BucketOptions) { o.AccessKey, o.SecretKey = "other", "hidden-secret" },
@@ -174,8 +174,8 @@ func TestRefused(t *testing.T) {
 // TestServerAway kills and stops the server, and checks that requests end in time, are refused at
 // once after several failures, and succeed when it is back.
 func TestServerAway(t *testing.T) {
-	nightly.Only(t, "media")
-	server := s3test.Start(t)
+	testenv.OnlyNightly(t, "media")
+	server := sqltest.StartBucketServer(t)
 	store := server.Open(t, func(o *media.BucketOptions) { o.Timeout = time.Second })
 	_, file := add(t, store, "acknowledged")
 	for name, away := range map[string]func() (back func()){
@@ -213,8 +213,8 @@ func TestServerAway(t *testing.T) {
 
 // TestAbandoned removes uploads without a row after a day, and no others.
 func TestAbandoned(t *testing.T) {
-	nightly.Only(t, "media")
-	server := s3test.Start(t)
+	testenv.OnlyNightly(t, "media")
+	server := sqltest.StartBucketServer(t)
 	store := server.Open(t, func(o *media.BucketOptions) { o.Prefix = "shop/" })
 	var files []media.Ref
 	for i := range 3 {

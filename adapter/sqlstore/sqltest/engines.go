@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // An Engine is a kind of database that the tests run on.
@@ -60,7 +60,7 @@ func SQLite(tb testing.TB) string { tb.Helper(); return migrated.SQLite(tb) }
 // much slower than a file, fewer of the list tests run.
 func (e Engine) Sampled(tb testing.TB) func() bool {
 	tb.Helper()
-	sample, oneIn := nightly.NewSample(tb), 20
+	sample, oneIn := testenv.NewSample(tb), 20
 	if e.Name != "sqlite" {
 		oneIn = 120
 	}
@@ -96,7 +96,7 @@ func sampledEngines(t *testing.T) []Engine {
 	t.Helper()
 	const oneIn = 4
 	engines := Engines()
-	if last := len(engines) - 1; engines[last].Name == "mariadb" && !nightly.NewSample(t).Takes(oneIn) {
+	if last := len(engines) - 1; engines[last].Name == "mariadb" && !testenv.NewSample(t).Takes(oneIn) {
 		return engines[:last]
 	}
 	return engines
@@ -109,7 +109,7 @@ func EachEngineNightly(t *testing.T, test func(t *testing.T, e Engine)) {
 	switch {
 	case testing.Short():
 		engines = Servers()
-	case !nightly.Whole():
+	case !testenv.Nightly():
 		engines = engines[:1]
 	}
 	inParallel(t, engines, test)

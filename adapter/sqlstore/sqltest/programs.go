@@ -10,8 +10,7 @@ import (
 
 	_ "github.com/go-sql-driver/mysql" // driver "mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // postgres returns the program of PostgreSQL. Its databases use the collation of a
@@ -23,7 +22,7 @@ func postgres() *program {
 		pkg:     "postgresql",
 		folders: []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"},
 		users:   []string{"postgres", "nobody"},
-		filesIn: programs.MemoryFolder(),
+		filesIn: testenv.MemoryFolder(),
 		stop:    "QUIT",
 		initialize: func(bin, dir string) *exec.Cmd {
 			return exec.Command(filepath.Join(bin, "initdb"), "--pgdata=data", "--username=portico", "--auth=trust",
@@ -54,7 +53,7 @@ func mariaDB(log ...string) *program {
 		pkg:     "mariadb-server",
 		folders: []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
 		users:   []string{"mysql", "nobody"},
-		filesIn: programs.MemoryFolder(),
+		filesIn: testenv.MemoryFolder(),
 		stop:    "KILL",
 		// A server that starts removes the temporary tables of others that have the same tmpdir.
 		initialize: func(_, dir string) *exec.Cmd {

@@ -19,6 +19,98 @@
 // # How it is tested
 //
 // On real servers, and by killing a test binary in the middle of a test.
+//
+// # Galeratest
+//
+// Package galeratest gives tests a Galera cluster of three MariaDB nodes.
+//
+// # Principles
+//
+//  1. The nodes are real servers of package sqltest on free ports of the loopback interface. A node
+//     takes over the data of another one by rsync when it joins.
+//  2. A test may kill, pause or isolate a node, and have it join again ([Cluster.Rejoin]).
+//  3. [Cluster.Balance] starts an HAProxy as operators run it: one node takes the writes, and the
+//     others are its backups.
+//  4. The cluster gives up a silent node after a second, in place of five, so that tests of
+//     failures take seconds. The operators' documentation recommends the same settings.
+//
+// # How it is tested
+//
+// By the tests that use it, which run in the stage galera of .ci/nightly.
+//
+// # Patronitest
+//
+// Package patronitest runs PostgreSQL with failover for tests: three nodes that Patroni manages, with a
+// synchronous standby, an etcd, and HAProxy before them.
+//
+// # Principles
+//
+//  1. A node is a Patroni and its PostgreSQL. [Cluster.KillPrimary] kills both, as a machine ends that
+//     loses its power: nobody says goodbye.
+//  2. Patroni's times are short, so that tests are; what takes a second here takes five with its
+//     defaults. The settings that decide what survives are those of production: a synchronous
+//     standby, and synchronous_commit on.
+//
+// # How it is tested
+//
+// By the tests that use it.
+//
+// # Pgbouncertest
+//
+// Package pgbouncertest puts PgBouncer before the PostgreSQL server of tests.
+//
+// # Principles
+//
+//  1. PgBouncer runs with the settings that it comes with, but for the mode of its pools: it refuses start-up parameters that
+//     it does not know, and resets nothing between the transactions of its clients.
+//  2. It has fewer connections to the server than its clients have to it, so that clients do share
+//     them.
+//
+// # How it is tested
+//
+// By the conformance suite of package sqlstore, and by the contract suite with four replicas.
+//
+// # S3test
+//
+// Package s3test starts a server of the S3 interface for tests: versitygw, which keeps its objects in
+// a folder and is built with go.
+//
+// # How it is tested
+//
+// By the tests of package s3, which use it.
+//
+// # Livebackend
+//
+// Package livebackend starts the servers of commerce systems for tests.
+//
+// # Principles
+//
+//  1. Starting a backend takes up to a minute, and minutes when npm has to install it. Tests
+//     that need it run only on request: PORTICO_TEST_NAME is 1, or names a file with the
+//     output of NAME/start.sh for a running server with an empty shop. Otherwise they are
+//     skipped with a message.
+//  2. Every server has its own database and folder and listens on a free loopback port.
+//  3. However the test binary ends, the server ends with it and its folder is removed.
+//
+// # How it is tested
+//
+// By the packages that use it, one for each backend.
+//
+// # Medusatest
+//
+// Package medusatest starts Medusa servers for tests, by package livebackend.
+//
+// # How it is tested
+//
+// By the tests that use it.
+//
+// # Venduretest
+//
+// Package venduretest starts Vendure servers for tests, by package livebackend.
+//
+// # How it is tested
+//
+// By the tests that use it.
 package sqltest
 
 import (

@@ -13,8 +13,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/tracing"
 	"github.com/portico-commerce/portico/adapter/tracing/otlp"
-	"github.com/portico-commerce/portico/adapter/tracing/otlp/otlptest"
 	"github.com/portico-commerce/portico/config/buildinfo"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -48,7 +48,7 @@ func request(ctx context.Context, p *otlp.Provider, parent string) {
 
 func TestExport(t *testing.T) {
 	t.Parallel()
-	collector := otlptest.Start(t)
+	collector := testenv.StartTraceReceiver(t)
 	p, log := start(t, collector.URL, 1)
 	request(t.Context(), p, traceparent)
 	if err := p.Close(t.Context()); err != nil {
@@ -95,7 +95,7 @@ func TestSampling(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			collector := otlptest.Start(t)
+			collector := testenv.StartTraceReceiver(t)
 			p, _ := start(t, collector.URL, tt.sample)
 			request(t.Context(), p, tt.parent)
 			if err := p.Close(t.Context()); err != nil {
@@ -111,7 +111,7 @@ func TestSampling(t *testing.T) {
 // TestCollectorRefuses checks that refused spans are logged once, without the credentials.
 func TestCollectorRefuses(t *testing.T) {
 	t.Parallel()
-	collector := otlptest.Start(t)
+	collector := testenv.StartTraceReceiver(t)
 	collector.SetStatus(http.StatusUnauthorized)
 	p, log := start(t, collector.URL, 1)
 	for range 300 { // more than a batch

@@ -7,19 +7,17 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/config/testenv/programs/chromium"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestConsoleInBrowser: a browser shows every page of the console at three widths, light and dark:
 // nothing is wider than the screen, axe finds nothing, nothing comes from another host, and the
 // browser has nothing to say about the policy of the pages.
 func TestConsoleInBrowser(t *testing.T) {
-	nightly.Only(t, "browsers")
+	testenv.OnlyNightly(t, "browsers")
 	t.Parallel()
-	axe := chromium.AxeSource(t)
+	axe := testenv.AxeSource(t)
 	shop := newConsoleShop(t)
 	addConsumers(t, shop.app.db, 60)
 	apptest.Send(t, http.MethodGet, shop.front.URL+"/api/rest/stockitems", "", "Authorization", strings.Replace(apptest.DemoAdmin(), `%26`, `x%26`, 1))
@@ -35,7 +33,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		scheme        string
 	}{{"360", 360, 740, "light"}, {"768", 768, 1024, "dark"}, {"1280", 1280, 900, "light"}, {"1280-dark", 1280, 900, "dark"}} {
 		t.Run(screen.name, func(t *testing.T) {
-			b := chromium.OpenBrowser(t)
+			b := testenv.OpenBrowser(t)
 			b.ScreenSize(screen.width, screen.height, false)
 			b.ColorScheme(screen.scheme)
 			look := func(name string) {
@@ -89,7 +87,7 @@ func TestConsoleInBrowser(t *testing.T) {
 	}
 	t.Run("log-in", func(t *testing.T) {
 		l := serveLocal(t, true, "PORTICO_OPS_TOKEN=a-token-of-sixteen")
-		b := chromium.OpenBrowser(t)
+		b := testenv.OpenBrowser(t)
 		b.ScreenSize(360, 740, false)
 		b.Navigate(chromedp.Navigate(l.ops + "/console/cache"))
 		b.WaitForText("form.narrow")
@@ -108,7 +106,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 	})
 	t.Run("without script", func(t *testing.T) {
-		b := chromium.OpenBrowser(t)
+		b := testenv.OpenBrowser(t)
 		if _, err := chromedp.Call(b.Ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 )
 
@@ -69,8 +68,8 @@ func TestDoctorRights(t *testing.T) {
 	t.Parallel()
 	dsn := demotest.Postgres(t)
 	db := apptest.OpenStore(t, "postgres", dsn)
-	shops.Execute(t, db, "CREATE ROLE doctor_reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO doctor_reader")
-	defer shops.Execute(t, db, "DROP OWNED BY doctor_reader", "DROP ROLE doctor_reader")
+	apptest.Execute(t, db, "CREATE ROLE doctor_reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO doctor_reader")
+	defer apptest.Execute(t, db, "DROP OWNED BY doctor_reader", "DROP ROLE doctor_reader")
 	r := runDoctor(t, apptest.Environment{"PORTICO_SQL_DSN=" + strings.Replace(dsn, "portico@", "doctor_reader@", 1), "PORTICO_SQL_MEDIA_DIR=" + t.TempDir()})
 	requireFinding(t, r, "rights", doctor.Fault, "the user cannot serve clients: it lacks INSERT on")
 }
@@ -107,7 +106,7 @@ func changeFile(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db := apptest.OpenStore(t, "sqlite", path)
 	defer func() { _ = db.Close() }()
-	shops.Execute(t, db, statements...)
+	apptest.Execute(t, db, statements...)
 }
 
 // TestDoctorNoTables examines a database of a server before the first start.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 )
 
@@ -112,12 +111,12 @@ func TestDoctorFollow(t *testing.T) {
 func TestDoctorBackend(t *testing.T) {
 	t.Parallel()
 	commands, _ := demoStore(t)
-	mapping := apptest.NewFile(t, "people.yaml", shops.PeopleMapping)
-	good := httptest.NewServer(&shops.People{})
+	mapping := apptest.NewFile(t, "people.yaml", apptest.PeopleMapping)
+	good := httptest.NewServer(&apptest.People{})
 	defer good.Close()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer refusing.Close()
-	secure := newTLSServer(t, &shops.People{})
+	secure := newTLSServer(t, &apptest.People{})
 	for _, tt := range []struct {
 		name, url, mapping string
 		check              string

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"github.com/portico-commerce/portico/config/testenv"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -19,8 +20,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/config/testenv/nightly"
 )
 
 // TestFraming checks that the server takes the bytes of a connection for the same requests as a server of
@@ -29,7 +28,7 @@ func TestFraming(t *testing.T) { compareFraming(t, 2000) }
 
 // TestFramingAtLength is TestFraming with many more sequences.
 func TestFramingAtLength(t *testing.T) {
-	nightly.Only(t, "attacks")
+	testenv.OnlyNightly(t, "attacks")
 	compareFraming(t, 100_000)
 }
 
@@ -63,7 +62,7 @@ func TestFramingOfKnownFaults(t *testing.T) {
 
 // compareFraming sends generated sequences of requests to Portico's server and to a bare one.
 func compareFraming(t *testing.T, sequences int) {
-	seed := nightly.NewSample(t).Uint64()
+	seed := testenv.NewSample(t).Uint64()
 	portico, bare := startFraming(t)
 	var next, requests atomic.Int64
 	var group sync.WaitGroup

@@ -2,11 +2,10 @@ package app
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // cachedTarget is the target of a request whose reply is cached.

@@ -1,12 +1,11 @@
 package app
 
 import (
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // metric returns the value of a series on the operators' port, or "" if it is missing.

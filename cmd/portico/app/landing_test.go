@@ -1,11 +1,10 @@
 package app
 
 import (
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // acceptOfBrowser is the Accept header of a browser that opens a page.

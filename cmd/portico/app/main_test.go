@@ -1,9 +1,8 @@
 package app
 
 import (
-	"testing"
-
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"testing"
 )
 
 func TestMain(m *testing.M) { apptest.Main(m, func() { Main() }) }

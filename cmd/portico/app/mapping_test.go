@@ -13,9 +13,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest/shops"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
-	"github.com/portico-commerce/portico/config/testenv/jsonschemas"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // checkExit fails the test unless a command has ended with an exit code.
@@ -30,16 +29,16 @@ func checkExit(t *testing.T, err error, code int) {
 // neither.
 func TestMappingCheck(t *testing.T) {
 	t.Parallel()
-	rest := strings.Replace(shops.PeopleMapping, "group_id: 1, ", "", 1)
+	rest := strings.Replace(apptest.PeopleMapping, "group_id: 1, ", "", 1)
 	for _, c := range []struct {
 		name, content string
 		code          int
 		want          string // in the output
 		levels        string // of the remarks in JSON
 	}{
-		{"notes", shops.PeopleMapping, 0, "people.yaml has no faults\n", "note note note"},
+		{"notes", apptest.PeopleMapping, 0, "people.yaml has no faults\n", "note note note"},
 		{"a warning", rest, 0, "people.yaml:6: warning: resources.customers gives no value of group_id, ", "warning note note note"},
-		{"faults", strings.NewReplacer("id: id", "idd: id", "key: .number", "key: .number[").Replace(shops.PeopleMapping), 1, "resources.customers.idd is unknown; ", "fault fault fault"},
+		{"faults", strings.NewReplacer("id: id", "idd: id", "key: .number", "key: .number[").Replace(apptest.PeopleMapping), 1, "resources.customers.idd is unknown; ", "fault fault fault"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := apptest.NewFile(t, "people.yaml", c.content)
@@ -70,11 +69,11 @@ func TestMappingCheck(t *testing.T) {
 func TestMappingTry(t *testing.T) {
 	t.Parallel()
 	number := int64(7)
-	server := httptest.NewServer(shops.NewPeople(shops.Person{ID: "ada", Number: &number, Email: "ada@example.com\u009b31m", Name: "Ada"}))
+	server := httptest.NewServer(apptest.NewPeople(apptest.Person{ID: "ada", Number: &number, Email: "ada@example.com\u009b31m", Name: "Ada"}))
 	t.Cleanup(server.Close)
-	file := apptest.NewFile(t, "people.yaml", shops.PeopleMapping)
-	lacking := apptest.NewFile(t, "lacking.yaml", strings.Replace(shops.PeopleMapping, "website_id: 1, group_id: 1, ", "", 1))
-	leftOut := apptest.NewFile(t, "left.yaml", strings.Replace(shops.PeopleMapping, "firstname: .name}", "firstname: [.name]}", 1))
+	file := apptest.NewFile(t, "people.yaml", apptest.PeopleMapping)
+	lacking := apptest.NewFile(t, "lacking.yaml", strings.Replace(apptest.PeopleMapping, "website_id: 1, group_id: 1, ", "", 1))
+	leftOut := apptest.NewFile(t, "left.yaml", strings.Replace(apptest.PeopleMapping, "firstname: .name}", "firstname: [.name]}", 1))
 	with := []string{"mapping", "try", "--rest-url", server.URL, "--resource", "customers"}
 	for _, c := range []struct {
 		name      string
@@ -116,7 +115,7 @@ func TestMappingTry(t *testing.T) {
 func TestMappingNew(t *testing.T) {
 	apptest.Program(t) // before the folder changes
 	t.Chdir(t.TempDir())
-	schema := jsonschemas.Compile(t, apptest.MustRun(t, "mapping", "schema"))
+	schema := testenv.Compile(t, apptest.MustRun(t, "mapping", "schema"))
 	var all []string
 	for _, r := range adapter.Resources() {
 		if r != adapter.Admins {

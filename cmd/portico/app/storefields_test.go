@@ -1,11 +1,10 @@
 package app
 
 import (
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"maps"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
 // storeFieldsFile is a configuration with added attributes, and with fields that are

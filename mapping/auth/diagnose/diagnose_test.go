@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/auth/authtest"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/mapping/auth/diagnose"
 )
 
@@ -267,7 +267,7 @@ func TestCredentials(t *testing.T) {
 			client := adapter.Consumer{ID: 1, Key: key, Secret: consumerSecret}
 			access := adapter.Token{ConsumerID: 1, Type: adapter.AccessToken, Token: token, Secret: tokenSecret, AdminID: 1}
 			tt.change(&client, &access)
-			report, found := codes(t, request("GET /", header(signature)), diagnose.Options{Credentials: authtest.New(client, access)})
+			report, found := codes(t, request("GET /", header(signature)), diagnose.Options{Credentials: adaptertest.New(client, access)})
 			if !slices.Equal(found, tt.want) || (report.Verdict == diagnose.Accepted) != (tt.want == nil) {
 				t.Errorf("%s: %v, want %v", report.Verdict, found, tt.want)
 			}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A serverFault is something that happens to a server for a while.
@@ -25,7 +25,7 @@ type serverFault struct {
 
 // sampled returns how many of some cases a test takes: by day the first one.
 func sampled(all int) int {
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		return all
 	}
 	return 1
@@ -92,7 +92,7 @@ func (s *followedShop) wantCounted(t *testing.T, f *Follower) {
 
 // TestFollowOldDatabaseAway is TestFollowOldDatabaseAwayOnce for many moments.
 func TestFollowOldDatabaseAway(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	oldDatabaseAway(t, 8)
 }
 
@@ -131,11 +131,11 @@ func oldDatabaseAway(t *testing.T, rounds int) {
 				if fault.name == "killed" {
 					s.wantCounted(t, f)
 				}
-				if nightly.Whole() {
+				if testenv.Nightly() {
 					fault.begin(server)
 				}
 				stop() // also while the server does not answer
-				if nightly.Whole() {
+				if testenv.Nightly() {
 					fault.end(server)
 				}
 			})
@@ -200,7 +200,7 @@ func storeServers() map[string]func(testing.TB) *sqltest.Server {
 
 // TestFollowStoreAway is TestFollowStoreAwayOnce for many moments and on MariaDB, too.
 func TestFollowStoreAway(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	for engine, start := range storeServers() {
 		t.Run(engine, func(t *testing.T) { storeAway(t, start(t), 8) })
 	}
@@ -240,11 +240,11 @@ func storeAway(t *testing.T, server *sqltest.Server, rounds int) {
 				view := &followedShop{old: s.old, from: s.from, store: openStore(t, dsn)} // without broken connections
 				view.awaitEqual(t)
 			}
-			if nightly.Whole() {
+			if testenv.Nightly() {
 				fault.begin(server)
 			}
 			stop() // also while the server does not answer
-			if nightly.Whole() {
+			if testenv.Nightly() {
 				fault.end(server)
 			}
 			await(t, "the other one to follow", func() bool { return s.metric(t, other, "leader", "") == 1 })

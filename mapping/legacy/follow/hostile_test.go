@@ -1,9 +1,8 @@
 package follow
 
 import (
-	"testing"
-
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"testing"
 )
 
 // TestFollowHostileRows puts rows and values into the binary log that somebody may have made in order

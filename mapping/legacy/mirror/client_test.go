@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // A randomClient makes up writes of every kind, most of them valid.
 type randomClient struct {
-	*nightly.Sample
+	*testenv.Sample
 	image   string // the bytes of an image in base64
 	held    map[place]string
 	created int // to tell what is new apart
@@ -39,7 +39,7 @@ func newRandomClient(t testing.TB) *randomClient {
 	if err := png.Encode(&encoded, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
 		t.Fatal(err)
 	}
-	return &randomClient{Sample: nightly.NewSample(t), image: base64.StdEncoding.EncodeToString(encoded.Bytes())}
+	return &randomClient{Sample: testenv.NewSample(t), image: base64.StdEncoding.EncodeToString(encoded.Bytes())}
 }
 
 // fields is the body of a write.

@@ -17,7 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
@@ -193,9 +193,9 @@ func (m *mutedOwners) Announce(ctx context.Context, p outbox.Process, ttl time.D
 // TestGate turns the writes of a resource in every way in which that can go wrong. Outside
 // nightly runs it is a sample.
 func TestGate(t *testing.T) {
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	engines := map[string]func(testing.TB) string{"sqlite": func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "store.db") }}
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		engines["postgres"], engines["mariadb"] = sqltest.Postgres, sqltest.MariaDB
 	}
 	for engine, newDSN := range engines {
@@ -412,7 +412,7 @@ func TestTooManyWait(t *testing.T) {
 // TestGateWithoutStore keeps a process from announcing itself. It lets nothing through before the
 // others stop counting on it, and goes on when it can announce itself again.
 func TestGateWithoutStore(t *testing.T) {
-	nightly.Only(t, "faults")
+	testenv.OnlyNightly(t, "faults")
 	g := newGateway(t, "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
 	a := g.start("a", true)
 	g.awaitTurn(true)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/mirror"
 )
@@ -21,7 +21,7 @@ const resetInterval = 40
 // requests for what clients have written there: what each write names, and nothing else.
 func TestRandomWrites(t *testing.T) {
 	duration := time.Second
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		duration = time.Minute
 	}
 	for _, d := range contract.Dialects() {
@@ -227,7 +227,7 @@ func (m *mirrored) isDerived(p place) bool {
 // which it executes only the last, in any order.
 func TestMergedUpdates(t *testing.T) {
 	duration := time.Second / 2
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		duration = time.Minute
 	}
 	updates := []string{"updateCustomer", "updateCustomerAddress", "updateProduct", "updateProductAtStore", "updateStockItem"}

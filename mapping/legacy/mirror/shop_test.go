@@ -17,7 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/memstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -27,7 +27,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-func TestMain(m *testing.M) { programs.Main(m, nil) }
+func TestMain(m *testing.M) { testenv.Main(m, nil) }
 
 // A shop is the demo store behind a service that records what it writes.
 type shop struct {

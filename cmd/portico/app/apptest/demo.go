@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv/nightly"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -135,7 +135,7 @@ func DemoDatabases() map[string]func(testing.TB) string {
 	if !testing.Short() {
 		engines["postgres"] = demotest.Postgres
 	}
-	if nightly.Whole() {
+	if testenv.Nightly() {
 		engines["mariadb"] = demotest.MariaDB
 	}
 	return engines
@@ -156,7 +156,7 @@ func WritableFixtures(t testing.TB) contracttests.Fixtures {
 // case that continues another one is returned together with it.
 func SampleExchanges(t testing.TB, cases []contracttests.Exchange, oneIn int) []contracttests.Exchange {
 	t.Helper()
-	sample := nightly.NewSample(t)
+	sample := testenv.NewSample(t)
 	var chosen []contracttests.Exchange
 	taken := false
 	for _, c := range cases {

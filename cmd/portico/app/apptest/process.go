@@ -3,6 +3,7 @@ package apptest
 import (
 	"bytes"
 	"errors"
+	"github.com/portico-commerce/portico/config/testenv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // WaitTimeout is the time after which a test fails if something that should happen
@@ -26,11 +25,11 @@ const programName = "portico"
 // Main is called by TestMain with the main function of the program. It runs the tests, or the program
 // if the test binary was started by the path that [Program] returns. It does not return.
 func Main(m *testing.M, main func()) {
-	programs.Main(m, map[string]func(){programName: main})
+	testenv.Main(m, map[string]func(){programName: main})
 }
 
 // Program returns a path of the program.
-func Program(t testing.TB) string { return programs.Self(t, programName) }
+func Program(t testing.TB) string { return testenv.Self(t, programName) }
 
 // A Process is a running program, most often "portico serve".
 type Process struct {
@@ -88,7 +87,7 @@ func StartProgram(t testing.TB, environ []string, path string, arguments ...stri
 			t.Logf("output of %s %s:\n%s\nand its errors:\n%s", filepath.Base(path), strings.Join(arguments, " "), p.Stdout.Text(), p.Stderr.Text())
 		}
 	})
-	p.Ended = programs.Start(t, p.Cmd)
+	p.Ended = testenv.StartProgram(t, p.Cmd)
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"github.com/portico-commerce/portico/config/testenv"
 	"net"
 	"os"
 	"os/exec"
@@ -13,8 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/portico-commerce/portico/config/testenv/programs"
 )
 
 // A Redis is a private redis-server that a test can break. It keeps its port, and
@@ -31,7 +30,7 @@ type Redis struct {
 // NewRedis starts a server that is stopped at the end of the test, with more arguments.
 func NewRedis(t testing.TB, arguments ...string) *Redis {
 	t.Helper()
-	programs.Need(t, "redis-server")
+	testenv.Need(t, "redis-server")
 	r := &Redis{t: t, dir: t.TempDir(), arguments: arguments, Address: FreeAddress(t)}
 	r.Start()
 	t.Cleanup(r.Kill)

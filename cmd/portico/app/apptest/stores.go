@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // The credentials of the data sets that [WriteDataset] writes.
@@ -31,7 +31,7 @@ const (
 func WriteDataset(t testing.TB, changes map[string]any) string {
 	t.Helper()
 	var data map[string]any
-	Parse(t, ReadFile(t, filepath.Join(programs.Root(t), "adapter", "demo", "dataset.json")), &data)
+	Parse(t, ReadFile(t, filepath.Join(testenv.Root(t), "adapter", "demo", "dataset.json")), &data)
 	data["credentials"] = map[string]any{
 		"consumer": map[string]any{"key": DatasetKey, "secret": DatasetSecret},
 		"admin":    map[string]any{"token": DatasetToken, "secret": DatasetTokenSecret, "admin_id": 1},

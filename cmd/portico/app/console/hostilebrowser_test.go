@@ -8,15 +8,13 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
-	"github.com/portico-commerce/portico/config/testenv/nightly"
-	"github.com/portico-commerce/portico/config/testenv/programs/chromium"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestHostileNamesInBrowser: a browser shows the pages of a console whose names and values are hostile,
 // on a phone: nothing of them runs or is loaded, and no page is wider than the screen.
 func TestHostileNamesInBrowser(t *testing.T) {
-	nightly.Only(t, "browsers")
+	testenv.OnlyNightly(t, "browsers")
 	t.Parallel()
 	texts := hostileTexts()
 	long := texts["long word"]
@@ -24,7 +22,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 		delete(texts, what)
 	}
 	texts["all"] = strings.Join(slices.Sorted(maps.Values(texts)), " ") + long[:4000]
-	b := chromium.OpenBrowser(t)
+	b := testenv.OpenBrowser(t)
 	b.ScreenSize(360, 740, true)
 	for what, text := range texts {
 		s := hostileSite(t, text)

@@ -1,0 +1,149 @@
+//go:build linux
+
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// waitTimeout bounds how long a test waits for the servers to agree.
+const waitTimeout = 60 * time.Second
+
+// A Redis is one process: a Redis server or a Sentinel.
+type Redis struct {
+	// Address is the host and port on which clients connect.
+	Address string
+
+	t         testing.TB
+	arguments []string
+	cmd       *exec.Cmd
+	ended     chan struct{} // closed when the process has ended
+	client    *redis.Client
+}
+
+// newServer starts a server with arguments of redis-server, and waits until it answers.
+func newServer(t testing.TB, arguments ...string) *Redis {
+	t.Helper()
+	Need(t, "redis-server")
+	s := &Redis{t: t, Address: freeAddress(t), arguments: arguments}
+	s.client = redis.NewClient(&redis.Options{Addr: s.Address, DialerRetries: 1, MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { _ = s.client.Close() })
+	s.Start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Start starts a killed server again, on the same port and with the data of its folder.
+func (s *Redis) Start() {
+	s.t.Helper()
+	_, port, _ := net.SplitHostPort(s.Address)
+	output := &bytes.Buffer{}
+	s.cmd = exec.Command("redis-server", append(s.arguments, "--bind", "127.0.0.1", "--port", port)...)
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	s.cmd.Stdout, s.cmd.Stderr = output, output
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	s.ended = ended
+	go func(cmd *exec.Cmd) {
+		_ = cmd.Wait() // an error is in its output
+		close(ended)
+	}(s.cmd)
+	await(s.t, "an answer of redis-server", func() bool {
+		select {
+		case <-ended:
+			s.t.Fatalf("redis-server ended\n%s", output)
+		default:
+		}
+		return s.client.Ping(context.Background()).Err() == nil
+	})
+}
+
+// Kill ends the process with SIGKILL and waits until it is gone.
+func (s *Redis) Kill() {
+	_ = s.cmd.Process.Kill() // it may have ended
+	<-s.ended
+}
+
+// Pause stops the process: it does not answer, and its connections stay open.
+func (s *Redis) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume continues a paused process.
+func (s *Redis) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Redis) signal(signal os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(signal); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// do sends a command, whose failure fails the test.
+func (s *Redis) do(command ...any) {
+	s.t.Helper()
+	if err := s.client.Do(s.t.Context(), command...).Err(); err != nil {
+		s.t.Fatalf("%v: %v", command, err)
+	}
+}
+
+// info returns a field of the reply to INFO or CLUSTER INFO, or "" if the server does not answer.
+func (s *Redis) info(field string, command ...any) string {
+	text, err := s.client.Do(s.t.Context(), command...).Text()
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// dataArguments returns the arguments of a server that keeps its data in a folder.
+func dataArguments(t testing.TB) []string {
+	return []string{"--dir", t.TempDir(), "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"}
+}
+
+// writeFile writes a file into a new folder and returns its path.
+func writeFile(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// freeAddress returns an address of the loopback interface on which nothing listens.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// await waits until done reports true.
+func await(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(waitTimeout); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s for %s", waitTimeout, what)
+		}
+	}
+}

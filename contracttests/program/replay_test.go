@@ -1,0 +1,87 @@
+package program
+
+import (
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/contracttests"
+)
+
+// TestDemoCredentials checks that the contract suite has the credentials of the demo
+// store.
+func TestDemoCredentials(t *testing.T) {
+	data := demotest.Data(t)
+	want := contracttests.Credentials{Consumer: contracttests.Consumer{Key: data.Consumer.Key, Secret: data.Consumer.Secret}}
+	for _, token := range data.Tokens {
+		caller := contracttests.Token{Token: token.Token, Secret: token.Secret}
+		switch {
+		case token.AdminID != 0:
+			want.Admin = caller
+		case token.CustomerID == 1:
+			want.Customer1 = caller
+		case token.CustomerID == 2:
+			want.Customer2 = caller
+		}
+	}
+	got := apptest.Credentials(t)
+	if !got.Equal(want) {
+		t.Error("contracttests/fixtures/demo-credentials.yaml holds others than the demo store's")
+	}
+}
+
+// TestRecordedExchanges replays the recorded exchanges of the original, outside nightly runs samples
+// of them, since resetting the store takes time. The test also checks their number, so that
+// none can be lost unnoticed.
+func TestRecordedExchanges(t *testing.T) {
+	t.Parallel()
+	cases := apptest.Exchanges(t)
+	want := map[string]contracttests.Summary{
+		"documented": {Passed: 370, LeftOut: 219},
+		"magento":    {Passed: 589},
+	}
+	if all := want["magento"].Passed; len(cases) != all {
+		t.Errorf("%d recorded exchanges, want %d", len(cases), all)
+	}
+	for dialect, want := range want {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			for engine, newDSN := range apptest.DemoDatabases() {
+				t.Run(engine, func(t *testing.T) {
+					t.Parallel() // these tests mostly wait for the servers
+					demo := apptest.StartDemoOn(t, newDSN(t), dialect)
+					oneIn := 10
+					if engine == "sqlite" && dialect == "magento" {
+						oneIn = 6
+					}
+					chosen := apptest.SampleExchanges(t, cases, oneIn)
+					got := contracttests.Replay(t, demo.Target(t), chosen)
+					expected := want
+					if len(chosen) < len(cases) {
+						expected = contracttests.Summary{Passed: len(chosen) - got.LeftOut, LeftOut: got.LeftOut}
+					}
+					if got != expected && !t.Failed() {
+						t.Errorf("got %+v, want %+v", got, expected)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestDocumentedClauses replays the cases of the contract document, outside nightly runs one in four.
+func TestDocumentedClauses(t *testing.T) {
+	t.Parallel()
+	cases, err := contracttests.DocumentedExchanges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 304; len(cases) != want {
+		t.Errorf("%d cases, want %d", len(cases), want)
+	}
+	cases = apptest.SampleExchanges(t, cases, 4)
+	want := contracttests.Summary{Passed: len(cases)}
+	if got := contracttests.Replay(t, apptest.StartDemo(t, "documented").Target(t), cases); got != want && !t.Failed() {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
