@@ -48,7 +48,7 @@
 // are checked as raw bytes on a listener. Every parser has a fuzz target. Every clause
 // has a case, and a case that names a field or a message must contain it. The suite runs
 // against Portico on every engine, in both dialects, on a store other than the demo
-// store, with interruptions, and read-only (contracttests/conformance/suite_test.go). A proxy that
+// store, with interruptions, and read-only (contracttests/program/suite_test.go). A proxy that
 // changes one reply of Portico at a time shows that the suite notices
-// (contracttests/conformance/mutants_test.go).
+// (contracttests/program/mutants_test.go).
 package contracttests

@@ -36,7 +36,7 @@ func example(t *testing.T) string {
 
 // TestSchemaAgrees checks that the JSON Schema accepts and refuses the same data as Decode.
 func TestSchemaAgrees(t *testing.T) {
-	store, err := os.ReadFile("../demo/dataset.json")
+	store, err := os.ReadFile("dataset.json")
 	if err != nil {
 		t.Fatal(err)
 	}

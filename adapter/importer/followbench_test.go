@@ -104,7 +104,7 @@ func (s *measuredShop) awaitEnd(b *testing.B, p *apptest.Process) time.Duration 
 // of one stock item or of one order, and looks all the time which of them the store, on PostgreSQL,
 // does not have yet:
 //
-//	go test ./adapter/transfer -run '^$' -bench FollowLag -benchtime 1x -follow.lag 60s
+//	go test ./adapter/importer -run '^$' -bench FollowLag -benchtime 1x -follow.lag 60s
 //
 //	age-*-ms    age of the oldest change that is not here: half of the time at most the first, 99 % of
 //	            the time at most the second
@@ -181,7 +181,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // names, the price, the status and the stock item, in transactions of 100 products. Then it starts a
 // follower into PostgreSQL:
 //
-//	go test ./adapter/transfer -run '^$' -bench FollowCatchUp -benchtime 1x -follow.backlog 20000
+//	go test ./adapter/importer -run '^$' -bench FollowCatchUp -benchtime 1x -follow.backlog 20000
 //
 //	records/s  products and stock items that have changed, per second from the start of the process until
 //	           all are stored
@@ -244,7 +244,7 @@ func (s *measuredShop) changeProducts(b *testing.B, first, last int) {
 // "portico follow" into PostgreSQL, and measures its memory until it has read the log and stored what
 // has changed:
 //
-//	go test ./adapter/transfer -run '^$' -bench FollowMemory -benchtime 1x -timeout 1h -follow.burst 1000000
+//	go test ./adapter/importer -run '^$' -bench FollowMemory -benchtime 1x -timeout 1h -follow.burst 1000000
 //
 //	MB  largest resident memory of the process
 //	s   from the start of the process until everything was stored

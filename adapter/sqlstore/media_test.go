@@ -89,7 +89,7 @@ func TestFailedImageCreate(t *testing.T) {
 func testRefusedImage(t *testing.T, e sqltest.Engine) {
 	db := openWithStoreViewValues(t, e)
 	refusal := errors.New("refused")
-	if _, err := addImage(t, db, "n/e/new.gif", "x", func() error { return refusal }); err != refusal { //nolint:errorlint // must be unwrapped
+	if _, err := addImage(t, db, "n/e/new.gif", "x", func() error { return refusal }); !errors.Is(err, refusal) || !errors.As(err, new(*adapter.RefusedError)) {
 		t.Errorf("Check: %v", err)
 	}
 	// A file has the name of the folder, so the last step fails.

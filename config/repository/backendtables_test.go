@@ -20,7 +20,7 @@ import (
 // TestBackendTables checks the guide's tables of backend-owned attributes and of calls to each
 // backend against the built-in mappings. After a change of a mapping run:
 //
-//	go test ./config/deployment -run BackendTables -update
+//	go test ./config/repository -run BackendTables -update
 func TestBackendTables(t *testing.T) {
 	const begin, end = "<!-- What follows is written by TestBackendTables. -->\n", "<!-- End of what TestBackendTables writes. -->\n"
 	path := filepath.Join("..", "..", "adapter", "README.md")

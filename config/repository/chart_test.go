@@ -64,7 +64,7 @@ func TestChartSchema(t *testing.T) {
 // TestChartREADME checks that the table of values in the README of the chart is up to date. After a
 // change of the values run:
 //
-//	go test ./config/deployment -run ChartREADME -update
+//	go test ./config/repository -run ChartREADME -update
 func TestChartREADME(t *testing.T) {
 	var values map[string]any
 	readChartYAML(t, "values.yaml", &values)

@@ -149,7 +149,7 @@ func checkSubstitutions(t *testing.T, text string) {
 // TestComposeSettingsFile checks that the file of settings names every setting, without a value:
 // docker compose takes the value from the environment. After a change of the settings run:
 //
-//	go test ./config/deployment -run ComposeSettingsFile -update
+//	go test ./config/repository -run ComposeSettingsFile -update
 func TestComposeSettingsFile(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("# Every setting, each with its value in the environment, or in .env, if it has one there.\n# Written by TestComposeSettingsFile.\n")

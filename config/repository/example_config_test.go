@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the files that tests compare with
 // TestExampleConfig checks that the committed example file is up to date. After a change
 // of the settings run:
 //
-//	go test ./config/deployment -run ExampleConfig -update
+//	go test ./config/repository -run ExampleConfig -update
 func TestExampleConfig(t *testing.T) {
 	want := apptest.MustRun(t, "config", "--example")
 	path := filepath.Join("..", "..", "config", "portico.example.yaml")

@@ -16,7 +16,7 @@ import (
 // TestNeededTable checks the guide's table of the attributes that an import requires against
 // the schemas. After a change of a schema run:
 //
-//	go test ./config/deployment -run NeededTable -update
+//	go test ./config/repository -run NeededTable -update
 func TestNeededTable(t *testing.T) {
 	path := filepath.Join("..", "..", "adapter", "README.md")
 	before, got, after, err := cutGenerated(apptest.ReadFile(t, path), "needed")

@@ -17,7 +17,7 @@ import (
 // TestREADME checks that the generated parts of config/README.md are up to date. After a
 // change of the settings run:
 //
-//	go test ./config/deployment -run README -update
+//	go test ./config/repository -run README -update
 func TestREADME(t *testing.T) {
 	path := filepath.Join("..", "..", "config", "README.md")
 	for name, want := range map[string]string{"settings": settingsTable(t), "tables": tableKeys()} {

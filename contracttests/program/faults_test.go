@@ -84,7 +84,7 @@ func TestRedisAway(t *testing.T) {
 // answered all the time. All other calls are refused, without asking the database, until
 // it is back.
 //
-//	go test ./contracttests/endurance -run DatabaseAway -fault.outage 30s
+//	go test ./contracttests/program -run DatabaseAway -fault.outage 30s
 func TestDatabaseAway(t *testing.T) {
 	testenv.OnlyNightly(t, "faults")
 	t.Parallel() // much of it is waiting

@@ -31,7 +31,7 @@ const (
 // or not at all, acknowledged calls must have been made, and unanswered ones must be
 // repeatable. For many more rounds:
 //
-//	go test ./contracttests/endurance -run Killed -kills 50
+//	go test ./contracttests/program -run Killed -kills 50
 func TestKilled(t *testing.T) {
 	testenv.OnlyNightly(t, "faults")
 	rounds := *kills

@@ -56,8 +56,8 @@
 // Without flags the benchmarks of a catalog are skipped. A million products take about a minute and
 // 2 GB, ten million of PostgreSQL a quarter of an hour and 20 GB:
 //
-//	go test ./contracttests/growth -run '^$' -bench Catalog -benchtime 1x -timeout 2h -products=1000000 -engine postgres
-//	go test ./contracttests/growth -run '^$' -bench 'Start|Connections' -benchtime 1x
+//	go test ./contracttests/speed -run '^$' -bench Catalog -benchtime 1x -timeout 2h -products=1000000 -engine postgres
+//	go test ./contracttests/speed -run '^$' -bench 'Start|Connections' -benchtime 1x
 //
 // With -store the products stay in a database for further runs.
 //

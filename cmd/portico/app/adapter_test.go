@@ -75,7 +75,7 @@ func TestOwnAdapter(t *testing.T) {
 	}{
 		{"settings", "config --adapter empty", "x.json", false},
 		{"routes", "routes --adapter empty", "not offered", false},
-		{"routes of the database", "routes", "mapping/orders/orders.go", false},
+		{"routes of the database", "routes", "mapping/handlers/orders.go", false},
 		{"routes in JSON", "routes --adapter empty --json", `"not_offered": true`, false},
 		{"cases of calls that are not offered", "routes --adapter empty --gaps", `- case: ^orders/`, false},
 		{"seed", "seed --adapter empty --dataset none.json", "has stores of its own", true},
