@@ -51,4 +51,21 @@
 // store, with interruptions, and read-only (contracttests/program/suite_test.go). A proxy that
 // changes one reply of Portico at a time shows that the suite notices
 // (contracttests/program/mutants_test.go).
+//
+// # Spec
+//
+// Package spec holds the specification of the REST interface that Portico serves, and
+// resolves citations of its sections.
+//
+// The specification is the Markdown pages in this folder. README.md lists the pages that
+// apply to each dialect, and describes how sections are cited. Comments, clauses, cases
+// and reports cite a section by page and number, such as "wire 6.5". The package finds
+// such citations in a text and returns the web addresses of the sections.
+//
+// # How it is tested
+//
+// One test parses the pages: every heading below the title has a unique number, and every
+// link leads to an existing file and heading. Another test reads the Go comments, the
+// Markdown and YAML files and the clauses of the whole repository. It fails for a
+// citation of a section that does not exist, or in another notation.
 package contracttests

@@ -1,23 +1,24 @@
 // Package mapping implements the behavior of the contract. It connects the pipeline, the caches
-// and the handlers of all resources to a service; everything else is in the packages below.
+// and the handlers of all resources to a [Service]; everything else is in the packages below. Its
+// [Gate] stands in front of the legacy store during a migration: it decides which calls may be
+// forwarded there, signs them again, caches replies, and names the records that forwarded writes
+// have changed.
 //
 // # Where to find code
 //
 // To find the code of a call, look up its name with "portico routes", which prints file and line
 // of its handler; handlers.go registers them. A request passes these packages:
 //
+//   - httpapi: the HTTP port of the contract.
 //   - pipeline: the steps that every call runs, from the Accept header to the body.
-//   - customers, orders, stockitems, products: the handlers, with products/writes,
-//     products/images and products/assignments.
-//   - input: checks of bodies by the rules of the contract, and conversion of values.
-//   - calls: the types that the pipeline and handlers share: a call, its reply, and the
-//     rendering of records by their tables of fields.
-//   - records: reading of lists in batches and pages, with the list cache.
-//   - products/lookup and products/prices: the product that a call names, and its prices.
-//   - shopconfig: websites, store views, customer groups and taxes of the shop.
+//   - handlers: the calls on customers, orders, stock items and products.
+//   - input: parsing of list modifiers, checks of bodies by the rules of the contract, and
+//     conversion of values.
+//   - resource: the types that the pipeline and handlers share; rendering of records; reading of
+//     lists in batches and pages, with the list cache; and the configuration of the shop.
 //   - replycache: the cached replies, and their invalidation.
-//   - legacy/gate: authorization and caching of calls that the legacy store answers.
-//   - contract, codec, listquery, numeric, auth: the contract as data, and its formats.
+//   - limits: budgets and rate limits.
+//   - contract, codec, auth: the contract as data, its formats, and its authentication.
 //
 // # Principles
 //
@@ -28,17 +29,20 @@
 //     compares the name of its dialect, and no route, field or message is written down in
 //     a second place.
 //  3. Backends are reached only through package adapter. A write makes its decisions
-//     inside the backend's transaction.
+//     inside the backend's transaction. Everything that can be checked before the transaction is
+//     checked before it, and passwords are hashed before it.
 //  4. Each resource has a handler type of its own, which knows its own dependencies and no
 //     other handler. It has no state that a reload changes: a list has the limits of the call.
 //  5. The list cache only saves queries. Every write of a store invalidates the lists it
 //     affects (package replycache), and entries expire after a minute. Changes by imports of
 //     other processes invalidate lists, replies and the shop's configuration in the same way
-//     (InvalidateChanged).
-//  6. Everything that can be checked before a write's transaction is checked before it, and
-//     passwords are hashed before it.
-//  7. Every byte that is held for a client is reserved from a budget first, and a list takes
+//     ([Service.InvalidateChanged]).
+//  6. Every byte that is held for a client is reserved from a budget first, and a list takes
 //     the memory of one batch of records, however long it is.
+//  7. Calls that the legacy store answers run no handler. If they have to be signed again, they
+//     pass the first steps of the pipeline, so that a caller is refused as Portico would refuse
+//     it. Only the headers that the key of a cached reply covers are sent for it, and replies that
+//     a forwarded write may have changed are invalidated before its reply is sent.
 //
 // # Glossary
 //
@@ -63,7 +67,7 @@
 //   - dialect: one of the two variants of the contract, documented and magento. A dialect
 //     is data, not a code path.
 //   - expensive condition: a condition of a list that a database cannot answer from an
-//     index (package records).
+//     index (package resource).
 //   - fault: an entry of an error reply. A bare fault replaces the whole reply.
 //   - field: a member of a record on the wire. An attribute is its counterpart in the
 //     store; computed fields have none.
@@ -86,35 +90,13 @@
 //
 // Package contracttests runs the recorded exchanges of the original and the cases of the
 // specification against a whole server; the cases call every route with every method as every
-// role. The tests in this package run a service on package memstore; tests that look into a
+// role. The tests in this package run a service on package memstore; tests that read the
 // database, send odd values or write concurrently run on SQLite. Transcripts in testdata hold
-// calls and their replies in both dialects as text, for the order of the pipeline and the rules
-// of each resource, value by value. Other tests cover overlapping batch updates; random pages
-// against adapter.Apply; which records each caller can read and write; odd values for every
-// field; and a service with a reply cache beside one without it, after every kind of write.
-// Fuzz tests cover bodies and every value that is parsed. Tests of refused calls compare the
-// rows and files of the store, to show that nothing has changed. Code that needs no service is
-// tested in the packages below.
-//
-// # Gate
-//
-// Package gate stands before the legacy store: it decides which calls may be forwarded there,
-// signs them again, caches replies, and names the records that forwarded writes have changed.
-//
-// # Principles
-//
-//  1. Calls that the legacy store answers run no handler. If they have to be signed again, they
-//     pass the first steps of the pipeline, so that a caller is refused as Portico would refuse
-//     it.
-//  2. A cached reply depends on nothing that its key does not cover: only some headers of the
-//     client are sent for it.
-//  3. Replies that a forwarded write may have changed are invalidated before its reply is sent.
-//
-// It imports the finder of products, because a path may name a product by its SKU, and no other
-// part of the handlers.
-//
-// # How it is tested
-//
-// Fuzz tests decode cached replies. Package mapping tests the records that a write names, and
-// package httpapi forwards calls to a server.
+// calls and their replies in both dialects as text. Other tests cover overlapping batch updates;
+// random pages against adapter.Apply; which records each caller can read and write; odd values for
+// every field; and a service with a reply cache beside one without it, after every kind of write.
+// Fuzz tests cover bodies, cached replies and every value that is parsed. Tests of refused calls
+// compare the rows and files of the store, to show that nothing has changed. The tests of package
+// httpapi forward calls to a legacy store. Code that needs no service is tested in the packages
+// below.
 package mapping

@@ -46,7 +46,7 @@ func (d *Database) Identity(ctx context.Context) (Identity, error) {
 	return d.conn.Identity(ctx)
 }
 
-// ReadFrom is [conn.ReadFrom].
+// ReadFrom reads from the state that the server had at p, or later.
 func (d *Database) ReadFrom(p Position) { d.conn.ReadFrom(p) }
 
 // Forget makes d ask the server again which columns and attributes there are, instead of taking

@@ -1,58 +1,33 @@
-// Package reststore implements [replica.Backend] for any HTTP backend that speaks JSON.
-// A mapping file describes the backend; package replica combines the backend's records
-// with the local replica.
+// Package reststore implements [replica.Backend] for any HTTP backend that speaks JSON. A mapping
+// file describes the backend; package replica combines the backend's records with the local
+// replica.
 //
 // # Principles
 //
-//  1. A backend is data. Everything specific to a backend is in its mapping file: the requests
-//     that carry out an operation, the place of documents in a response, the jq expressions
-//     that convert documents to attributes and back, and the meanings of errors.
-//  2. A mapping file is validated completely before any request is sent. Unknown
-//     attributes and keys, expressions that do not compile, and missing operations are
-//     reported together, each with file, line and path.
-//  3. Expressions see the backend's JSON and the legacy attribute names. Values are
-//     converted by the attribute's kind; decimals and times are converted exactly, without
-//     floating point.
-//  4. Unchanged documents are not decoded: a document with the same bytes as the last one
-//     read has the same tag.
-//  5. The backend is not trusted. Responses are bounded in size and depth and must be JSON
-//     of the expected shape; anything else is Unavailable. Response text is logged only
-//     where the mapping selects it, because it may contain personal data.
-//  6. Only requests that are safe to repeat are repeated: GET requests and GraphQL queries,
-//     a few times, within a retry budget and after the pause that the backend asks for, and
-//     requests that were rejected because their token had expired.
+//  1. A backend is data. Everything specific to a backend is in its mapping file: the requests that
+//     carry out an operation, the place of documents in a response, the jq expressions that convert
+//     documents to attributes and back, and the meanings of errors.
+//  2. A mapping file is validated completely before any request is sent. Unknown attributes and
+//     keys, expressions that do not compile, and missing operations are reported together, each
+//     with file, line and path. A [Trial] applies a mapping to one record of the backend, for
+//     people who write mapping files.
+//  3. Expressions see the backend's JSON and the legacy attribute names. Values are converted by
+//     the attribute's kind; decimals and times are converted exactly, without floating point.
+//  4. Unchanged documents are not decoded: a document with the same bytes as the last one read has
+//     the same tag.
+//  5. The backend is not trusted. Responses are bounded in size and depth and must be JSON of the
+//     expected shape; anything else is Unavailable. Response text is logged only where the mapping
+//     selects it, because it may contain personal data. Files of records, such as images, are only
+//     read from hosts that the operator has allowed.
+//  6. Only requests that are safe to repeat are repeated: GET requests and GraphQL queries, a few
+//     times, within a retry budget and after the pause that the backend asks for, and requests that
+//     were rejected because their token had expired.
 //  7. A GraphQL response with errors has no documents, whatever its status and its data.
 //
 // # How it is tested
 //
-// Against small servers that differ from each other and from Medusa: through the
-// conformance suite of package adaptertest and through simulated backend failures. A
-// further suite runs against a real Medusa and a real Vendure that the tests start.
-//
-// # Files
-//
-// Package files reads the files of records, such as images, by their URLs from the hosts that an
-// operator has allowed.
-//
-// # How it is tested
-//
-// With package reststore, against servers whose files are cut, too large, no images, moved, or on other
-// hosts.
-//
-// # Retries
-//
-// Package retries decides how often and when requests are sent again.
-//
-// # How it is tested
-//
-// The parser by a table, the budget with package reststore, whose tests count requests.
-//
-// # Trial
-//
-// Package trial holds the result of applying a mapping to one record of the backend, for
-// people who write mapping files.
-//
-// # How it is tested
-//
-// With reststore.Try, which makes trials, and the command that shows them.
+// Against small servers that differ from each other and from Medusa: through the conformance suite
+// of package adaptertest and through simulated backend failures. Servers of files send files that
+// are cut, too large, moved, on other hosts, or no images. Retries are counted. A further suite
+// runs against a real Medusa and a real Vendure that the tests start.
 package reststore

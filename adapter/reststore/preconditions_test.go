@@ -31,7 +31,7 @@ resources:
 `
 
 // TestPreconditions checks the headers of conditional requests, and that each way in which a backend
-// or a mapping reports that another program has changed the record means backend.ErrChanged.
+// or a mapping reports that another program has changed the record means replica.ErrChanged.
 func TestPreconditions(t *testing.T) {
 	for _, c := range []struct {
 		name, stored, body string

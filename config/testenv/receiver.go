@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A ReceivedSpan is a span that a [Receiver] has received. Ids are hexadecimal; Parent is empty
+// A ReceivedSpan is a span that a [TraceReceiver] has received. Ids are hexadecimal; Parent is empty
 // for the first span of a trace.
 type ReceivedSpan struct {
 	Trace, ID, Parent, State string

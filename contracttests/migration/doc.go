@@ -1,20 +1,14 @@
-// Package migration TODO.
-//
-// # Legacy
-//
-// Package legacy is the folder of the packages for the legacy store during a migration: passthrough
-// forwards requests to it, recording and mask record the requests of clients, shadow, compare and sweep
-// compare the answers of both systems, mirror repeats writes at the legacy store, and migration plans
-// the steps.
+// Package migration tests a migration from a legacy store to Portico, in tests only: requests are
+// forwarded, recorded and compared, writes are mirrored, and resources move step by step.
 //
 // # Principles
 //
-//  1. The packages of this folder have the logic; the commands and the wiring are in cmd/portico/app.
-//  2. Package legacy itself has no code. Its tests run the whole program with a legacy store: the
-//     promises of a single package are tested in that package.
+//  1. The whole program runs as processes in front of legacy stores, with faults in between. The
+//     tests of the packages in mapping/legacy cover what a single package promises.
+//  2. In the end the tests compare the records of both sides.
 //
 // # How it is tested
 //
-// The tests start the program as processes in front of legacy stores, with faults in between, and
-// compare the records of both sides in the end.
+// The legacy stores and the faults are planted by the tests. A rehearsal moves a whole store to
+// Portico, its writes back, and there again, while clients write and read.
 package migration

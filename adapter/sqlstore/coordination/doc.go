@@ -1,61 +1,34 @@
-// Package coordination TODO.
-//
-// # Leases
-//
-// Package leases elects one of several processes by rows of the table lease.
-//
-// A lease expires by the clock of the database, and each new holder gets a greater token. A
-// process that needs a lease to write compares the token at the end of each transaction, with the
-// lease locked ([Write]): a process that was paused while another one acquired the lease stores
-// nothing.
-//
-// It is tested in package sqlstore, with the writes that leases protect.
-//
-// # Outboxes
-//
-// Package outboxes stores the outbox, the client writes that the legacy store has not received yet,
-// and the owner of the writes of each resource: Portico or the legacy store.
+// Package coordination stores the state that processes of one database share: leases, the ID map,
+// the outbox, and the log of imports.
 //
 // # Principles
 //
-//  1. An entry is stored in the transaction of the write that it repeats ([Writer]).
-//  2. An entry has a version, so that a delivery does not complete an entry that a client has changed
-//     since.
-//  3. All processes agree on the owner of the writes before it changes ([Owners]).
+//  1. [Leases] elect one of several processes by rows of the table lease. A lease expires by the
+//     clock of the database, and each new holder gets a greater token. A process that needs a lease
+//     to write compares the token at the end of each transaction, with the lease locked
+//     ([WriteLease]): a process that was paused while another one acquired the lease stores
+//     nothing.
+//  2. [IDMap] maps legacy ids to backend ids. Its table backend_record also holds the write
+//     intents. All writers lock mappings in the same order.
+//  3. [Outboxes] hold the client writes that the legacy store has not received yet. An entry is
+//     stored in the transaction of the write that it repeats ([OutboxWriter]). It has a version, so
+//     that a delivery does not complete an entry that a client has changed since.
+//  4. Portico or the legacy store owns the writes of each resource. All processes agree on the
+//     owner before it changes ([OwnerTable]).
+//  5. [ImportLog] stores the systems that records came from, how far the changes of each have been
+//     imported, digests of values, by which a later import leaves out unchanged records, and dead
+//     letters: records that wait to be tried again ([Parked]). One process imports at a time
+//     ([ImportLog.Lock]).
+//  6. A process never answers from its cache with older data than a committed import of another
+//     process. Each import starts a generation, and notes its changes under it. During an import, a
+//     [Watcher] reads the generation before the process answers from its cache; otherwise it reads
+//     it once a second, and an importer waits until all processes have noticed the import
+//     ([ImportWatch.Announce]). Changes at a backend are announced by [ImportWatch.Changed]. The
+//     protocol is in changes.go.
 //
 // # How it is tested
 //
-// In package sqlstore with writes and imports, and in package mirror with deliveries.
-//
-// # Importlog
-//
-// Package importlog stores the systems from which records came, and digests of their values.
-//
-// A later import can therefore leave out unchanged records. The log also stores how far the changes
-// of such a system have been imported, and the dead letters: its records that wait to be tried
-// again. One process imports at a time ([Log.Lock]).
-//
-// It is tested on all engines, with two processes that compete for the lock.
-//
-// # Idmaps
-//
-// Package idmaps stores the ID map of a local replica: the mapping of legacy ids to backend ids.
-//
-// The table backend_record also holds the write intents. All writers lock mappings in the same
-// order.
-//
-// It is tested in package sqlstore, whose Replica is a local replica with such an ID map.
-//
-// # Importwatch
-//
-// Package importwatch tells processes that cache records what imports of other processes change,
-// and what has changed at a backend ([Log.Changed]).
-//
-// A process answers with nothing older than a committed import of another process. Each import starts
-// a generation, and notes under it what it has changed. While somebody imports, a [Watch] reads the
-// generation before the process answers from its cache; otherwise it looks once a second, and an
-// importer waits until all have noticed it ([Log.Announce]). The protocol is in changes.go.
-//
-// It is tested with processes that import and processes that answer from what they have cached, on
-// all engines.
+// On all engines: processes compete for the lock of imports, and some import while others answer
+// from their caches. Package sqlstore tests leases with the writes that they protect, the outbox
+// with writes and imports, and the ID map with a local replica. Package mirror tests deliveries.
 package coordination

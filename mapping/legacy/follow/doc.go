@@ -10,7 +10,7 @@
 //  2. One process follows, which has a lease that each transaction checks. Others
 //     take over what is written through them ([Writes]). All read and store under the lock
 //     of imports, in turns, so that no older state replaces a newer one.
-//  3. Records are stored by package transfer, as an import stores them. What cannot be stored is
+//  3. Records are stored by package importer, as an import stores them. What cannot be stored is
 //     parked (parked.go), and tried again.
 //  4. A follower has what it stores at the backend, if there is one, before it says that it has
 //     it. What the backend refuses is parked; while it is away, the follower tries again.

@@ -30,7 +30,7 @@ type Outbox interface {
 	Creates(ctx context.Context, r adapter.Resource, naturalKey string, limit int) ([]outbox.Create, error)
 }
 
-// A Source is the database of the legacy system. See package transfer for what its methods do.
+// A Source is the database of the legacy system. See package importer for what its methods do.
 type Source interface {
 	Refresh(ctx context.Context, entries ...outbox.Entry) error
 	Settle(ctx context.Context, deliveries ...outbox.Delivery) (unstored []outbox.Entry, err error)

@@ -1,9 +1,6 @@
-// Package proxy TODO.
-//
-// # Passthrough
-//
-// Package passthrough forwards requests to the legacy store of a migration and returns its
-// replies. Rules define which requests it forwards.
+// Package proxy forwards requests to the legacy store of a migration and returns its replies
+// ([System]). [Rules] define which requests it forwards. [Tap] copies requests and their replies
+// for watchers while they are served, such as the recorder and the comparison of two systems.
 //
 // # Principles
 //
@@ -22,28 +19,14 @@
 //     the request that the caller names: see [System.FetchShared].
 //  5. Before the reply has begun, every failure is an error that the caller can report in
 //     its own words. After that, a failure breaks off the reply.
+//  6. Watchers change nothing and do not slow down clients: a [Watcher] is called after the handler
+//     has written the whole reply, and must not block. Bodies are copied up to a limit, and only if
+//     a watcher wants them. An incomplete copy is marked as such.
 //
 // # How it is tested
 //
 // Over TCP, between clients and legacy stores that send bytes that no library would send:
-// odd targets, broken replies, halves of bodies. In cmd/portico/app the recorded exchanges
-// run through two whole servers, one in each role.
-//
-// # Exchange
-//
-// Package exchange copies requests and their replies while they are served, for watchers
-// such as the recorder and the comparison of two systems in a migration.
-//
-// # Principles
-//
-//  1. Watchers do not slow down clients: a watcher is called after the handler has written
-//     the whole reply, and must not block.
-//  2. Bodies are copied up to a limit, and only if a watcher wants them. An incomplete copy
-//     is marked as such.
-//  3. The original request and reply do not change by a byte.
-//
-// # How it is tested
-//
-// Over HTTP, with bodies around the limit, streams, replies that break off, and watchers that
-// want different parts.
+// odd targets, broken replies, halves of bodies. Watchers see bodies around the limit, streams, and
+// replies that break off. In cmd/portico/app the recorded exchanges run through two whole servers,
+// one in each role.
 package proxy

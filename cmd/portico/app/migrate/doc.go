@@ -1,28 +1,23 @@
-// Package migrate TODO.
+// Package migrate has the commands with which an operator moves resources from a legacy store to
+// Portico: compare, plan, report and mirror.
 //
-// # Comparison
+//   - "portico compare" sends the same requests to the legacy store and to Portico, and reports
+//     where their replies differ. Its requests are recorded exchanges (replay.go), or it reads all
+//     records (sweep.go).
+//   - "portico plan" shows how far each resource has moved, and the next step.
+//   - "portico report" shows which clients call what, from the counts that servers record.
+//   - "portico mirror" lists the writes that are still to be repeated at the legacy store, and
+//     retries or skips them.
 //
-// Package comparison has the command "portico compare": it sends the same requests to the old
-// shop and to Portico, and reports where their answers differ.
+// # Principles
 //
-// A comparer asks both systems and adds up what differs. It gets its requests from recorded
-// exchanges (replay.go) or reads everything that there is (sweep.go). The rules of comparing are
-// those of package compare.
-//
-// # How it is tested
-//
-// By the tests of package app, which compare running systems. The tests here check single rules.
-//
-// # Cutover
-//
-// Package cutover has the commands with which an operator moves resources from an old shop to
-// Portico: plan says what comes next, report who calls what, and mirror what the old shop still has
-// to be told.
-//
-// Package migration makes the plan. The commands collect the evidence that it needs, from the
-// store, from recorded counts and from running servers, and print it.
+//  1. The commands contain flags, texts and reports. Package compare decides what is a difference,
+//     and package plan decides what the next step is.
+//  2. The commands collect the evidence for a plan, from the store, from recorded counts and from
+//     running servers. They do not change the routes: the operator does.
 //
 // # How it is tested
 //
-// By the tests of package app, which run the commands during a migration.
+// The tests here check single rules and texts. The tests of package app and of
+// contracttests/migration run the commands with whole systems during a migration.
 package migrate

@@ -1,28 +1,3 @@
-// Package program has what the commands of portico share: the program with its backends and
-// adapters, its settings and configuration, the stores that they name, and how results are
-// printed.
-//
-// A command is a function of a [Program] that returns a cobra command. It gets its
-// configuration from [Program.LoadConfig], Portico's own database from [OpenStore], and a
-// backend from [Program.OpenBackendStore]. The package knows no command.
-//
-// # How it is tested
-//
-// With the commands, by the tests of package app, which run them as users do.
-//
-// # Certificate
-//
-// Package certificate keeps the certificate of a server current: it reads the two PEM files again
-// when they have changed, and goes on with the former pair while they do not belong together.
-//
-// # Legacysystem
-//
-// Package legacysystem opens the legacy system that the settings legacy.* and follow.* name, for
-// the server and for commands.
-//
-// # How it is tested
-//
-// By the tests of package app, with servers in place of the old shop.
 package program
 
 import (

@@ -1,43 +1,23 @@
 // Package records has the commands that bring records into Portico's database, or take them out:
-// seed, import, follow, export, and ids for the ID map.
+// seed, import, follow, export, backup, restore and erase. The command ids works on the ID map, and
+// mapping helps to write the mapping file of a backend.
 //
-// The commands are flags, texts and reports. Package transfer copies an old shop, package follow
-// follows it, and package replica joins a backend.
+// # Principles
 //
-// # How it is tested
-//
-// By the tests of package app, which run the commands with real databases. The tests here check
-// how files are read and written.
-//
-// # Mappings
-//
-// Package mappings is the command "mapping": it helps to write the mapping file of a backend.
-// Package reststore has all that is known about mapping files.
-//
-// # How it is tested
-//
-// As users run it: the tests write mapping files, and try them against a small backend.
-//
-// # Erase
-//
-// Package erase has the command "portico erase", which erases a customer from the database and from
-// the folder of recordings, and prints a receipt that names nobody.
+//  1. The commands contain flags, texts, files and reports. The work is done elsewhere: package
+//     importer copies a legacy store, package follow applies its changes, package replica joins a
+//     backend, package reststore reads mapping files, package sqlstore erases customers, and package
+//     backups writes and reads archives.
+//  2. The file of a backup appears under its name when it is complete and on disk, and never replaces
+//     another file.
+//  3. "portico erase" erases a customer from the database and from the folder of recordings. The
+//     receipt that it prints contains no name or e-mail address.
 //
 // # How it is tested
 //
-// With the program: a customer is erased, and then no file and no table has the e-mail address or the
-// names. Package erasures of the SQL store is tested on every engine.
-//
-// # Backup
-//
-// Package backup has the commands that save Portico's database with its images, and bring it back:
-// "portico backup" and "portico restore".
-//
-// The commands are flags, texts and files; package backups of the SQL store has the archive. A file
-// appears under its name when it is complete and on disk, and never replaces another one.
-//
-// # How it is tested
-//
-// With the program: on every engine, everything is destroyed and restored, and the program is killed
-// in the middle of a backup.
+// The tests here check how files are read and written. Everything else is tested as users run it,
+// with real databases: the tests of package importer cover import, follow, export and ids, those of
+// package app cover mapping files, and contracttests/program covers the rest. There, no file and no
+// table contains an erased customer's e-mail address or names; a backup restores a database that was
+// destroyed, on every engine; and the program is killed in the middle of a backup.
 package records
