@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
 // mustLoadClauses returns all clauses.
@@ -23,7 +21,7 @@ func mustLoadClauses(t *testing.T) []clause {
 // and every exchange cites existing sections of the specification.
 func TestDataCitesSections(t *testing.T) {
 	t.Parallel()
-	pages, err := spec.Load()
+	pages, err := LoadSpec()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,10 @@ package contracttests_test
 import (
 	"context"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 // ReplayAll compares the replies of a server with recorded ones.

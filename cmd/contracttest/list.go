@@ -8,9 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/spf13/cobra"
 )
 
 // A listedCase is a case in the output of "contracttest list".

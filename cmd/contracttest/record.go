@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/spf13/cobra"
 )
 
 // recordCommand returns the command "contracttest record".

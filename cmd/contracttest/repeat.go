@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/spf13/pflag"
 )
 
 // repeatedFlags are the flags of a run that decide how a case is run, and so belong to the

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/cobra"
-
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/spf13/cobra"
 )
 
 // signCommand returns the command "contracttest sign".

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/portico-commerce/portico/contracttests"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 // maxFileSize limits the size of a file that a flag names, in bytes.

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
-
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/spf13/cobra"
 )
 
 // fixturesCommand returns the command "contracttest fixtures".

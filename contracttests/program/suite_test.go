@@ -352,7 +352,7 @@ func shiftIDs(name string, value any) any {
 func newOtherStore(t *testing.T) (*adapter.Dataset, contracttests.Fixtures) {
 	t.Helper()
 	var shop map[string]any
-	apptest.Parse(t, apptest.ReadFile(t, filepath.Join("..", "..", "adapter", "demo", "dataset.json")), &shop)
+	apptest.Parse(t, apptest.ReadFile(t, filepath.Join("..", "..", "adapter", "dataset", "dataset.json")), &shop)
 	shiftIDs("", shop)
 	for _, kind := range []struct{ records, named, form string }{{"customers", "email", "%d@elsewhere.example"}, {"products", "sku", "elsewhere-%d"}} {
 		records := shop[kind.records].([]any)

@@ -3,12 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 // A cause is a group of failures that have a deviation in common: the same kind of

@@ -2,11 +2,10 @@ package report
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 const (

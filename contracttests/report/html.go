@@ -10,14 +10,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"html/template"
 	"io"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
 var (
@@ -43,7 +41,7 @@ func HTML(w io.Writer, r *contracttests.Report) error {
 	if err != nil {
 		return err
 	}
-	specification, err := spec.Load()
+	specification, err := contracttests.LoadSpec()
 	if err != nil {
 		return err
 	}
@@ -125,7 +123,7 @@ type (
 	// A linkedText is a text with links to the sections of the specification about it.
 	linkedText struct {
 		Text     string
-		Sections []spec.Section
+		Sections []contracttests.Section
 	}
 	failureView struct {
 		Where, Again, Curl, Expect, Broken string
@@ -149,18 +147,18 @@ type (
 		Class                   string
 		Rows                    int
 		Passed, Failed, Skipped int
-		Sections                []spec.Section
+		Sections                []contracttests.Section
 	}
 )
 
 // A linker finds the sections of the specification that a report cites.
 type linker struct {
-	spec      *spec.Spec
+	spec      *contracttests.Spec
 	citations map[string]string // citation by name of clause
 }
 
 // newLinker returns a linker for the clauses of r.
-func newLinker(r *contracttests.Report, specification *spec.Spec) linker {
+func newLinker(r *contracttests.Report, specification *contracttests.Spec) linker {
 	l := linker{specification, map[string]string{}}
 	for i := range r.Clauses {
 		l.citations[r.Clauses[i].Clause] = r.Clauses[i].Section
@@ -169,8 +167,8 @@ func newLinker(r *contracttests.Report, specification *spec.Spec) linker {
 }
 
 // citedSections returns the existing sections that a text cites.
-func (l linker) citedSections(text string) []spec.Section {
-	var all []spec.Section
+func (l linker) citedSections(text string) []contracttests.Section {
+	var all []contracttests.Section
 	for _, citation := range l.spec.Citations(text) {
 		if s, ok := l.spec.Find(citation); ok {
 			all = append(all, s)
@@ -190,7 +188,7 @@ func (p *pageView) Verdict() string { return p.Counts.verdict() }
 
 // newPageView returns the content of the page. All cases share deflate, because a
 // compressor takes a megabyte.
-func newPageView(r *contracttests.Report, specification *spec.Spec, deflate *flate.Writer) *pageView {
+func newPageView(r *contracttests.Report, specification *contracttests.Spec, deflate *flate.Writer) *pageView {
 	c := newCoverage(r)
 	p := &pageView{
 		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " +

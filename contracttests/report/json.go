@@ -2,9 +2,8 @@ package report
 
 import (
 	"encoding/json"
-	"io"
-
 	"github.com/portico-commerce/portico/contracttests"
+	"io"
 )
 
 // JSON writes the report as a JSON object on one line, preceded by the counts and the

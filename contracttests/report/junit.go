@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"io"
 	"strings"
 	"time"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 // The elements of JUnit XML that CI viewers have in common.

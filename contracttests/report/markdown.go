@@ -3,10 +3,9 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"io"
 	"strings"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 // maxSummary is the largest summary in bytes: GitHub takes a mebibyte.

@@ -22,9 +22,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/config/testenv"
+	"github.com/portico-commerce/portico/config/testenv/chromium"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/report"
-	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
 // renderPage returns the HTML page of a report.
@@ -56,7 +56,7 @@ type browser struct {
 // name.
 func openBrowser(t *testing.T, pages map[string][]byte) *browser {
 	t.Helper()
-	ctx := testenv.Open(t)
+	ctx := chromium.Open(t)
 	b := &browser{t: t, ctx: ctx}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
@@ -491,7 +491,7 @@ func testHostile(t *testing.T, b *browser, _ *contracttests.Report) {
 			a.click();
 		}
 		return all.length;
-	})()`, spec.Repository))
+	})()`, contracttests.SpecRepository))
 	if links < 20 {
 		t.Errorf("%d links", links)
 	}
@@ -574,7 +574,7 @@ func TestPageLinksToTheSpecification(t *testing.T) {
 	r.Results[1].Clauses = []string{"contract 5.2 (GET of the list); wire 10.2 and 10.3; wire 99"}
 	text := string(renderPage(t, r))
 	link := func(page, anchor, citation string) string {
-		return fmt.Sprintf(` <a class="spec" href="%s%s.md#%s">%s</a>`, spec.Repository, page, anchor, citation)
+		return fmt.Sprintf(` <a class="spec" href="%s%s.md#%s">%s</a>`, contracttests.SpecRepository, page, anchor, citation)
 	}
 	for _, want := range []string{
 		">Customers: GET list</a>" + link("contract", "52-customers", "contract 5.2") + " <a class=\"link\"",

@@ -3,12 +3,11 @@ package report_test
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 // hostile is a text that a server may send to harm readers of a report: markup, a script,

@@ -3,10 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"slices"
 	"strings"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 // A clauseState is the outcome of a clause over all results that cover it. It is also the

@@ -3,13 +3,12 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"github.com/portico-commerce/portico/contracttests"
 	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/portico-commerce/portico/contracttests"
 )
 
 const (

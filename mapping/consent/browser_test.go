@@ -13,10 +13,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config/testenv"
+	"github.com/portico-commerce/portico/config/testenv/chromium"
 )
 
 // submitLogin fills in the log-in form and sends it.
-func submitLogin(t *testing.T, b *testenv.Browser, name, password string) {
+func submitLogin(t *testing.T, b *chromium.Browser, name, password string) {
 	t.Helper()
 	b.Do(
 		chromedp.SendKeys(chromedp.CSS(`[name="login[username]"]`), name),
@@ -27,7 +28,7 @@ func submitLogin(t *testing.T, b *testenv.Browser, name, password string) {
 
 // checkLayout fails the test if the page is wider than the screen, has controls that are
 // too small to tap, or has a field without a label.
-func checkLayout(t *testing.T, b *testenv.Browser) {
+func checkLayout(t *testing.T, b *chromium.Browser) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.Ctx, apptest.WaitTimeout)
 	defer cancel()
@@ -79,7 +80,7 @@ func startProgram(t *testing.T) *danceProgram {
 }
 
 // follow opens an address as a link on a page of the program does.
-func follow(t *testing.T, b *testenv.Browser, p *danceProgram, address string) {
+func follow(t *testing.T, b *chromium.Browser, p *danceProgram, address string) {
 	t.Helper()
 	b.Navigate(chromedp.Navigate(p.base + "/go?to=" + url.QueryEscape(address)))
 	b.Click("#go")
@@ -91,7 +92,7 @@ func TestBrowser(t *testing.T) {
 	testenv.OnlyNightly(t, "browsers")
 	t.Parallel()
 	shop := startDances(t, "magento")
-	program, axe := startProgram(t), testenv.AxeSource(t)
+	program, axe := startProgram(t), chromium.AxeSource(t)
 	for kind, user := range demoUsers {
 		for _, screen := range []struct {
 			name          string
@@ -99,7 +100,7 @@ func TestBrowser(t *testing.T) {
 			form          string // path of the form at the program
 		}{{"desk", 1280, 800, ""}, {"tablet", 768, 1024, ""}, {"phone", 360, 640, ""}, {"pop-up", 360, 420, "/simple"}} {
 			t.Run(kind+"/"+screen.name, func(t *testing.T) {
-				b := testenv.OpenBrowser(t)
+				b := chromium.OpenBrowser(t)
 				b.ScreenSize(screen.width, screen.height, screen.name == "phone")
 				shoot := func(what string) {
 					checkLayout(t, b)

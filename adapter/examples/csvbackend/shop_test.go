@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/config/testenv/programs"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // programName is the name under which the test binary is the program itself.
 const programName = "csvbackend"
 
-func TestMain(m *testing.M) { programs.Main(m, map[string]func(){programName: main}) }
+func TestMain(m *testing.M) { testenv.Main(m, map[string]func(){programName: main}) }
 
 // A shopProcess runs the program's commands in a folder of its own.
 type shopProcess struct {
@@ -32,7 +32,7 @@ type shopProcess struct {
 
 func newShopProcess(t *testing.T) *shopProcess {
 	t.Helper()
-	s := &shopProcess{t: t, folder: t.TempDir(), program: programs.Self(t, programName)}
+	s := &shopProcess{t: t, folder: t.TempDir(), program: testenv.Self(t, programName)}
 	if err := os.Mkdir(filepath.Join(s.folder, "shop"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func (s *shopProcess) customers() string { return filepath.Join(s.folder, "shop"
 // seed fills the local replica with the demo store, without customers and their records.
 func (s *shopProcess) seed() {
 	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "demo", "dataset.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "dataset", "dataset.json"))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config/testenv"
+	"github.com/portico-commerce/portico/config/testenv/chromium"
 )
 
 // TestConsoleInBrowser: a browser shows every page of the console at three widths, light and dark:
@@ -17,7 +18,7 @@ import (
 func TestConsoleInBrowser(t *testing.T) {
 	testenv.OnlyNightly(t, "browsers")
 	t.Parallel()
-	axe := testenv.AxeSource(t)
+	axe := chromium.AxeSource(t)
 	shop := newConsoleShop(t)
 	addConsumers(t, shop.app.db, 60)
 	apptest.Send(t, http.MethodGet, shop.front.URL+"/api/rest/stockitems", "", "Authorization", strings.Replace(apptest.DemoAdmin(), `%26`, `x%26`, 1))
@@ -33,7 +34,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		scheme        string
 	}{{"360", 360, 740, "light"}, {"768", 768, 1024, "dark"}, {"1280", 1280, 900, "light"}, {"1280-dark", 1280, 900, "dark"}} {
 		t.Run(screen.name, func(t *testing.T) {
-			b := testenv.OpenBrowser(t)
+			b := chromium.OpenBrowser(t)
 			b.ScreenSize(screen.width, screen.height, false)
 			b.ColorScheme(screen.scheme)
 			look := func(name string) {
@@ -87,7 +88,7 @@ func TestConsoleInBrowser(t *testing.T) {
 	}
 	t.Run("log-in", func(t *testing.T) {
 		l := serveLocal(t, true, "PORTICO_OPS_TOKEN=a-token-of-sixteen")
-		b := testenv.OpenBrowser(t)
+		b := chromium.OpenBrowser(t)
 		b.ScreenSize(360, 740, false)
 		b.Navigate(chromedp.Navigate(l.ops + "/console/cache"))
 		b.WaitForText("form.narrow")
@@ -106,7 +107,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 	})
 	t.Run("without script", func(t *testing.T) {
-		b := testenv.OpenBrowser(t)
+		b := chromium.OpenBrowser(t)
 		if _, err := chromedp.Call(b.Ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ const (
 func WriteDataset(t testing.TB, changes map[string]any) string {
 	t.Helper()
 	var data map[string]any
-	Parse(t, ReadFile(t, filepath.Join(testenv.Root(t), "adapter", "demo", "dataset.json")), &data)
+	Parse(t, ReadFile(t, filepath.Join(testenv.Root(t), "adapter", "dataset", "dataset.json")), &data)
 	data["credentials"] = map[string]any{
 		"consumer": map[string]any{"key": DatasetKey, "secret": DatasetSecret},
 		"admin":    map[string]any{"token": DatasetToken, "secret": DatasetTokenSecret, "admin_id": 1},

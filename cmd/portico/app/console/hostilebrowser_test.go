@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/portico-commerce/portico/config/testenv"
+	"github.com/portico-commerce/portico/config/testenv/chromium"
 )
 
 // TestHostileNamesInBrowser: a browser shows the pages of a console whose names and values are hostile,
@@ -22,7 +23,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 		delete(texts, what)
 	}
 	texts["all"] = strings.Join(slices.Sorted(maps.Values(texts)), " ") + long[:4000]
-	b := testenv.OpenBrowser(t)
+	b := chromium.OpenBrowser(t)
 	b.ScreenSize(360, 740, true)
 	for what, text := range texts {
 		s := hostileSite(t, text)

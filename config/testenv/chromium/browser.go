@@ -1,4 +1,4 @@
-package testenv
+package chromium
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // screenshotsDir is the environment variable that names a folder for screenshots.
@@ -129,7 +130,7 @@ const axeVersion = "4.10.3"
 func AxeSource(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	npm := exec.CommandContext(t.Context(), Need(t, "npm"), "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@"+axeVersion)
+	npm := exec.CommandContext(t.Context(), testenv.Need(t, "npm"), "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@"+axeVersion)
 	if out, err := npm.CombinedOutput(); err != nil {
 		t.Fatalf("npm: %v\n%s", err, out)
 	}

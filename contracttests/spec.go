@@ -1,18 +1,4 @@
-// Package spec holds the specification of the REST interface that Portico serves, and
-// resolves citations of its sections.
-//
-// The specification is the Markdown pages in this folder. README.md lists the pages that
-// apply to each dialect, and describes how sections are cited. Comments, clauses, cases
-// and reports cite a section by page and number, such as "wire 6.5". The package finds
-// such citations in a text and returns the web addresses of the sections.
-//
-// # How it is tested
-//
-// One test parses the pages: every heading below the title has a unique number, and every
-// link leads to an existing file and heading. Another test reads the Go comments, the
-// Markdown and YAML files and the clauses of the whole repository. It fails for a
-// citation of a section that does not exist, or in another notation.
-package spec
+package contracttests
 
 import (
 	"embed"
@@ -24,11 +10,20 @@ import (
 	"unicode"
 )
 
-// Repository is the URL of the folder of the pages in the project's public repository.
-const Repository = "https://github.com/portico-commerce/portico/blob/main/contracttests/spec/"
+// SpecRepository is the URL of the folder of the pages in the project's public repository.
+const SpecRepository = "https://github.com/portico-commerce/portico/blob/main/contracttests/spec/"
 
-//go:embed *.md
-var pages embed.FS
+//go:embed spec/*.md
+var embeddedSpec embed.FS
+
+// specPages returns the pages of the specification, in the root of a file system.
+func specPages() fs.FS {
+	folder, err := fs.Sub(embeddedSpec, "spec")
+	if err != nil {
+		panic(err) // only for an invalid path
+	}
+	return folder
+}
 
 // A Section is a numbered section of a page.
 type Section struct {
@@ -42,7 +37,7 @@ type Section struct {
 func (s Section) Citation() string { return s.Page + " " + s.Number }
 
 // URL returns the URL of the section in the project's public repository.
-func (s Section) URL() string { return Repository + s.Page + ".md#" + s.Anchor }
+func (s Section) URL() string { return SpecRepository + s.Page + ".md#" + s.Anchor }
 
 // A Spec is the parsed specification. It is safe for concurrent use.
 type Spec struct {
@@ -51,12 +46,12 @@ type Spec struct {
 	number   *regexp.Regexp
 }
 
-// Load parses the pages that are built into the program. It returns an error if a heading
+// LoadSpec parses the pages that are built into the program. It returns an error if a heading
 // below a page's title has no number, or the number of another heading of the page.
-func Load() (*Spec, error) { return load(pages) }
+func LoadSpec() (*Spec, error) { return loadSpec(specPages()) }
 
-// load is Load for the pages in the root of a file system.
-func load(pages fs.FS) (*Spec, error) {
+// loadSpec is LoadSpec for the pages in the root of a file system.
+func loadSpec(pages fs.FS) (*Spec, error) {
 	files, err := fs.Glob(pages, "*.md")
 	if err != nil {
 		return nil, err

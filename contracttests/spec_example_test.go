@@ -1,13 +1,12 @@
-package spec_test
+package contracttests_test
 
 import (
 	"fmt"
-
-	"github.com/portico-commerce/portico/contracttests/spec"
+	"github.com/portico-commerce/portico/contracttests"
 )
 
 func ExampleSpec_Find() {
-	s, err := spec.Load()
+	s, err := contracttests.LoadSpec()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -22,7 +21,7 @@ func ExampleSpec_Find() {
 
 // Citations finds the sections that a comment or a report cites.
 func ExampleSpec_Citations() {
-	s, err := spec.Load()
+	s, err := contracttests.LoadSpec()
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package spec
+package contracttests
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func TestCitationsResolve(t *testing.T) {
 	other := regexp.MustCompile(`\b(?:stock|[a-z_]+\.md|[Cc]onventions|Limits|Versioning) [0-9]|\(README, |README's ruling|\b(?:Endpoints|Errors|Resources) /|\bEndpoints, rule`)
 	found := map[string]int{} // citations by kind of file
 	check := func(name string, read textReader) {
-		data, err := os.ReadFile(filepath.Join("..", "..", name))
+		data, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,17 +36,17 @@ func TestCitationsResolve(t *testing.T) {
 			for _, citation := range s.Citations(text) {
 				found[path.Ext(name)]++
 				if _, ok := s.Find(citation); !ok {
-					t.Errorf("%s cites %s, which does not exist: %s", name, citation, excerpt(text, citation))
+					t.Errorf("%s cites %s, which does not exist: %s", name, citation, specExcerpt(text, citation))
 				}
 			}
 			if strings.HasSuffix(name, ".go") {
 				for _, form := range other.FindAllString(text, -1) {
-					t.Errorf("%s cites in another form than \"wire 6.5\": %s", name, excerpt(text, form))
+					t.Errorf("%s cites in another form than \"wire 6.5\": %s", name, specExcerpt(text, form))
 				}
 			}
 		}
 	}
-	err := fs.WalkDir(os.DirFS(filepath.Join("..", "..")), ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -105,8 +105,8 @@ func jsonCitations(_ string, data []byte) ([]string, error) {
 	return texts, err
 }
 
-// excerpt returns the surroundings of part in a text.
-func excerpt(text, part string) string {
+// specExcerpt returns the surroundings of part in a text.
+func specExcerpt(text, part string) string {
 	at := max(0, strings.Index(text, part))
 	return "…" + text[max(0, at-40):min(len(text), at+len(part)+40)] + "…"
 }

@@ -1,4 +1,4 @@
-package spec
+package contracttests
 
 import (
 	"io/fs"
@@ -18,7 +18,7 @@ import (
 // mustLoad returns the specification.
 func mustLoad(t *testing.T) *Spec {
 	t.Helper()
-	s, err := Load()
+	s, err := LoadSpec()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 	if !ok || got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if want := Repository + "wire.md#65-empty-and-odd-bodies-post-put"; got.URL() != want || got.Citation() != "wire 6.5" {
+	if want := SpecRepository + "wire.md#65-empty-and-odd-bodies-post-put"; got.URL() != want || got.Citation() != "wire 6.5" {
 		t.Errorf("%s is at %s, want %s", got.Citation(), got.URL(), want)
 	}
 	for _, citation := range []string{"", "wire", "wire 99", "wire 6.5.", "Wire 6", "wire  6", "README.md 1"} {
@@ -79,7 +79,7 @@ func TestHeadingNumbers(t *testing.T) {
 		{"# Page\n### 1 One\n", `x.md: heading "1 One" has no number`},
 		{"# Page\n## 1. One\n## 1. Two\n", "x.md: two headings have the number 1"},
 	} {
-		_, err := load(fstest.MapFS{"x.md": {Data: []byte(tt.page)}})
+		_, err := loadSpec(fstest.MapFS{"x.md": {Data: []byte(tt.page)}})
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want)) {
 			t.Errorf("%q: %v, want %s", tt.page, err, tt.want)
 		}
@@ -103,12 +103,12 @@ func TestLinks(t *testing.T) {
 	s := mustLoad(t)
 	anchors := map[string][]string{} // by file
 	texts := map[string]string{}
-	files, err := fs.Glob(pages, "*.md")
+	files, err := fs.Glob(specPages(), "*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := fs.ReadFile(pages, file)
+		text, err := fs.ReadFile(specPages(), file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestLinks(t *testing.T) {
 				to = file
 			}
 			_, isPage := texts[to]
-			if _, err := os.Stat(filepath.FromSlash(path.Clean(to))); !isPage && err != nil {
+			if _, err := os.Stat(filepath.FromSlash(path.Join("spec", to))); !isPage && err != nil {
 				t.Errorf("%s: %s leads to no file", file, found[0])
 			}
 			if u.Fragment != "" && !slices.Contains(anchors[to], u.Fragment) {
