@@ -2,8 +2,10 @@ package adaptertest
 
 import (
 	"errors"
-	"github.com/portico-commerce/portico/adapter"
+	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // isRefused reports whether err is the error of the functions that the suite passes to a store,
@@ -11,6 +13,20 @@ import (
 func isRefused(err error) bool {
 	refused, ok := errors.AsType[*adapter.RefusedError](err)
 	return ok && refused.Err == errCallback //nolint:errorlint // must be marked once
+}
+
+// sameGlobalValues reports whether two records of a schema have the same values of the attributes that are the same
+// in the whole store.
+func sameGlobalValues(a, b adapter.Record) bool {
+	a, b = a.Clone(), b.Clone()
+	for _, r := range []adapter.Record{a, b} {
+		for i := range r.Values {
+			if r.Schema.Attributes[i].Scope != adapter.ScopeGlobal {
+				r.Values[i] = adapter.Value{}
+			}
+		}
+	}
+	return sameRecord(a, b)
 }
 
 // testObservers writes with two observers, of which the second refuses the write. Both must
@@ -59,7 +75,11 @@ func (s *suite) testObservers(t *testing.T) {
 			observe := func(letter string, err error) adapter.Observer {
 				return func(current, change adapter.Record) error {
 					called += letter
-					if len(current.Values) != len(c.current.Values) || !sameRecord(current, c.current) {
+					same := sameRecord
+					if strings.HasPrefix(c.name, "Delete") {
+						same = sameGlobalValues // a delete names no store view, and the suite may read at one
+					}
+					if len(current.Values) != len(c.current.Values) || !same(current, c.current) {
 						t.Errorf("current record:\n\t%s\nwant:\n\t%s", FormatRecord(current), FormatRecord(c.current))
 					}
 					if len(change.Values) != len(c.change.Values) || !sameRecord(change, c.change) {
